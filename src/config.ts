@@ -1,0 +1,161 @@
+import { resolve } from 'node:path'
+
+/** One setting as `uk config` explains it. All are environment variables, all optional (contract, part 14). */
+export interface Setting {
+  name: string
+  fallback: string
+  meaning: string
+  secret?: true
+}
+
+export const settings: readonly Setting[] = [
+  { name: 'UK_HOST', fallback: '127.0.0.1', meaning: 'The address to listen on.' },
+  { name: 'UK_PORT', fallback: '4242', meaning: 'The port to listen on; 0 takes a free one. The ready line names it.' },
+  { name: 'UK_DATA_DIR', fallback: './data', meaning: 'Database, blobs and generated secrets. One instance holds it.' },
+  { name: 'DATABASE_URL', fallback: '', meaning: 'A PostgreSQL of yours, 15 or newer, instead of the embedded one.', secret: true },
+  { name: 'UK_BLOBS', fallback: 'file:', meaning: 'Where file bytes live: `file:` under the data dir, or `s3://bucket/prefix` with AWS_*.' },
+  { name: 'UK_S3_ENDPOINT', fallback: '', meaning: 'An S3-compatible endpoint other than the vendor’s.' },
+  { name: 'UK_BUS', fallback: '', meaning: 'Fan-out between server processes: empty is PostgreSQL, or `nats://…`, `redis://…`.', secret: true },
+  { name: 'UK_WORKERS', fallback: '1', meaning: 'Server processes on this machine.' },
+  { name: 'UK_SECRET_KEY', fallback: '', meaning: 'Root key for encryption at rest, ≥ 32 characters; a comma list rotates, newest first. Empty: made in the data dir.', secret: true },
+  { name: 'UK_PUBLIC_URL', fallback: '', meaning: 'The address people use, such as https://uk.example.com. Empty: the listening origin.' },
+  { name: 'UK_ALLOWED_HOSTS', fallback: '', meaning: 'Further host names that are served, comma-separated.' },
+  { name: 'UK_TRUSTED_PROXIES', fallback: '', meaning: 'Addresses or CIDRs whose X-Forwarded-For and -Proto count, comma-separated.' },
+  { name: 'UK_SIGN_UP', fallback: '', meaning: '`open` or `invite`. Empty: open on loopback, else invite.' },
+  { name: 'UK_SIGN_UP_CREDITS_USD', fallback: '0', meaning: 'Credits that a new account starts with.' },
+  { name: 'UK_SIM', fallback: '', meaning: '`on` or `off`: the simulated models. Empty: on when listening on loopback.' },
+  { name: 'UK_UPSTREAM_ALLOW', fallback: '', meaning: 'Private `host:port` or `CIDR[:port]` that provider endpoints given by users may reach.' },
+  { name: 'UK_FETCH_ALLOW', fallback: '', meaning: 'The same for web fetch, webhooks and outside MCP servers.' },
+  { name: 'UK_LIMIT_READS', fallback: '6000', meaning: 'Reads per minute and caller; 0 is off. So for the next five.' },
+  { name: 'UK_LIMIT_WRITES', fallback: '1200', meaning: 'Writes per minute and caller.' },
+  { name: 'UK_LIMIT_SEARCHES', fallback: '600', meaning: 'Searches per minute and caller.' },
+  { name: 'UK_LIMIT_INFERENCE', fallback: '6000', meaning: 'Inference and gateway starts per minute and caller.' },
+  { name: 'UK_LIMIT_LOGINS', fallback: '10', meaning: 'Failed logins per minute, per address and per account.' },
+  { name: 'UK_LIMIT_IN_FLIGHT', fallback: '1000', meaning: 'Requests of one caller at the same time.' },
+  { name: 'UK_DRAIN_SECONDS', fallback: '20', meaning: 'How long a stopping server lets requests finish.' },
+  { name: 'UK_LOG', fallback: 'info', meaning: 'Least level to log: debug, info, warn, error.' },
+  { name: 'SMTP_URL', fallback: '', meaning: 'smtp://user:password@host:port to send mail.', secret: true },
+  { name: 'UK_MAIL_FROM', fallback: 'Ukiyo <ukiyo@localhost>', meaning: 'The sender of mail.' },
+  { name: 'BRAVE_API_KEY', fallback: '', meaning: 'Web search by Brave.', secret: true },
+  { name: 'TAVILY_API_KEY', fallback: '', meaning: 'Web search by Tavily.', secret: true },
+  { name: 'SEARXNG_URL', fallback: '', meaning: 'Web search by your SearXNG.' },
+  { name: 'OLLAMA_HOST', fallback: '', meaning: 'An Ollama; empty looks on its usual port on this machine, `off` does not.' },
+]
+
+export interface Config {
+  readonly host: string
+  readonly port: number
+  readonly dataDir: string
+  readonly databaseUrl: string | null
+  readonly workers: number
+  readonly secretKeys: readonly string[]
+  readonly publicUrl: string | null
+  readonly allowedHosts: readonly string[]
+  readonly trustedProxies: readonly string[]
+  readonly signUp: 'open' | 'invite'
+  readonly signUpCreditsUsd: string
+  readonly sim: boolean
+  readonly upstreamAllow: readonly string[]
+  readonly fetchAllow: readonly string[]
+  readonly limits: Readonly<Record<'reads' | 'writes' | 'searches' | 'inference' | 'logins' | 'in_flight', number>>
+  readonly drainSeconds: number
+  readonly logLevel: string
+  readonly smtpUrl: string | null
+  readonly mailFrom: string
+  /** The raw environment, for the instance's providers (`OPENAI_API_KEY`, `…_BASE_URL`, `OLLAMA_HOST`). */
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+/** Each line says which variable is wrong and what would be right. */
+export class ConfigRefused extends Error {}
+
+const loopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127\./.test(host)
+
+/** Environment → one frozen object, and a warning per unknown `UK_*`. Throws `ConfigRefused` on a value that cannot be. */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): { config: Config; warnings: string[] } {
+  const text = (name: string): string => environment[name]?.trim() || settings.find((setting) => setting.name === name)!.fallback
+  const list = (name: string): string[] => text(name).split(',').map((part) => part.trim()).filter(Boolean)
+  const whole = (name: string, least: number, most: number): number => {
+    const value = Number(text(name))
+    if (!Number.isInteger(value) || value < least || value > most)
+      throw new ConfigRefused(`${name} must be a whole number from ${least} to ${most}, not "${text(name)}"`)
+    return value
+  }
+  const choice = (name: string, choices: readonly string[], fallback: string): string => {
+    const value = text(name) || fallback
+    if (!choices.includes(value)) throw new ConfigRefused(`${name} must be ${choices.join(' or ')}, not "${value}"`)
+    return value
+  }
+  const url = (name: string, protocols: readonly string[]): string | null => {
+    const value = text(name)
+    if (!value) return null
+    if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol))
+      throw new ConfigRefused(`${name} must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`)
+    return value
+  }
+  const host = text('UK_HOST')
+  const secretKeys = list('UK_SECRET_KEY')
+  if (secretKeys.some((key) => key.length < 32)) throw new ConfigRefused('UK_SECRET_KEY needs at least 32 characters a key')
+  if (!/^\d+(\.\d{1,9})?$/.test(text('UK_SIGN_UP_CREDITS_USD')))
+    throw new ConfigRefused(`UK_SIGN_UP_CREDITS_USD must be an amount such as 5 or 0.50, not "${text('UK_SIGN_UP_CREDITS_USD')}"`)
+  const config: Config = Object.freeze({
+    host,
+    port: whole('UK_PORT', 0, 65_535),
+    dataDir: resolve(text('UK_DATA_DIR')),
+    databaseUrl: url('DATABASE_URL', ['postgres:', 'postgresql:']),
+    workers: whole('UK_WORKERS', 1, 256),
+    secretKeys,
+    publicUrl: url('UK_PUBLIC_URL', ['http:', 'https:'])?.replace(/\/+$/, '') ?? null,
+    allowedHosts: list('UK_ALLOWED_HOSTS'),
+    trustedProxies: list('UK_TRUSTED_PROXIES'),
+    signUp: choice('UK_SIGN_UP', ['open', 'invite'], loopback(host) ? 'open' : 'invite') as Config['signUp'],
+    signUpCreditsUsd: text('UK_SIGN_UP_CREDITS_USD'),
+    sim: choice('UK_SIM', ['on', 'off'], loopback(host) ? 'on' : 'off') === 'on',
+    upstreamAllow: list('UK_UPSTREAM_ALLOW'),
+    fetchAllow: list('UK_FETCH_ALLOW'),
+    limits: Object.freeze({
+      reads: whole('UK_LIMIT_READS', 0, 1e9),
+      writes: whole('UK_LIMIT_WRITES', 0, 1e9),
+      searches: whole('UK_LIMIT_SEARCHES', 0, 1e9),
+      inference: whole('UK_LIMIT_INFERENCE', 0, 1e9),
+      logins: whole('UK_LIMIT_LOGINS', 0, 1e9),
+      in_flight: whole('UK_LIMIT_IN_FLIGHT', 0, 1e9),
+    }),
+    drainSeconds: whole('UK_DRAIN_SECONDS', 0, 3600),
+    logLevel: choice('UK_LOG', ['debug', 'info', 'warn', 'error'], 'info'),
+    smtpUrl: url('SMTP_URL', ['smtp:', 'smtps:']),
+    mailFrom: text('UK_MAIL_FROM'),
+    environment: Object.freeze({ ...environment }),
+  })
+  return { config, warnings: unknownSettings(environment) }
+}
+
+function unknownSettings(environment: Readonly<Record<string, string | undefined>>): string[] {
+  const known = settings.map((setting) => setting.name)
+  return Object.keys(environment)
+    .filter((name) => name.startsWith('UK_') && !known.includes(name) && name !== 'UK_TEST_ALL')
+    .map((name) => `${name} is not a setting; did you mean ${nearest(name, known)}? \`uk config\` lists them all`)
+}
+
+/** The known word with the fewest edits (Levenshtein). */
+export function nearest(word: string, known: readonly string[]): string {
+  const distance = (a: string, b: string): number => {
+    let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+    for (let i = 1; i <= a.length; i++) {
+      const next = [i]
+      for (let j = 1; j <= b.length; j++)
+        next[j] = Math.min(next[j - 1]! + 1, row[j]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1))
+      row = next
+    }
+    return row[b.length]!
+  }
+  return known.reduce((best, name) => (distance(word, name) < distance(word, best) ? name : best))
+}
+
+/** For `uk config`: each setting with its present value; secrets only say that they are set. */
+export const describeSettings = (environment: Readonly<Record<string, string | undefined>>) =>
+  settings.map(({ name, fallback, meaning, secret }) => {
+    const value = environment[name]
+    return { name, value: value === undefined ? fallback : secret ? '(set)' : value, set: value !== undefined, meaning }
+  })
+

@@ -1,0 +1,49 @@
+import type { CallContext } from '#kernel/context.ts'
+import { implementWith } from '#kernel/implement.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Config } from '#config'
+import type { Bus } from './bus.ts'
+import type { Jobs } from './jobs.ts'
+import type { Ledger } from './ledger/ledger.ts'
+import type { Log } from './log.ts'
+import type { Db, Postgres } from './postgres/client.ts'
+import type { Secrets } from './secrets.ts'
+
+/** What keeps state, built once by app.ts and shared by every call of this process. */
+export interface Engine {
+  config: Config
+  postgres: Postgres
+  secrets: Secrets
+  bus: Bus
+  jobs: Jobs
+  ledger: Ledger
+  log: Log
+  /** This server process, as its lease names it. */
+  processId: Id
+}
+
+/** Something that happened, told to whoever subscribes. Written in the transaction of the change. */
+export interface Emitted {
+  /** `chat.created`: the resource's kind and a past participle. */
+  type: string
+  /** `workspace:<id>`, `chat:<id>`, `user:<id>`, … */
+  channels: string[]
+  resource?: { type: string; id: string }
+  data: Record<string, unknown>
+}
+
+/** What a service sees of the world. */
+export interface Context extends CallContext {
+  engine: Engine
+  /** The pool, or inside `transaction` the transaction. */
+  db: Db
+  log: Log
+  /** All or nothing; within one, joins it. `work` gets a context whose `db` is the transaction. */
+  transaction<T>(work: (ctx: Context) => Promise<T>): Promise<T>
+  /** Must be called inside `transaction`, so that the event is as durable as its change. */
+  emit(event: Emitted): Promise<void>
+  /** Runs once the transaction is durable; at once outside of one. */
+  afterCommit(work: () => void): void
+}
+
+export const implement = implementWith<Context>()

@@ -1,0 +1,26 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import pino from 'pino'
+
+export type Log = pino.Logger
+
+/** The one use of AsyncLocalStorage: the request id in lines of code that has no context at hand. */
+export const logScope = new AsyncLocalStorage<{ request_id: string }>()
+
+/** JSON lines on stderr; stdout is for the ready line. Field names that can hold a secret are cut out wherever they stand. */
+export function createLog(level: string): Log {
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      mixin: () => logScope.getStore() ?? {},
+      redact: {
+        paths: ['password', 'key', 'api_key', 'token', 'secret', 'authorization', 'cookie'].flatMap((name) => [name, `*.${name}`]),
+        remove: true,
+      },
+      serializers: { error: pino.stdSerializers.err, err: pino.stdSerializers.err },
+    },
+    pino.destination({ fd: 2, sync: true }),
+  )
+}

@@ -1,0 +1,47 @@
+import { Kysely, PostgresDialect, type Transaction, sql } from 'kysely'
+import pg from 'pg'
+import type { Database } from './tables.ts'
+
+export type Db = Kysely<Database> | Transaction<Database>
+
+export interface Postgres extends AsyncDisposable {
+  pool: pg.Pool
+  db: Kysely<Database>
+  /** How a further connection of its own is made (LISTEN, graphile-worker). */
+  connection: pg.PoolConfig
+}
+
+// Money and counters are int8: bigint keeps them exact, where a JS number would not.
+pg.types.setTypeParser(pg.types.builtins.INT8, BigInt)
+
+export function connectPostgres(connection: pg.PoolConfig, log: (error: Error) => void): Postgres {
+  const pool = new pg.Pool({
+    max: 20,
+    idleTimeoutMillis: 60_000,
+    connectionTimeoutMillis: 5_000,
+    application_name: 'ukiyo',
+    // A statement that outlives its caller would hold a connection for nothing.
+    statement_timeout: 60_000,
+    ...connection,
+  })
+  // An idle connection that breaks reports here; the next query opens another.
+  pool.on('error', log)
+  const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
+  return {
+    pool,
+    db,
+    connection,
+    async [Symbol.asyncDispose]() {
+      await db.destroy()
+    },
+  }
+}
+
+/** The next `updated_at` of a row: now, and always later than the one it had (times strictly increase per row). */
+export const nextTime = sql<Date>`greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')`
+
+/** PostgreSQL's SQLSTATE of an error, or null: `23505` is a broken unique constraint. */
+export const sqlState = (error: unknown): string | null =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code)
+    ? error.code
+    : null

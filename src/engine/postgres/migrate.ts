@@ -1,0 +1,58 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type pg from 'pg'
+
+const folder = join(import.meta.dirname, 'migrations')
+// Any number, the same in every process: only one migrates at a time.
+const LOCK = 7_520_201
+
+export const migrationNames = (): string[] =>
+  readdirSync(folder)
+    .filter((name) => /^\d{4}-.+\.sql$/.test(name))
+    .sort()
+
+/**
+ * Brings the schema to the newest migration: numbered files of plain SQL, forward only, each in a transaction,
+ * one process at a time. `upTo` stops earlier (tests start from every older schema).
+ */
+export async function migrate(pool: pg.Pool, upTo?: string): Promise<string[]> {
+  const client = await pool.connect()
+  const ran: string[] = []
+  try {
+    await client.query('set statement_timeout = 0')
+    await client.query('select pg_advisory_lock($1)', [LOCK])
+    await client.query(
+      'create table if not exists migrations (name text primary key, ran_at timestamptz not null default now())',
+    )
+    const done = new Set((await client.query<{ name: string }>('select name from migrations')).rows.map((row) => row.name))
+    const names = migrationNames()
+    const unknown = [...done].filter((name) => !names.includes(name)).sort()
+    if (unknown.length > 0) throw new NewerDatabase(unknown.at(-1)!)
+    for (const name of names) {
+      if (done.has(name)) continue
+      if (upTo !== undefined && name > upTo) break
+      await client.query('begin')
+      try {
+        await client.query(readFileSync(join(folder, name), 'utf8'))
+        await client.query('insert into migrations (name) values ($1)', [name])
+        await client.query('commit')
+      } catch (error) {
+        await client.query('rollback')
+        throw error
+      }
+      ran.push(name)
+    }
+    return ran
+  } finally {
+    await client.query('select pg_advisory_unlock($1)', [LOCK]).catch(() => {})
+    await client.query('reset statement_timeout').catch(() => {})
+    client.release()
+  }
+}
+
+/** The database was migrated by a newer program. */
+export class NewerDatabase extends Error {
+  constructor(name: string) {
+    super(`the database knows migration ${name}, which this program does not: start a newer Ukiyo`)
+  }
+}

@@ -1,0 +1,59 @@
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * Secrets at rest: AES-256-GCM, the row's id as associated data, so a ciphertext moved to another row does not open.
+ * Form: `v1:<key id>:<iv>:<ciphertext and tag>`, base64url. The first key seals, every key of the list opens.
+ */
+export interface Secrets {
+  seal(plain: string, rowId: string): string
+  open(sealed: string, rowId: string): string
+  /** Sealed under an older key of the list: to be sealed again. */
+  isStale(sealed: string): boolean
+  /** HMAC-SHA256 under a key derived for this purpose from the newest root key. */
+  sign(purpose: string, words: string): Buffer
+}
+
+export function createSecrets(rootKeys: readonly string[]): Secrets {
+  const ring = rootKeys.map((root) => {
+    const id = createHash('sha256').update(`ukiyo key id\0${root}`).digest('base64url').slice(0, 8)
+    return { id, root, key: Buffer.from(hkdfSync('sha256', root, '', 'ukiyo secrets v1', 32)) }
+  })
+  const newest = ring[0]!
+  return {
+    seal(plain, rowId) {
+      const iv = randomBytes(12)
+      const cipher = createCipheriv('aes-256-gcm', newest.key, iv).setAAD(Buffer.from(rowId))
+      const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()])
+      return `v1:${newest.id}:${iv.toString('base64url')}:${body.toString('base64url')}`
+    },
+    open(sealed, rowId) {
+      const [form, keyId, iv, body] = sealed.split(':')
+      const found = ring.find(({ id }) => id === keyId)
+      if (form !== 'v1' || !iv || !body) throw new Error('a stored secret has an unknown form')
+      if (!found) throw new Error(`a stored secret was sealed with key ${keyId}, which UK_SECRET_KEY does not hold`)
+      const bytes = Buffer.from(body, 'base64url')
+      const decipher = createDecipheriv('aes-256-gcm', found.key, Buffer.from(iv, 'base64url'), { authTagLength: 16 })
+      decipher.setAAD(Buffer.from(rowId)).setAuthTag(bytes.subarray(-16))
+      return Buffer.concat([decipher.update(bytes.subarray(0, -16)), decipher.final()]).toString('utf8')
+    },
+    isStale: (sealed) => sealed.split(':')[1] !== newest.id,
+    sign(purpose, words) {
+      const key = Buffer.from(hkdfSync('sha256', newest.root, '', `ukiyo sign ${purpose}`, 32))
+      return createHmac('sha256', key).update(words).digest()
+    },
+  }
+}
+
+/** The root keys: those given, else one that is made once and kept 0600 in the data dir. */
+export function rootKeys(given: readonly string[], dataDir: string): string[] {
+  if (given.length > 0) return [...given]
+  const path = join(dataDir, 'secret-key')
+  if (!existsSync(path)) {
+    writeFileSync(`${path}.new`, randomBytes(32).toString('base64url'), { mode: 0o600, flush: true })
+    renameSync(`${path}.new`, path)
+  }
+  chmodSync(path, 0o600)
+  return [readFileSync(path, 'utf8').trim()]
+}

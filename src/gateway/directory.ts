@@ -1,0 +1,51 @@
+import type { Id } from '#kernel/ids.ts'
+import type { Principal } from '#kernel/principal.ts'
+import type { Billing } from '#kernel/usage.ts'
+import type { Pricing } from './catalogue/model.ts'
+
+export type Shape = 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'gemini' | 'ollama'
+
+/** A provider endpoint as a call uses it. The key never leaves this process but to `origin`. */
+export interface ProviderEndpoint {
+  id: Id
+  /** Unique per owner; the platform id of its models is `slug/id`. */
+  slug: string
+  name: string
+  shape: Shape
+  baseUrl: string
+  /** Null where the provider takes none. */
+  apiKey: string | null
+  headers: Readonly<Record<string, string>>
+  /** `byok` for the caller's own, `credits` for the instance's, `free` for the simulated and local ones. */
+  billing: Billing
+  priority: number
+  weight: number
+  preset: string | null
+  /** The instance's own endpoints, and those found by themselves, may stand on private addresses. */
+  mayBePrivate: boolean
+}
+
+/** One way to serve a model. */
+export interface Offer {
+  endpoint: ProviderEndpoint
+  /** The platform's id, `provider/id`. */
+  slug: string
+  /** What the provider calls the model. */
+  upstreamModel: string
+  contextLength: number | null
+  maxOutputTokens: number | null
+  capabilities: readonly string[]
+  /** Null: in no source. */
+  pricing: Pricing | null
+  priceSource: string | null
+  priceDate: string | null
+}
+
+/**
+ * What the gateway needs to know of the areas: endpoints and models that a caller may use. Answered from memory
+ * when this process has it, so that the hot path does not wait.
+ */
+export interface Directory {
+  /** Every way to serve this model for this caller; a bare name may be served by several. Empty: unknown model. */
+  offers(principal: Principal, model: string): readonly Offer[] | Promise<readonly Offer[]>
+}

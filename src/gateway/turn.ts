@@ -1,0 +1,95 @@
+import type { Usage } from '#kernel/usage.ts'
+
+/**
+ * The middle of every translation: a Turn goes in, Chunks come out. N client shapes and M provider shapes need
+ * N + M converters, each pure: `decode` (client → Turn), `encode` (Turn → provider), and for the answer the
+ * same pair the other way round over Chunks. Same shape in and out never passes through here: its bytes travel on.
+ */
+export interface Turn {
+  model: string
+  /** System messages stand where they stood; a shape that wants them elsewhere moves them. */
+  messages: TurnMessage[]
+  max_output_tokens?: number
+  temperature?: number
+  top_p?: number
+  top_k?: number
+  stop?: string[]
+  seed?: number
+  n?: number
+  tools?: Tool[]
+  tool_choice?: 'auto' | 'required' | 'none' | { name: string }
+  parallel_tool_calls?: boolean
+  response_format?: { type: 'text' } | { type: 'json_object' } | { type: 'json_schema'; name: string; schema: object; strict?: boolean }
+  reasoning?: { effort?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'; max_tokens?: number; exclude?: boolean }
+  /** An opaque name of the end user, for the vendor's abuse checks. */
+  user?: string
+}
+
+export interface TurnMessage {
+  role: 'system' | 'user' | 'assistant' | 'tool'
+  content: TurnPart[]
+}
+
+export type TurnPart =
+  | { type: 'text'; text: string; cache?: '5m' | '1h' }
+  | { type: 'image'; source: MediaSource; detail?: 'auto' | 'low' | 'high' }
+  | { type: 'file'; source: MediaSource; name?: string }
+  /** `signature` and `redacted` are opaque and must come back byte for byte; `format` names whose they are. */
+  | { type: 'reasoning'; text: string; signature?: string; redacted?: string; format?: string }
+  /** `arguments` is the JSON text as the model wrote it, valid or not. */
+  | { type: 'tool_call'; id: string; name: string; arguments: string }
+  | { type: 'tool_result'; id: string; content: TurnPart[]; is_error: boolean }
+
+export type MediaSource = { kind: 'base64'; media_type: string; data: string } | { kind: 'url'; url: string }
+
+export interface Tool {
+  name: string
+  description?: string
+  /** JSON Schema of the arguments. */
+  parameters: object
+  strict?: boolean
+}
+
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error'
+
+/** What a model sends, piece by piece. Text and tool calls may interleave; a tool call's deltas name its id. */
+export type Chunk =
+  | { type: 'start'; id: string; model: string }
+  | { type: 'text'; text: string }
+  | { type: 'reasoning'; text: string }
+  | { type: 'reasoning_end'; signature?: string; redacted?: string; format?: string }
+  | { type: 'tool_call_start'; id: string; name: string }
+  | { type: 'tool_call_delta'; id: string; delta: string }
+  | { type: 'tool_call_end'; id: string }
+  /** Cumulative: the last one holds. `cost_usd` only where the provider reports one. */
+  | { type: 'usage'; usage: Usage; cost_usd?: number }
+  | { type: 'finish'; reason: FinishReason; native: string | null; stop_sequence?: string }
+  | { type: 'error'; error: UpstreamFault }
+
+/** Why an upstream call failed, as the router and the surfaces need to know it (`compat.md`, part 6). */
+export type FaultKind =
+  | 'bad_request'
+  | 'context_length'
+  | 'upstream_key'
+  | 'upstream_payment'
+  | 'model_not_found'
+  | 'too_large'
+  | 'rate_limited'
+  | 'overloaded'
+  | 'server_error'
+  | 'timeout'
+  | 'unreachable'
+  | 'garbage'
+
+export interface UpstreamFault {
+  kind: FaultKind
+  /** The provider's own sentence, safe to show: never holds a key. */
+  message: string
+  /** HTTP status that the provider answered with, if it did. */
+  status?: number
+  /** Seconds after which the provider wants to be asked again. */
+  retry_after_seconds?: number
+}
+
+/** What a translation could not carry, by the name of the field in the client's request. */
+export type Loss = string

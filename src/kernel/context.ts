@@ -1,0 +1,67 @@
+import type { Id } from './ids.ts'
+import type { Membership, Principal } from './principal.ts'
+
+/** A resource that `permit` found: what every stored row carries. */
+export interface Found {
+  id: Id
+  /** The workspace it lives in; null for what belongs to an account. */
+  workspace_id: Id | null
+  /** The account it belongs to; null for what lives in a workspace. */
+  account_id?: Id | null
+  status?: string
+  updated_at: Date
+}
+
+export interface Answer {
+  status?: number
+  headers: Record<string, string>
+  /** A token to set as the session cookie until then, or null to take the cookie away. */
+  session?: { token: string; expiresAt: Date } | null
+}
+
+/**
+ * Everything that one call may use, handed in and never imported. The engine adds what keeps state
+ * (`engine/context.ts`); a service sees nothing else, and never HTTP.
+ */
+export interface CallContext {
+  principal: Principal
+  requestId: Id
+  /** The contract's date that the answer is lowered to. */
+  version: string
+  now(): Date
+  /** Aborted when the caller leaves, its rights end, or the server shuts down. */
+  signal: AbortSignal
+  /** What the path names, found by `permit`; read it through its area's `Finder`. */
+  found: Found | null
+  /** The workspace the call works in, and the caller's place there. Null where a call has none. */
+  workspace: { id: Id; membership: Membership } | null
+  /** With `If-Match`: the state that the caller saw, which a change must still find. */
+  unchangedSince: Date | null
+  /** Where the call came from. `loopback`: listener, peer and `Host` are all this machine. */
+  caller: { ip: string; userAgent: string | null; loopback: boolean }
+  /** What the answer carries beside its body: another status than the contract's, headers, the session cookie. */
+  answer: Answer
+  /** Another endpoint with this caller's rights, by its name (`chats.list`): scope, read, permit, service. */
+  invoke(name: string, input: unknown): Promise<unknown>
+}
+
+/** How `permit` finds the resources of a kind, and how a service gets at the row that was found, typed. */
+export interface Finder<C extends CallContext = CallContext, Row extends Found = Found> {
+  kind: string
+  find(ctx: C, id: Id): Promise<Row | null>
+  of(ctx: C): Row
+}
+
+export function finder<C extends CallContext, Row extends Found>(
+  kind: string,
+  find: (ctx: C, id: Id) => Promise<Row | null>,
+): Finder<C, Row> {
+  return {
+    kind,
+    find,
+    of(ctx) {
+      if (ctx.found === null) throw new Error(`no ${kind} was found for this call: its contract lacks on: '${kind}'`)
+      return ctx.found as Row
+    },
+  }
+}

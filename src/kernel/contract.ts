@@ -1,0 +1,252 @@
+/**
+ * The language that every area is written in: endpoints, replies, areas. Inert data and types; the HTTP line,
+ * `openapi.json`, the typed client, the CLI, the agent tool, the docs and the derived tests are readings of it.
+ */
+import { z } from 'zod'
+import type { Code } from './errors.ts'
+import type { Id } from './ids.ts'
+import type { Role, Scope } from './scopes.ts'
+
+type Shape = z.ZodRawShape
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** What an endpoint answers with. One kind, so no two flags can contradict each other; each face has one branch per kind. */
+export type Reply =
+  | { kind: 'one'; of: z.ZodType }
+  | { kind: 'page'; of: z.ZodType; extra?: Shape }
+  | { kind: 'results'; of: z.ZodType; filters: Shape }
+  | { kind: 'operation'; of: z.ZodType }
+  | { kind: 'stream'; of: z.ZodType }
+  | { kind: 'bytes' }
+  | { kind: 'deleted' }
+  | { kind: 'none' }
+
+/** `{data: X}` */
+export const one = <T extends z.ZodType>(of: T) => ({ kind: 'one', of }) as const
+/** `{data: X[], pagination}`, `cursor` and `limit` in the query; `extra` are further top-level keys. */
+export const page = <T extends z.ZodType>(of: T) => ({ kind: 'page', of }) as const
+/** `{items, total_count, offset, has_more, query, applied_filters}`, `offset` and `limit` in the query. */
+export const results = <T extends z.ZodType, const F extends Shape>(of: T, filters: F) =>
+  ({ kind: 'results', of, filters }) as const
+/** X inline with the endpoint's status, or an operation with 202 when the call goes to the background. */
+export const operation = <T extends z.ZodType>(of: T) => ({ kind: 'operation', of }) as const
+/** Server-sent events. `of` is the union of `{event, data}` that may come. */
+export const stream = <T extends z.ZodType>(of: T) => ({ kind: 'stream', of }) as const
+export const bytes = { kind: 'bytes' } as const
+/** `{deleted: true, id}`, unwrapped. */
+export const deleted = { kind: 'deleted' } as const
+/** 204 without a body. */
+export const none = { kind: 'none' } as const
+
+/**
+ * Who may call: `any` a key or a session · `session` only a signed-in person, a key is refused · `sign_in` everybody,
+ * and the answer may set the session cookie, so the checks against cross-site calls hold · `open` everybody.
+ */
+export type Auth = 'any' | 'session' | 'sign_in' | 'open'
+export type LimitClass = 'reads' | 'writes' | 'searches' | 'inference'
+
+export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R extends Reply> {
+  summary: string
+  description?: string
+  /** What a key must grant; null where being signed in is enough. */
+  scope: Scope | null
+  /** Default `any`. */
+  auth?: Auth
+  /** The kind of the resource that the first path parameter names; `permit` finds it and knows the caller's role there. */
+  on?: string
+  /** The role needed on that resource or workspace where it is not the one of the scope's verb. */
+  role?: Role
+  /** The query or body field that names the workspace the call works in; absent in a call means the personal one. */
+  within?: 'workspace_id'
+  /** Works on what is archived or trashed too, where the default for anything but reading is 409 `invalid_state`. */
+  inAnyStatus?: boolean
+  /** Path parameters that are not ids. */
+  params?: P
+  /** The last path parameter takes the rest of the path, slashes included (model slugs). */
+  greedy?: boolean
+  query?: Q
+  body?: B
+  reply: R
+  /** Default 200. 201 for what a POST makes, 202 for accepted background work. */
+  status?: 200 | 201 | 202
+  /** Default: reads for GET, writes for the rest. */
+  limit?: LimitClass
+  /** In bytes. Default 1 MiB. */
+  bodyLimit?: number
+  /** This endpoint's own codes; the usual ones follow from the other fields. */
+  errors?: readonly Code[]
+  /** Words of the CLI where they are not area and verb. */
+  cli?: string
+  /** Not in the law's list: `beyond` is served and described all the same. */
+  beyond?: boolean
+}
+
+export interface Endpoint<
+  Path extends string = string,
+  Q extends Shape = Shape,
+  B extends Shape = Shape,
+  P extends Shape = Shape,
+  R extends Reply = Reply,
+> extends Spec<Q, B, P, R> {
+  method: Method
+  path: Path
+}
+// oxlint-disable-next-line typescript/no-explicit-any -- variance: any endpoint, whatever its parts
+export type AnyEndpoint = Endpoint<any, any, any, any, any>
+
+/** `endpoint('POST /chats/:id/stop', { … })`: method and path in one string, the heading one greps for. */
+export function endpoint<
+  const Path extends `/${string}`,
+  const R extends Reply,
+  Q extends Shape = {},
+  B extends Shape = {},
+  P extends Shape = {},
+>(at: `${Method} ${Path}`, spec: Spec<Q, B, P, R>): Endpoint<Path, Q, B, P, R> {
+  const space = at.indexOf(' ')
+  return { ...spec, method: at.slice(0, space) as Method, path: at.slice(space + 1) as Path }
+}
+
+export interface Area<E extends Record<string, AnyEndpoint> = Record<string, AnyEndpoint>> {
+  /** snake_case; the operationId is `<name>_<verb>`, the agent tool's name `<name>.<verb>`. */
+  name: string
+  title: string
+  summary: string
+  endpoints: E
+}
+
+export const area = <const E extends Record<string, AnyEndpoint>>(
+  name: string,
+  about: { title: string; summary: string },
+  endpoints: E,
+): Area<E> => ({ name, ...about, endpoints })
+
+// ── fields that many contracts share ─────────────────────────────────────────
+export const id = z
+  .string()
+  .regex(/^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$/, 'must be a 26-character ULID')
+  .transform((words) => words.toUpperCase())
+  .meta({ id: 'Id', description: 'A ULID, 26 characters of Crockford base32.', example: '01KAJ8R3T2M6QK5W9V0XBZC4DE' })
+/** The same without the transform, for answers. */
+export const idOut = z.string().meta({ id: 'IdOut', description: 'A ULID, upper case.' })
+export const time = z.iso.datetime({ precision: 3 }).meta({ id: 'Time', description: 'ISO 8601, UTC, milliseconds.' })
+export const usd = z.number().meta({ id: 'Usd', description: 'US dollars, up to 9 decimals.' })
+export const status = z.enum(['active', 'archived', 'trashed'])
+export const workspaceId = id.optional().describe('The workspace to work in. Default: the personal one.')
+
+/** A boolean, also as the words that a query string can hold. */
+export const flag = z
+  .union([z.boolean(), z.stringbool()])
+  .meta({ override: { type: 'boolean' } })
+
+/** Query of a list that has a life cycle: `?status=` defaults to active. */
+export const statusFilter = { status: status.default('active').describe('Which of them to list.') }
+
+/** `base` is what every stored resource carries. */
+export const base = { id: idOut, created_at: time, updated_at: time }
+export const inWorkspace = { workspace_id: idOut, created_by: idOut.nullable() }
+
+/**
+ * Archive, unarchive, trash, restore, permanent delete: the same five doors on everything that can be put away.
+ * `at` and `on` stay literals so that the path parameter keeps its name.
+ */
+export function lifecycle<T extends z.ZodType, const At extends `/${string}`>(
+  of: T,
+  at: At,
+  on: string,
+  scope: Scope,
+  noun: string,
+) {
+  const door = <const P extends string, const R extends Reply>(
+    method: Method,
+    path: P,
+    summary: string,
+    reply: R,
+    role?: Role,
+  ): Endpoint<P, {}, {}, {}, R> => ({ method, path, summary, scope, on, inAnyStatus: true, reply, ...(role && { role }) })
+  return {
+    archive: door('POST', `${at}/archive`, `Archive ${noun}`, one(of)),
+    unarchive: door('POST', `${at}/unarchive`, `Bring ${noun} back from the archive`, one(of)),
+    trash: door('DELETE', at, `Move ${noun} to the trash`, deleted),
+    restore: door('POST', `${at}/restore`, `Restore ${noun} from the trash`, one(of)),
+    permanent_delete: door('DELETE', `${at}/permanent-delete`, `Delete ${noun} in the trash for good`, deleted),
+  }
+}
+
+// ── the types of a handler and of a client follow from the contract ─────────
+type Names<Path> = Path extends `${string}:${infer N}/${infer Rest}`
+  ? N | Names<`/${Rest}`>
+  : Path extends `${string}:${infer N}`
+    ? N
+    : never
+type Paging<R> = R extends { kind: 'page' }
+  ? { cursor?: string | undefined; limit: number }
+  : R extends { kind: 'results' }
+    ? { offset: number; limit: number }
+    : {}
+type Read<S extends Shape> = keyof S extends never ? {} : z.output<z.ZodObject<S>>
+type Write<S extends Shape> = keyof S extends never ? {} : z.input<z.ZodObject<S>>
+type Flat<T> = { [K in keyof T]: T[K] } & {}
+
+/** What a handler gets: path, query, body and paging in one object. */
+export type Input<E> =
+  E extends Endpoint<infer Path, infer Q, infer B, infer P, infer R>
+    ? Flat<Record<Exclude<Names<Path>, keyof P>, Id> & Read<P> & Read<Q> & Read<B> & Paging<R>>
+    : never
+/** What a caller sends. */
+export type Call<E> =
+  E extends Endpoint<infer Path, infer Q, infer B, infer P, infer R>
+    ? Flat<Record<Exclude<Names<Path>, keyof P>, string> & Write<P> & Write<Q> & Write<B> & Partial<Paging<R>>>
+    : never
+
+export interface Page<T> {
+  rows: T[]
+  /** Where the next page starts, or null at the end. */
+  next: string | null
+  /** Further top-level keys of the list envelope. */
+  extra?: Record<string, unknown>
+}
+export interface Results<T> {
+  items: T[]
+  total_count: number
+  query: string | null
+  applied_filters: Record<string, unknown>
+}
+/** An operation's row, as a handler hands it over when the work goes on in the background. */
+export interface Background {
+  operation: Record<string, unknown>
+}
+/** Bytes on their way out. */
+export interface Bytes {
+  status?: number
+  headers: Record<string, string>
+  body: AsyncIterable<Uint8Array> | Uint8Array | string | null
+}
+/** One server-sent event; `id` lets the reader resume. */
+export interface Event<D = unknown> {
+  id?: string
+  event: string
+  data: D
+}
+
+/** What a handler answers. */
+export type Output<E> =
+  E extends Endpoint<any, any, any, any, infer R>
+    ? R extends { kind: 'one'; of: infer T extends z.ZodType }
+      ? z.output<T>
+      : R extends { kind: 'page'; of: infer T extends z.ZodType }
+        ? Page<z.output<T>>
+        : R extends { kind: 'results'; of: infer T extends z.ZodType }
+          ? Results<z.output<T>>
+          : R extends { kind: 'operation'; of: infer T extends z.ZodType }
+            ? z.output<T> | Background
+            : R extends { kind: 'stream' }
+              ? AsyncIterable<Event>
+              : R extends { kind: 'bytes' }
+                ? Bytes
+                : R extends { kind: 'deleted' }
+                  ? { id: Id }
+                  : void
+    : never
+
+/** The names in a path, first to last. */
+export const pathNames = (path: string): string[] => [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!)

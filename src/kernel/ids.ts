@@ -1,0 +1,77 @@
+import { createHash, randomFillSync } from 'node:crypto'
+
+/** Every id is a ULID (https://github.com/ulid/spec): 48 bits of milliseconds, 80 of chance, Crockford base32, upper case. */
+export type Id = string
+
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const SHAPE = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/i
+
+const chance = Buffer.alloc(4096)
+let unread = 0
+let lastMs = 0
+const tail = new Uint8Array(16)
+
+/** A new id. Ids made in one process strictly increase, also within a millisecond and when the clock steps back. */
+export function newId(nowMs: number = Date.now()): Id {
+  if (nowMs > lastMs) {
+    lastMs = nowMs
+    drawTail()
+  } else if (!increment()) {
+    lastMs += 1
+    drawTail()
+  }
+  return encodeTime(lastMs) + encodeTail()
+}
+
+/** The same id for the same words, for things that are found rather than made (a model of an owner). */
+export function idOf(...words: string[]): Id {
+  const hash = createHash('sha256').update(words.join('\0')).digest()
+  let out = ALPHABET[hash[0]! & 7]!
+  for (let i = 1; i < 26; i++) out += ALPHABET[hash[i]! & 31]
+  return out
+}
+
+/** The id in its stored form, or null when the words are no id. Lower case is accepted. */
+export const parseId = (words: string): Id | null => (SHAPE.test(words) ? words.toUpperCase() : null)
+
+/** When the id was made, in milliseconds since 1970. */
+export function timeOf(id: Id): number {
+  let ms = 0
+  for (let i = 0; i < 10; i++) ms = ms * 32 + ALPHABET.indexOf(id[i]!)
+  return ms
+}
+
+function drawTail(): void {
+  if (unread < 16) {
+    randomFillSync(chance)
+    unread = chance.length
+  }
+  for (let i = 0; i < 16; i++) tail[i] = chance[unread - 16 + i]! & 31
+  unread -= 16
+}
+
+function increment(): boolean {
+  for (let i = 15; i >= 0; i--) {
+    if (tail[i]! < 31) {
+      tail[i]! += 1
+      return true
+    }
+    tail[i] = 0
+  }
+  return false
+}
+
+function encodeTime(ms: number): string {
+  let out = ''
+  for (let i = 0; i < 10; i++) {
+    out = ALPHABET[ms % 32] + out
+    ms = Math.floor(ms / 32)
+  }
+  return out
+}
+
+function encodeTail(): string {
+  let out = ''
+  for (let i = 0; i < 16; i++) out += ALPHABET[tail[i]!]
+  return out
+}

@@ -1,0 +1,23 @@
+import type { Area, Input, Output } from './contract.ts'
+import type { CallContext, Finder } from './context.ts'
+
+export type Handlers<A, C> =
+  A extends Area<infer E> ? { [K in keyof E]: (ctx: C, input: Input<E[K]>) => Output<E[K]> | Promise<Output<E[K]>> } : never
+
+export interface Service<C extends CallContext = CallContext> {
+  area: Area
+  // oxlint-disable-next-line typescript/no-explicit-any -- variance: each handler takes its own input
+  handlers: Record<string, (ctx: C, input: any) => unknown>
+  // oxlint-disable-next-line typescript/no-explicit-any -- variance: each finder finds its own row
+  finders: readonly Finder<C, any>[]
+}
+
+/** Joins a contract to its rules. A missing, extra or mistyped handler is a compile error. */
+export const implementWith =
+  <C extends CallContext>() =>
+  // oxlint-disable-next-line typescript/no-explicit-any -- variance: each finder finds its own row
+  <A extends Area>(area: A, handlers: Handlers<A, C>, finders: readonly Finder<C, any>[] = []): Service<C> => ({
+    area,
+    handlers: handlers as Service<C>['handlers'],
+    finders,
+  })

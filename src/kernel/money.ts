@@ -1,0 +1,37 @@
+/** Money is whole nano-dollars (10⁻⁹ USD) in bigint; on the wire a JSON number of dollars with up to 9 decimals. */
+export type Nano = bigint
+
+export const NANO = 1_000_000_000n
+
+/** Dollars for the wire. Exact up to 9 decimals for any amount below four million dollars. */
+export const toUsd = (nano: Nano): number => Number(formatUsd(nano))
+
+export function formatUsd(nano: Nano): string {
+  const sign = nano < 0n ? '-' : ''
+  const abs = nano < 0n ? -nano : nano
+  const fraction = (abs % NANO).toString().padStart(9, '0').replace(/0+$/, '')
+  return `${sign}${abs / NANO}${fraction && `.${fraction}`}`
+}
+
+/** Nano-dollars of a decimal number or string of dollars; more than 9 decimals are rounded half up. */
+export function fromUsd(usd: number | string): Nano {
+  const words = typeof usd === 'number' ? plain(usd) : usd.trim()
+  const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(words)
+  if (!match) throw new RangeError(`not an amount of dollars: ${words}`)
+  const [, sign, whole, fraction = ''] = match
+  const digits = fraction.padEnd(10, '0')
+  let nano = BigInt(whole!) * NANO + BigInt(digits.slice(0, 9))
+  if (digits[9]! >= '5') nano += 1n
+  return sign ? -nano : nano
+}
+
+const plain = (n: number): string => (/e/i.test(String(n)) ? n.toFixed(12) : String(n))
+
+/** An exact fraction, for Σ units × price before the one rounding of a call. */
+export interface Fraction {
+  numerator: bigint
+  denominator: bigint
+}
+
+export const roundHalfUp = ({ numerator, denominator }: Fraction): Nano => (2n * numerator + denominator) / (2n * denominator)
+export const roundUp = ({ numerator, denominator }: Fraction): Nano => (numerator + denominator - 1n) / denominator

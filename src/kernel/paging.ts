@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto'
+import { refuse } from './errors.ts'
+
+/**
+ * A cursor is opaque and bound to the list and its filters: base64url of the position behind a fingerprint of both.
+ * A position is what the list is sorted by (an id, or a few columns), so it holds under inserts and deletes.
+ */
+export function cursorOf(list: string, filters: unknown, position: readonly (string | number)[]): string {
+  return Buffer.from(JSON.stringify([fingerprint(list, filters), ...position])).toString('base64url')
+}
+
+/** The position in a cursor, or null without one; refuses another list's, or garbage. */
+export function positionOf(list: string, filters: unknown, cursor: string | undefined): (string | number)[] | null {
+  if (cursor === undefined) return null
+  let parts: unknown
+  try {
+    parts = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+  } catch {
+    return refuse('invalid_cursor', { param: 'cursor' })
+  }
+  if (!Array.isArray(parts) || parts.length < 2 || parts[0] !== fingerprint(list, filters)) refuse('invalid_cursor', { param: 'cursor' })
+  const position = parts.slice(1)
+  if (!position.every((part) => typeof part === 'string' || typeof part === 'number')) refuse('invalid_cursor', { param: 'cursor' })
+  return position
+}
+
+/** A page of what was read with `limit + 1`. */
+export function pageOf<R, T>(
+  rows: R[],
+  limit: number,
+  next: (last: R) => string,
+  show: (row: R) => T,
+): { rows: T[]; next: string | null } {
+  const more = rows.length > limit
+  const shown = more ? rows.slice(0, limit) : rows
+  return { rows: shown.map(show), next: more ? next(shown.at(-1)!) : null }
+}
+
+function fingerprint(list: string, filters: unknown): string {
+  return createHash('sha256').update(list).update(JSON.stringify(filters, sorted)).digest('base64url').slice(0, 8)
+}
+
+const sorted = (_: string, value: unknown): unknown =>
+  value && typeof value === 'object' && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value

@@ -1,0 +1,69 @@
+import type { Id } from './ids.ts'
+import type { Role, Scope } from './scopes.ts'
+
+export type Tier = 'standard' | 'unlimited'
+
+export interface Membership {
+  role: Role
+  /** Narrows the role; null is all of it. */
+  permissions: ReadonlySet<Scope> | null
+  status: 'active' | 'archived'
+}
+
+/** How the caller proved who it is. */
+export type Credential =
+  | { kind: 'session'; id: Id; expiresAt: Date }
+  | {
+      kind: 'key'
+      id: Id
+      scopes: ReadonlySet<Scope>
+      /** The only workspace that the key reaches; null reaches all of its owner's. */
+      workspaceId: Id | null
+      version: string
+      expiresAt: Date | null
+      spendCap: { nano: bigint; period: 'day' | 'week' | 'month' | 'total' } | null
+    }
+  /** The server on an account's behalf: an agent's run, an automation, a job. */
+  | { kind: 'server'; scopes: ReadonlySet<Scope>; workspaceId: Id | null }
+
+/** Who calls. Made once per credential and kept until a right of the account changes. */
+export interface Principal {
+  accountId: Id
+  tier: Tier
+  administrator: boolean
+  personalWorkspaceId: Id
+  credential: Credential
+  /** Of the account, whatever the credential: what a call may do is always the intersection of both. */
+  memberships: ReadonlyMap<Id, Membership>
+}
+
+/** The scopes of the credential alone; a session has them all. */
+export const hasScope = (principal: Principal, scope: Scope): boolean =>
+  principal.credential.kind === 'session' || principal.credential.scopes.has(scope)
+
+/** The caller's membership of a workspace as this credential may use it, or null. */
+export function membershipIn(principal: Principal, workspaceId: Id): Membership | null {
+  const { credential } = principal
+  if (credential.kind !== 'session' && credential.workspaceId !== null && credential.workspaceId !== workspaceId) return null
+  return principal.memberships.get(workspaceId) ?? null
+}
+
+/** The workspaces whose things the caller may touch under this scope: the one rule of lists, search and single look-ups. */
+export function reachableWorkspaces(principal: Principal, scope: Scope | null): Id[] {
+  const reachable: Id[] = []
+  for (const [workspaceId, { permissions }] of principal.memberships) {
+    if (!membershipIn(principal, workspaceId)) continue
+    if (scope === null || permissions === null || permissions.has(scope)) reachable.push(workspaceId)
+  }
+  return reachable
+}
+
+/** The caller of an open endpoint: nobody, who may nothing. */
+export const anonymous: Principal = {
+  accountId: '',
+  tier: 'standard',
+  administrator: false,
+  personalWorkspaceId: '',
+  credential: { kind: 'server', scopes: new Set(), workspaceId: null },
+  memberships: new Map(),
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod'
+import { type AnyEndpoint, type Area, pathNames } from './contract.ts'
+import type { CallContext, Finder } from './context.ts'
+import type { Service } from './implement.ts'
+
+/** One endpoint as the faces read it. */
+export interface Listed {
+  /** `chats.list`: the agent tool's name; operationId with `_` for `.`. */
+  name: string
+  verb: string
+  area: Area
+  endpoint: AnyEndpoint
+}
+
+export interface Entry<C extends CallContext = CallContext> extends Listed {
+  // oxlint-disable-next-line typescript/no-explicit-any -- variance: each handler takes its own input
+  handle: (ctx: C, input: any) => unknown
+  finder: Finder<C> | null
+  query: z.ZodObject
+  body: z.ZodObject | null
+}
+
+/** Every endpoint of these contracts. */
+export const list = (areas: readonly Area[]): Listed[] =>
+  areas.flatMap((area) =>
+    Object.entries(area.endpoints).map(([verb, endpoint]) => ({ name: `${area.name}.${verb}`, verb, area, endpoint })),
+  )
+
+/** Contracts joined to their rules. Throws at start what would otherwise surprise at run time. */
+export function registry<C extends CallContext>(services: readonly Service<C>[]): Entry<C>[] {
+  const finders = new Map(services.flatMap((service) => service.finders.map((finder) => [finder.kind, finder])))
+  const handlers = new Map(services.map((service) => [service.area.name, service.handlers]))
+  const seen = new Set<string>()
+  return list(services.map((service) => service.area)).map((listed) => {
+    const { endpoint, name, verb, area } = listed
+    const heading = `${endpoint.method} ${endpoint.path.replace(/:\w+/g, ':')}`
+    if (seen.has(heading)) throw new Error(`${name}: ${heading} is taken`)
+    seen.add(heading)
+    const handle = handlers.get(area.name)?.[verb]
+    if (!handle) throw new Error(`${name} has no handler`)
+    const finder = endpoint.on === undefined ? null : finders.get(endpoint.on)
+    if (finder === undefined) throw new Error(`${name}: nobody finds a ${endpoint.on}`)
+    const { query, body } = inputSchemas(endpoint)
+    return { ...listed, handle, finder: finder as Finder<C> | null, query, body }
+  })
+}
+
+const pageSize = z.coerce.number().int().min(1).max(100).default(25).describe('How many at most.')
+
+/** The strict schemas of an endpoint's query and body. */
+export function inputSchemas({ path, query, body, reply, method }: AnyEndpoint): {
+  query: z.ZodObject
+  body: z.ZodObject | null
+} {
+  const names = [...pathNames(path), ...Object.keys(query ?? {}), ...Object.keys(body ?? {})]
+  const twice = names.find((name, i) => names.indexOf(name) !== i && !(name in (query ?? {}) && name in (body ?? {})))
+  if (twice) throw new Error(`${method} ${path}: ${twice} stands in two places`)
+  const paging =
+    reply.kind === 'page'
+      ? { limit: pageSize, cursor: z.string().optional().describe('`next_cursor` of the page before.') }
+      : reply.kind === 'results'
+        ? { limit: pageSize, offset: z.coerce.number().int().min(0).default(0) }
+        : {}
+  return {
+    query: z.strictObject({ ...query, ...paging }),
+    body: method === 'GET' || (method === 'DELETE' && !body) ? null : z.strictObject(body ?? {}),
+  }
+}
+
+/** Path, query and body as one flat schema: what the CLI and the agent tool take. */
+export function inputSchema(endpoint: AnyEndpoint): z.ZodObject {
+  const { query, body } = inputSchemas(endpoint)
+  const ids = pathNames(endpoint.path).map((name) => [name, endpoint.params?.[name] ?? z.string().describe('An id.')])
+  return z.strictObject({ ...Object.fromEntries(ids), ...query.shape, ...body?.shape })
+}

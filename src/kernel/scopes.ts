@@ -1,0 +1,63 @@
+/** What a key may do (contract, part 4). `write` implies `read` of the same subject. */
+export const scopes = [
+  'user:read',
+  'chat:read',
+  'chat:write',
+  'chat:run',
+  'agent:read',
+  'agent:write',
+  'workspace:read',
+  'workspace:write',
+  'member:read',
+  'member:write',
+  'share:read',
+  'share:write',
+  'drive:read',
+  'drive:write',
+  'computer:read',
+  'computer:write',
+  'computer:exec',
+  'automation:read',
+  'automation:write',
+  'automation:run',
+  'inference:run',
+  'model:read',
+  'operation:read',
+  'operation:write',
+  'search:read',
+  'web:read',
+  'notification:read',
+  'notification:write',
+  'realtime:read',
+  'realtime:write',
+  'settings:read',
+  'settings:write',
+  'usage:read',
+  'gateway:read',
+  'gateway:write',
+  'gateway:run',
+] as const
+
+export type Scope = (typeof scopes)[number]
+
+/** Every scope that these grant, `user:read` and what `write` implies included. */
+export function grants(given: readonly string[]): ReadonlySet<Scope> {
+  const all = new Set<Scope>(['user:read'])
+  for (const scope of given) {
+    if (!isScope(scope)) continue
+    all.add(scope)
+    const read = scope.replace(':write', ':read')
+    if (isScope(read)) all.add(read)
+  }
+  return all
+}
+
+export const isScope = (words: string): words is Scope => (scopes as readonly string[]).includes(words)
+
+/** Roles of a workspace, weakest first. */
+export const roles = ['viewer', 'member', 'admin', 'owner'] as const
+export type Role = (typeof roles)[number]
+export const atLeast = (role: Role, needed: Role): boolean => roles.indexOf(role) >= roles.indexOf(needed)
+
+/** The role that a scope's verb needs where an endpoint names none: reading viewer, the rest member. */
+export const roleFor = (scope: Scope): Role => (scope.endsWith(':read') ? 'viewer' : 'member')

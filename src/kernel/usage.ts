@@ -1,0 +1,61 @@
+import { z } from 'zod'
+
+/** What a model call used, in disjoint buckets: `output_tokens` excludes reasoning, `input_tokens` excludes both caches (contract, part 7). */
+export interface Usage {
+  input_tokens: number
+  cache_read_tokens: number
+  cache_write_5m_tokens: number
+  cache_write_1h_tokens: number
+  output_tokens: number
+  reasoning_tokens: number
+  images: number
+  audio_seconds: number
+  requests: number
+  total_tokens: number
+}
+
+const count = z.number().min(0)
+export const usageSchema = z
+  .object({
+    input_tokens: count,
+    cache_read_tokens: count,
+    cache_write_5m_tokens: count,
+    cache_write_1h_tokens: count,
+    output_tokens: count,
+    reasoning_tokens: count,
+    images: count,
+    audio_seconds: count,
+    requests: count,
+    total_tokens: count,
+  })
+  .meta({ id: 'Usage' })
+
+/** A usage of these buckets, the rest 0, `total_tokens` summed, one request. */
+export function usageOf(buckets: Partial<Omit<Usage, 'total_tokens'>>): Usage {
+  const usage: Usage = {
+    input_tokens: 0,
+    cache_read_tokens: 0,
+    cache_write_5m_tokens: 0,
+    cache_write_1h_tokens: 0,
+    output_tokens: 0,
+    reasoning_tokens: 0,
+    images: 0,
+    audio_seconds: 0,
+    requests: 1,
+    ...buckets,
+    total_tokens: 0,
+  }
+  usage.total_tokens =
+    usage.input_tokens +
+    usage.cache_read_tokens +
+    usage.cache_write_5m_tokens +
+    usage.cache_write_1h_tokens +
+    usage.output_tokens +
+    usage.reasoning_tokens
+  return usage
+}
+
+/** Where a cost comes from (contract, part 7). */
+export type CostSource = 'reported' | 'computed' | 'estimated' | 'free'
+/** Who pays the provider: the caller's own key, the instance's on the caller's credits, or nobody. */
+export type Billing = 'byok' | 'credits' | 'free'

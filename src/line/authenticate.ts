@@ -1,0 +1,59 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Principal } from '#kernel/principal.ts'
+
+/** Who is behind a secret. The accounts area implements it. */
+export interface Authority {
+  /** Refuses with 401. Answers at once when this process knows the key. */
+  byKey(secret: string): Principal | Promise<Principal>
+  bySession(token: string): Principal | Promise<Principal>
+  /** False when this process has been cut off from the database so long that a revocation may have passed it by. */
+  inTouch(): boolean
+  /** Calls back when a right of the account changed. */
+  onChange(accountId: Id, recheck: () => void): Disposable
+}
+
+export type Presented = { kind: 'key'; secret: string } | { kind: 'session'; token: string } | { kind: 'nothing' }
+
+/** The key of a request: `Authorization: Bearer` or `x-api-key`; null without one; two that differ are 401. */
+export function presentedKey(headers: IncomingHttpHeaders): string | null {
+  const bearer = headers.authorization === undefined ? null : /^Bearer +(\S+) *$/i.exec(headers.authorization)
+  // Another scheme, or garbage, is a credential too: it must not fall through to the cookie.
+  const fromBearer = headers.authorization === undefined ? null : (bearer?.[1] ?? '')
+  const header = headers['x-api-key']
+  const fromHeader = header === undefined ? null : String(header).trim()
+  if (fromBearer !== null && fromHeader !== null && fromBearer !== fromHeader)
+    refuse('invalid_api_key', { message: '`Authorization` and `x-api-key` carry two different keys. Send one.' })
+  return fromBearer ?? fromHeader
+}
+
+/** The credential of a request. A key, valid or not, beats the cookie. */
+export function presented(headers: IncomingHttpHeaders, cookieName: string): Presented {
+  const secret = presentedKey(headers)
+  if (secret !== null) return { kind: 'key', secret }
+  const token = cookie(headers.cookie, cookieName)
+  return token === null ? { kind: 'nothing' } : { kind: 'session', token }
+}
+
+function cookie(header: string | undefined, name: string): string | null {
+  if (header === undefined) return null
+  for (const pair of header.split(';')) {
+    const at = pair.indexOf('=')
+    if (at > 0 && pair.slice(0, at).trim() === name) return pair.slice(at + 1).trim()
+  }
+  return null
+}
+
+/** Refuses with 401, or 503 when rights may be stale. */
+export function authenticate(authority: Authority, credential: Presented): Principal | Promise<Principal> {
+  if (!authority.inTouch()) refuse('unavailable', { message: 'This server has lost its database.', headers: { 'retry-after': '1' } })
+  switch (credential.kind) {
+    case 'key':
+      return authority.byKey(credential.secret)
+    case 'session':
+      return authority.bySession(credential.token)
+    case 'nothing':
+      return refuse('missing_credentials')
+  }
+}

@@ -1,0 +1,328 @@
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
+import type { Context, Engine } from '#engine/context.ts'
+import { logScope } from '#engine/log.ts'
+import type { Metrics } from '#engine/metrics.ts'
+import type { Bytes, Event, Method } from '#kernel/contract.ts'
+import { refuse } from '#kernel/errors.ts'
+import { type Id, newId } from '#kernel/ids.ts'
+import { type Principal, anonymous } from '#kernel/principal.ts'
+import type { Entry } from '#kernel/registry.ts'
+import { type Authority, type Presented, authenticate, presented } from './authenticate.ts'
+import { allowCors, answerPreflight } from './cors.ts'
+import type { Line } from './invoke.ts'
+import type { Limits } from './limit.ts'
+import type { Origins } from './origin.ts'
+import { checkScope, permit } from './permit.ts'
+import { parse, readJson, readPath, readQuery } from './read.ts'
+import { envelope, etagOf, isBackground, names, refusedAnswer } from './reply.ts'
+import { type Match, createRouter } from './router.ts'
+import { sendEvents } from './sse.ts'
+import type { Versions } from './version.ts'
+
+/** A part of the address space that is no REST: the gateways, `/mcp`, the docs, the app, health. */
+export interface Mount {
+  /** Paths that begin so are its own. */
+  prefix: string
+  handle(request: IncomingMessage, response: ServerResponse, requestId: Id): void | Promise<void>
+}
+
+export interface Door {
+  server: Server
+  /** Lets requests and streams end, then closes; after `seconds` it closes all the same. */
+  drain(seconds: number): Promise<void>
+  draining(): boolean
+}
+
+export interface DoorParts {
+  engine: Engine
+  line: Line
+  authority: Authority
+  limits: Limits
+  versions: Versions
+  origins: Origins
+  metrics: Metrics
+  mounts: readonly Mount[]
+}
+
+/** The only room that knows HTTP. */
+export function createDoor(parts: DoorParts): Door {
+  const { engine, line, authority, limits, versions, origins, metrics } = parts
+  const router = createRouter(
+    [...line.entries.values()].map((entry) => ({
+      method: entry.endpoint.method,
+      path: entry.endpoint.path,
+      greedy: entry.endpoint.greedy === true,
+      to: entry,
+    })),
+  )
+  const mounts = parts.mounts.toSorted((a, b) => b.prefix.length - a.prefix.length)
+  const closing = new AbortController()
+  let draining = false
+
+  const server = createServer({ keepAliveTimeout: 65_000, requestTimeout: 600_000, headersTimeout: 60_000, maxHeaderSize: 32_768 })
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const requestId = newId()
+    response.setHeader('x-request-id', requestId)
+    if (draining) response.setHeader('connection', 'close')
+    const url = request.url!
+    const mount = mounts.find(({ prefix }) => url.startsWith(prefix))
+    if (mount) {
+      // A mount answers its own refusals in its own shape; what escapes it is a fault.
+      try {
+        const handled = mount.handle(request, response, requestId)
+        if (handled) handled.catch((error: unknown) => sendRefusal(response, error, requestId))
+      } catch (error) {
+        sendRefusal(response, error, requestId)
+      }
+      return
+    }
+    logScope.run({ request_id: requestId }, () => void rest(request, response, requestId))
+  })
+  server.on('clientError', (_, socket) => {
+    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n')
+  })
+
+  async function rest(request: IncomingMessage, response: ServerResponse, requestId: Id): Promise<void> {
+    const startedAt = performance.now()
+    let entry: Entry<Context> | null = null
+    try {
+      allowCors(response)
+      echoClientRequestId(request, response)
+      const url = request.url!
+      const mark = url.indexOf('?')
+      const path = restPath(mark < 0 ? url : url.slice(0, mark))
+      const match = path === null ? null : router.find(path)
+      if (request.method === 'OPTIONS' && match) return answerPreflight(response, match.methods.keys())
+      entry = entryFor(request, match)
+      await answer(entry, match!.values, request, response, requestId, mark < 0 ? '' : url.slice(mark + 1))
+    } catch (error) {
+      sendRefusal(response, error, requestId)
+    } finally {
+      metrics.request(entry?.name ?? 'unmatched', response.statusCode, (performance.now() - startedAt) / 1000)
+    }
+  }
+
+  function entryFor(request: IncomingMessage, match: Match<Entry<Context>> | null): Entry<Context> {
+    if (match === null) return refuse('not_found', { message: 'There is no such path. GET /v1/openapi.json lists them all.' })
+    const method = (request.method === 'HEAD' ? 'GET' : request.method) as Method
+    const found = match.methods.get(method)
+    if (found) return found
+    const allow = [...match.methods.keys()].flatMap((known) => (known === 'GET' ? ['GET', 'HEAD'] : [known])).join(', ')
+    return refuse('method_not_allowed', { message: `This path takes ${allow}.`, headers: { allow } })
+  }
+
+  async function answer(
+    entry: Entry<Context>,
+    values: readonly string[],
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: Id,
+    search: string,
+  ): Promise<void> {
+    const { endpoint } = entry
+    const { headers } = request
+    response.setHeader('x-service-version', versions.newest)
+    const credential = presented(headers, origins.cookieName)
+    checkDoor(entry, credential, request)
+    const open = endpoint.auth === 'open' || endpoint.auth === 'sign_in'
+    const principal = open ? anonymous : await authenticate(authority, credential)
+    using _flight = open ? null : limits.enter(principal.accountId)
+    const limitClass = endpoint.limit ?? (endpoint.method === 'GET' ? 'reads' : 'writes')
+    if (!open) setHeaders(response, limits.take(callerOf(principal), limitClass))
+    const version = versionOf(headers['x-service-version'], principal)
+    response.setHeader('x-service-version', version)
+
+    using life = lifeOf(request, response)
+    const ctx = line.context({
+      principal,
+      requestId,
+      version,
+      signal: life.signal,
+      caller: { ip: origins.clientIp(request), userAgent: headers['user-agent']?.slice(0, 512) ?? null, loopback: origins.isLoopback(request) },
+    })
+    checkScope(ctx, entry)
+    const input = await readInput(entry, values, request, search, version)
+    await permit(ctx, entry, input)
+    if (headers['if-match'] !== undefined) await checkIfMatch(ctx, entry, input, headers['if-match'])
+    const result = await entry.handle(ctx, input)
+
+    setHeaders(response, ctx.answer.headers)
+    if (ctx.answer.session !== undefined) setSessionCookie(response, ctx.answer.session)
+    if (endpoint.reply.kind === 'stream') {
+      using _watch = watchRights(ctx, entry, credential, input, life.end)
+      return await sendEvents(response, {}, result as AsyncIterable<Event>, life.signal)
+    }
+    if (endpoint.reply.kind === 'bytes') return await sendBytes(response, result as Bytes, life.signal)
+    const status = ctx.answer.status ?? (isBackground(result) ? 202 : (endpoint.status ?? 200))
+    if (endpoint.reply.kind === 'none') return void response.writeHead(204).end()
+    const body = JSON.stringify(versions.lower(version, entry.name, envelope(endpoint.reply, result, input)))
+    sendJson(request, response, status, body, endpoint.method === 'GET' && endpoint.reply.kind === 'one')
+  }
+
+  /** What is decided before anyone is known: hosts, cross-site calls, and keys where only a session will do. */
+  function checkDoor({ endpoint }: Entry<Context>, credential: Presented, request: IncomingMessage): void {
+    const cookies = credential.kind !== 'key'
+    if (endpoint.auth === 'session' && !cookies) refuse('cookie_session_required')
+    if (cookies || endpoint.auth === 'sign_in') origins.checkHost(request)
+    const changes = endpoint.method !== 'GET'
+    if (changes && (endpoint.auth === 'sign_in' || (credential.kind === 'session' && endpoint.auth !== 'open'))) origins.checkCrossSite(request)
+  }
+
+  function versionOf(asked: string | string[] | undefined, { credential }: Principal): string {
+    if (asked !== undefined) return versions.check(String(asked))
+    return credential.kind === 'key' ? credential.version : versions.newest
+  }
+
+  async function readInput(
+    entry: Entry<Context>,
+    values: readonly string[],
+    request: IncomingMessage,
+    search: string,
+    version: string,
+  ): Promise<Record<string, unknown>> {
+    const query = readQuery(search, entry.query)
+    const body = entry.body === null ? {} : await readJson(request, entry.endpoint)
+    if (version === versions.newest) {
+      return {
+        ...parse(entry.query, query),
+        ...(entry.body && parse(entry.body, body)),
+        ...readPath(entry.endpoint, values),
+      }
+    }
+    const lifted = versions.lift(version, entry.name, { ...query, ...body })
+    const inBody = (name: string): boolean => entry.body !== null && (name in entry.body.shape || !(name in entry.query.shape))
+    const parts = Object.groupBy(Object.entries(lifted), ([name]) => (inBody(name) ? 'body' : 'query'))
+    return {
+      ...parse(entry.query, Object.fromEntries(parts.query ?? [])),
+      ...(entry.body && parse(entry.body, Object.fromEntries(parts.body ?? []))),
+      ...readPath(entry.endpoint, values),
+    }
+  }
+
+  /** Holds `If-Match` against what a GET of the same path answers now; the store then changes only that state. */
+  async function checkIfMatch(ctx: Context, entry: Entry<Context>, input: Record<string, unknown>, header: string): Promise<void> {
+    const reader = [...line.entries.values()].find(({ endpoint }) => endpoint.method === 'GET' && endpoint.path === entry.endpoint.path)
+    if (!reader || reader.endpoint.reply.kind !== 'one' || ctx.found === null) return
+    const present = await reader.handle({ ...ctx }, input)
+    const body = JSON.stringify(versions.lower(ctx.version, reader.name, envelope(reader.endpoint.reply, present, input)))
+    if (!names(header, etagOf(body))) refuse('precondition_failed')
+    ctx.unchangedSince = ctx.found.updated_at
+  }
+
+  /** Ends a stream whose caller has lost the right to it: the same checks as at its start, made again. */
+  function watchRights(ctx: Context, entry: Entry<Context>, credential: Presented, input: Record<string, unknown>, end: () => void): Disposable {
+    const recheck = async () => {
+      try {
+        const principal = await authenticate(authority, credential)
+        const again = line.context({ ...ctx, principal })
+        checkScope(again, entry)
+        await permit(again, entry, input)
+      } catch {
+        end()
+      }
+    }
+    const watch = authority.onChange(ctx.principal.accountId, () => void recheck())
+    const { credential: held } = ctx.principal
+    const expiresAt = held.kind === 'server' ? null : held.expiresAt
+    const timer = expiresAt && setTimeout(() => void recheck(), Math.min(2 ** 31 - 1, expiresAt.getTime() - Date.now() + 10)).unref()
+    return {
+      [Symbol.dispose]() {
+        watch[Symbol.dispose]()
+        if (timer) clearTimeout(timer)
+      },
+    }
+  }
+
+  /** A signal that fires when the caller leaves, the server closes, or `end` is called. */
+  function lifeOf(request: IncomingMessage, response: ServerResponse): Disposable & { signal: AbortSignal; end: () => void } {
+    const controller = new AbortController()
+    const end = () => controller.abort()
+    response.on('close', end)
+    closing.signal.addEventListener('abort', end)
+    void request
+    return {
+      signal: controller.signal,
+      end,
+      [Symbol.dispose]() {
+        closing.signal.removeEventListener('abort', end)
+      },
+    }
+  }
+
+  function setSessionCookie(response: ServerResponse, session: { token: string; expiresAt: Date } | null): void {
+    const rest = `Path=/; HttpOnly; SameSite=Lax${origins.secure ? '; Secure' : ''}`
+    response.setHeader(
+      'set-cookie',
+      session === null
+        ? `${origins.cookieName}=; Max-Age=0; ${rest}`
+        : `${origins.cookieName}=${session.token}; Expires=${session.expiresAt.toUTCString()}; ${rest}`,
+    )
+  }
+
+  function sendRefusal(response: ServerResponse, error: unknown, requestId: Id): void {
+    const { status, headers, body, fault } = refusedAnswer(error)
+    if (fault !== null && !response.destroyed) engine.log.error({ error: fault, request_id: requestId }, 'a request failed')
+    if (response.headersSent || response.destroyed) return void response.destroy()
+    setHeaders(response, headers)
+    if (!response.hasHeader('x-service-version')) response.setHeader('x-service-version', versions.newest)
+    const text = JSON.stringify(body)
+    response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(text) }).end(text)
+  }
+
+  return {
+    server,
+    draining: () => draining,
+    async drain(seconds) {
+      draining = true
+      // Streams are asked to end at once (their readers resume elsewhere); other requests run to their end.
+      closing.abort()
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      server.closeIdleConnections()
+      const timer = setTimeout(() => server.closeAllConnections(), seconds * 1000)
+      const idle = setInterval(() => server.closeIdleConnections(), 50)
+      await closed
+      clearTimeout(timer)
+      clearInterval(idle)
+    },
+  }
+}
+
+/** The path under `/v1`; `/auth` and `/admin` also stand at the origin. Null is nowhere. */
+function restPath(path: string): string | null {
+  if (path.startsWith('/v1/')) return path.slice(3)
+  return /^\/(auth|admin)\//.test(path) ? path : null
+}
+
+/** Limits are per key, so that one of an account's keys cannot starve the others; sessions share the account's. */
+const callerOf = ({ accountId, credential }: Principal): Id => (credential.kind === 'key' ? credential.id : accountId)
+
+function echoClientRequestId({ headers }: IncomingMessage, response: ServerResponse): void {
+  const id = headers['x-client-request-id']
+  if (typeof id === 'string' && /^[\x21-\x7e]{1,128}$/.test(id)) response.setHeader('x-client-request-id', id)
+}
+
+function setHeaders(response: ServerResponse, headers: Record<string, string>): void {
+  for (const name in headers) response.setHeader(name, headers[name]!)
+}
+
+function sendJson(request: IncomingMessage, response: ServerResponse, status: number, body: string, tagged: boolean): void {
+  if (tagged) {
+    const etag = etagOf(body)
+    response.setHeader('etag', etag)
+    const known = request.headers['if-none-match']
+    if (known !== undefined && names(known, etag)) return void response.writeHead(304).end()
+  }
+  response
+    .writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body), 'cache-control': 'no-store' })
+    .end(body)
+}
+
+async function sendBytes(response: ServerResponse, { status = 200, headers, body }: Bytes, signal: AbortSignal): Promise<void> {
+  response.writeHead(status, headers)
+  if (body === null || typeof body === 'string' || body instanceof Uint8Array) return void response.end(body ?? undefined)
+  for await (const part of body) {
+    if (signal.aborted) break
+    if (!response.write(part)) await new Promise<void>((resolve) => response.once('drain', resolve).once('close', resolve))
+  }
+  response.end()
+}

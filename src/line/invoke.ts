@@ -1,0 +1,105 @@
+import type { Context, Emitted, Engine } from '#engine/context.ts'
+import { writeOutbox } from '#engine/outbox.ts'
+import type { Answer } from '#kernel/context.ts'
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Principal } from '#kernel/principal.ts'
+import { type Entry, inputSchema } from '#kernel/registry.ts'
+import { checkScope, permit } from './permit.ts'
+import { parse } from './read.ts'
+
+/** What a door knows of a call before its endpoint is run. */
+export interface CallStart {
+  principal: Principal
+  requestId: Id
+  version: string
+  signal: AbortSignal
+  caller: Context['caller']
+}
+
+/** The line from `scope` on, for every door: HTTP, the agent tool, jobs, agents. */
+export interface Line {
+  entries: ReadonlyMap<string, Entry<Context>>
+  context(start: CallStart): Context
+  /** A call by name with flat input: scope, read, permit, service. */
+  invoke(ctx: Context, name: string, input: unknown): Promise<unknown>
+}
+
+export function createLine(engine: Engine, registry: readonly Entry<Context>[]): Line {
+  const entries = new Map(registry.map((entry) => [entry.name, entry]))
+  const schemas = new Map<string, ReturnType<typeof inputSchema>>()
+  const schemaOf = ({ name, endpoint }: Entry<Context>) => {
+    const schema = schemas.get(name) ?? inputSchema(endpoint)
+    schemas.set(name, schema)
+    return schema
+  }
+  const line: Line = {
+    entries,
+    context: (start) => createContext(engine, start, (ctx, name, input) => line.invoke(ctx, name, input)),
+    async invoke(outer, name, raw) {
+      const entry = entries.get(name)
+      if (!entry) return refuse('not_found', { message: `There is no endpoint ${name}.` })
+      if (entry.endpoint.auth === 'session' && outer.principal.credential.kind !== 'session') refuse('cookie_session_required')
+      // Its own found, workspace and answer: a call within a call must not change the outer one's.
+      const ctx = line.context({ ...outer, principal: outer.principal })
+      checkScope(ctx, entry)
+      const input = parse(schemaOf(entry), raw ?? {}) as Record<string, unknown>
+      await permit(ctx, entry, input)
+      return entry.handle(ctx, input)
+    },
+  }
+  return line
+}
+
+type Invoke = (ctx: Context, name: string, input: unknown) => Promise<unknown>
+
+function createContext(engine: Engine, start: CallStart, invoke: Invoke): Context {
+  const answer: Answer = { headers: {} }
+  const ctx: Context = {
+    principal: start.principal,
+    requestId: start.requestId,
+    version: start.version,
+    signal: start.signal,
+    caller: start.caller,
+    answer,
+    found: null,
+    workspace: null,
+    unchangedSince: null,
+    engine,
+    db: engine.postgres.db,
+    log: engine.log,
+    now: () => new Date(),
+    invoke: (name, input) => invoke(ctx, name, input),
+    transaction: (work) => transaction(ctx, work),
+    emit: () => {
+      throw new Error('emit needs a transaction, so that the event is as durable as its change')
+    },
+    afterCommit: (work) => work(),
+  }
+  return ctx
+}
+
+async function transaction<T>(outer: Context, work: (ctx: Context) => Promise<T>): Promise<T> {
+  const { engine, principal } = outer
+  const after: (() => void)[] = []
+  const result = await engine.postgres.db.transaction().execute((db) => {
+    const inner: Context = {
+      ...outer,
+      db,
+      transaction: (further) => further(inner),
+      emit: (event: Emitted) => {
+        if (after.length === 0 || !after.includes(wakeRelay)) after.push(wakeRelay)
+        return writeOutbox(db, event, { account_id: principal.accountId, via: principal.credential.kind })
+      },
+      afterCommit: (later) => void after.push(later),
+    }
+    inner.invoke = (name, input) => outer.invoke(name, input)
+    return work(inner)
+  })
+  for (const later of after) later()
+  return result
+
+  function wakeRelay(): void {
+    engine.bus.poke('outbox')
+  }
+}

@@ -1,0 +1,106 @@
+import { refuse } from '#kernel/errors.ts'
+import type { LimitClass } from '#kernel/contract.ts'
+import type { Id } from '#kernel/ids.ts'
+
+/**
+ * Token buckets per caller and class, refilled over a minute, in this process's memory. With several processes
+ * each takes an equal part of the quota (`processes()` of those alive), so that together they never give more.
+ */
+export interface Limits {
+  /** Takes a token or refuses with 429. Answers the headers of the IETF draft (draft-ietf-httpapi-ratelimit-headers). */
+  take(caller: Id, limit: LimitClass): Record<string, string>
+  /** One more request of the caller in flight; the disposable takes it back. */
+  enter(caller: Id): Disposable
+  state(caller: Id): { name: string; quota: number; window_seconds: number; remaining: number }[]
+}
+
+const WINDOW_SECONDS = 60
+
+interface Bucket {
+  tokens: number
+  at: number
+}
+
+export function createLimits(
+  quotas: Readonly<Record<LimitClass | 'in_flight', number>>,
+  processes: () => number,
+  now: () => number = () => performance.now(),
+): Limits {
+  const buckets = new Map<string, Bucket>()
+  const inFlight = new Map<Id, number>()
+  const classes = ['reads', 'writes', 'searches', 'inference'] as const
+  let swept = now()
+
+  const quotaOf = (limit: LimitClass): number => Math.max(1, Math.floor(quotas[limit] / processes()))
+
+  function filled(caller: Id, limit: LimitClass): Bucket {
+    const key = `${limit}:${caller}`
+    const quota = quotaOf(limit)
+    const at = now()
+    const bucket = buckets.get(key)
+    if (!bucket) {
+      const fresh = { tokens: quota, at }
+      buckets.set(key, fresh)
+      return fresh
+    }
+    bucket.tokens = Math.min(quota, bucket.tokens + ((at - bucket.at) / 1000 / WINDOW_SECONDS) * quota)
+    bucket.at = at
+    return bucket
+  }
+
+  // A bucket left alone for a window is full again, and as good as none.
+  function sweep(): void {
+    if (now() - swept < WINDOW_SECONDS * 1000) return
+    swept = now()
+    for (const [key, { at }] of buckets) if (swept - at > WINDOW_SECONDS * 1000) buckets.delete(key)
+  }
+
+  return {
+    take(caller, limit) {
+      if (quotas[limit] === 0) return {}
+      sweep()
+      const bucket = filled(caller, limit)
+      const quota = quotaOf(limit)
+      const perSecond = quota / WINDOW_SECONDS
+      const refused = bucket.tokens < 1
+      if (!refused) bucket.tokens -= 1
+      const remaining = Math.floor(bucket.tokens)
+      const headers = {
+        'ratelimit-policy': `"${limit}";q=${quota};w=${WINDOW_SECONDS}`,
+        ratelimit: `"${limit}";r=${remaining};t=${Math.ceil((quota - bucket.tokens) / perSecond)}`,
+      }
+      if (refused) {
+        // Never before a token is there, as the draft asks.
+        const wait = Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond))
+        refuse('rate_limited', {
+          message: `More than ${quota} ${limit} a minute. Try again in ${wait} s.`,
+          headers: { ...headers, 'retry-after': String(wait) },
+        })
+      }
+      return headers
+    },
+    enter(caller) {
+      const most = quotas.in_flight === 0 ? Infinity : Math.max(1, Math.floor(quotas.in_flight / processes()))
+      const present = inFlight.get(caller) ?? 0
+      if (present >= most)
+        refuse('concurrency_limited', { message: `More than ${most} requests at the same time.`, headers: { 'retry-after': '1' } })
+      inFlight.set(caller, present + 1)
+      return {
+        [Symbol.dispose]() {
+          const left = (inFlight.get(caller) ?? 1) - 1
+          if (left === 0) inFlight.delete(caller)
+          else inFlight.set(caller, left)
+        },
+      }
+    },
+    state: (caller) =>
+      classes
+        .filter((limit) => quotas[limit] !== 0)
+        .map((name) => ({
+          name,
+          quota: quotaOf(name),
+          window_seconds: WINDOW_SECONDS,
+          remaining: Math.floor(filled(caller, name).tokens),
+        })),
+  }
+}

@@ -1,0 +1,74 @@
+import type { IncomingMessage } from 'node:http'
+import ipaddr from 'ipaddr.js'
+import type { Config } from '#config'
+import { refuse } from '#kernel/errors.ts'
+
+/** What the door knows of where a request came from and was sent to. */
+export interface Origins {
+  /** Refuses a `Host` that is not ours with 421: DNS rebinding ends here. */
+  checkHost(request: IncomingMessage): void
+  /** Refuses a changing call by cookie that another site may have made. */
+  checkCrossSite(request: IncomingMessage): void
+  /** Peer address, or the client's behind a trusted proxy. */
+  clientIp(request: IncomingMessage): string
+  isLoopback(request: IncomingMessage): boolean
+  /** `__Host-uk_session` on https. */
+  cookieName: string
+  secure: boolean
+}
+
+export function createOrigins(config: Pick<Config, 'publicUrl' | 'allowedHosts' | 'trustedProxies' | 'host'>): Origins {
+  const publicUrl = config.publicUrl === null ? null : new URL(config.publicUrl)
+  const secure = publicUrl?.protocol === 'https:'
+  const allowed = new Set([...config.allowedHosts, ...(publicUrl ? [publicUrl.hostname, publicUrl.host] : [])].map((host) => host.toLowerCase()))
+  const proxies = config.trustedProxies.map((range) =>
+    range.includes('/') ? ipaddr.parseCIDR(range) : ([ipaddr.parse(range), ipaddr.parse(range).kind() === 'ipv4' ? 32 : 128] as const),
+  )
+  const trusts = (ip: string): boolean => {
+    const address = ipaddr.process(ip)
+    return proxies.some(([range, bits]) => range.kind() === address.kind() && address.match(range, bits))
+  }
+  const peer = (request: IncomingMessage): string => plainIp(request.socket.remoteAddress ?? '')
+
+  return {
+    cookieName: secure ? '__Host-uk_session' : 'uk_session',
+    secure,
+    checkHost(request) {
+      const host = (request.headers.host ?? '').toLowerCase()
+      const name = hostName(host)
+      if (isLoopbackName(name) || allowed.has(host) || allowed.has(name)) return
+      refuse('misdirected_request')
+    },
+    checkCrossSite({ headers }) {
+      if (headers['sec-fetch-site'] === 'cross-site') refuse('cross_site')
+      if (headers.origin === undefined) {
+        if (headers['x-uk-csrf'] !== '1') refuse('cross_site')
+        return
+      }
+      const origin = URL.canParse(headers.origin) ? new URL(headers.origin) : null
+      if (origin && (origin.host === headers.host?.toLowerCase() || origin.origin === publicUrl?.origin)) return
+      refuse('cross_site')
+    },
+    clientIp(request) {
+      let ip = peer(request)
+      // Right to left: each address is believed only as far as the one that named it is trusted.
+      const named = String(request.headers['x-forwarded-for'] ?? '').split(',').map((part) => part.trim()).filter(Boolean)
+      while (named.length > 0 && ipaddr.isValid(ip) && trusts(ip)) ip = plainIp(named.pop()!)
+      return ip
+    },
+    isLoopback(request) {
+      const forwarded = request.headers['x-forwarded-for'] ?? request.headers.forwarded
+      return (
+        forwarded === undefined &&
+        isLoopbackName(config.host) &&
+        isLoopbackName(peer(request)) &&
+        isLoopbackName(hostName((request.headers.host ?? '').toLowerCase()))
+      )
+    },
+  }
+}
+
+const plainIp = (ip: string): string => ip.replace(/^::ffff:/i, '')
+const hostName = (host: string): string => (host.startsWith('[') ? host.slice(1, host.indexOf(']')) : host.replace(/:\d+$/, ''))
+export const isLoopbackName = (name: string): boolean =>
+  name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name)

@@ -1,0 +1,80 @@
+import type { Context } from '#engine/context.ts'
+import type { Found } from '#kernel/context.ts'
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { type Membership, hasScope, membershipIn } from '#kernel/principal.ts'
+import type { Entry } from '#kernel/registry.ts'
+import { atLeast, roleFor } from '#kernel/scopes.ts'
+
+/** The scope of the endpoint, from the credential alone. */
+export function checkScope(ctx: Context, { endpoint }: Entry<Context>): void {
+  if (endpoint.scope !== null && !hasScope(ctx.principal, endpoint.scope))
+    refuse('missing_scope', {
+      message: `The key lacks the scope \`${endpoint.scope}\`.`,
+      details: { required_scope: endpoint.scope },
+    })
+}
+
+/**
+ * Finds what the path names and the workspace the call works in, and holds the caller's place there against what
+ * the endpoint needs. What the caller may not know of is 404, like what is not there.
+ */
+export async function permit(ctx: Context, entry: Entry<Context>, input: Record<string, unknown>): Promise<void> {
+  const { endpoint, finder } = entry
+  if (finder !== null) {
+    const [name] = /:(\w+)/.exec(endpoint.path)!.slice(1)
+    const found = await finder.find(ctx, input[name!] as Id)
+    if (found === null) refuse('not_found', { param: name! })
+    ctx.found = found
+    const membership = placeOf(ctx, found)
+    if (membership === null) refuse('not_found', { param: name! })
+    if (found.workspace_id !== null) ctx.workspace = { id: found.workspace_id, membership }
+    checkPlace(entry, membership)
+    checkStatus(entry, found, membership)
+    return
+  }
+  if (endpoint.within !== undefined) {
+    const asked = input[endpoint.within] as Id | undefined
+    const { credential, personalWorkspaceId } = ctx.principal
+    const id = asked ?? (credential.kind === 'session' ? null : credential.workspaceId) ?? personalWorkspaceId
+    const membership = membershipIn(ctx.principal, id)
+    if (membership === null) refuse('not_found', { param: endpoint.within, message: 'There is no such workspace here.' })
+    ctx.workspace = { id, membership }
+    checkPlace(entry, membership)
+    checkStatus(entry, null, membership)
+  }
+}
+
+const own: Membership = { role: 'owner', permissions: null, status: 'active' }
+
+/** The caller's place with a resource: the account's own, or by membership of its workspace; null is a stranger's. */
+function placeOf(ctx: Context, found: Found): Membership | null {
+  if (found.account_id !== undefined && found.account_id !== null && found.account_id === ctx.principal.accountId) return own
+  return found.workspace_id === null ? null : membershipIn(ctx.principal, found.workspace_id)
+}
+
+function checkPlace({ endpoint }: Entry<Context>, { role, permissions }: Membership): void {
+  const needed = endpoint.role ?? (endpoint.scope === null ? 'viewer' : roleFor(endpoint.scope))
+  if (!atLeast(role, needed))
+    refuse('insufficient_role', {
+      message: `This needs the role ${needed} in the workspace; yours is ${role}.`,
+      details: { required_role: needed, role },
+    })
+  if (endpoint.scope !== null && permissions !== null && !permissions.has(endpoint.scope))
+    refuse('insufficient_role', {
+      message: `Your permissions in this workspace do not include \`${endpoint.scope}\`.`,
+      details: { required_scope: endpoint.scope, role },
+    })
+}
+
+function checkStatus({ endpoint }: Entry<Context>, found: Found | null, { status }: Membership): void {
+  if (endpoint.method === 'GET' || endpoint.scope?.endsWith(':read')) return
+  if (status === 'archived' && endpoint.on !== 'workspace')
+    refuse('invalid_state', { message: 'The workspace is archived, so it is read-only.', details: { status, allowed: ['unarchive'] } })
+  if (endpoint.inAnyStatus || found?.status === undefined || found.status === 'active') return
+  if (found.status === 'trashed')
+    refuse('invalid_state', {
+      message: `This ${endpoint.on} is in the trash, so it is read-only.`,
+      details: { status: 'trashed', allowed: ['restore', 'permanent-delete'] },
+    })
+}

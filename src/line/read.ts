@@ -1,0 +1,114 @@
+import type { IncomingMessage } from 'node:http'
+import type { z } from 'zod'
+import type { AnyEndpoint } from '#kernel/contract.ts'
+import { pathNames } from '#kernel/contract.ts'
+import { type Code, refuse } from '#kernel/errors.ts'
+import { parseId } from '#kernel/ids.ts'
+
+const DEFAULT_LIMIT = 1 << 20
+const DEEPEST = 64
+
+/** The whole body, refused with 413 as soon as it is known to be too large. */
+export function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
+  const tooLarge = () => refuse('payload_too_large', { message: `The body may hold ${limit} bytes at most.`, details: { limit_bytes: limit } })
+  const announced = Number(request.headers['content-length'] ?? 0)
+  if (announced > limit) tooLarge()
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = []
+    let size = 0
+    request.on('data', (part: Buffer) => {
+      size += part.length
+      if (size > limit) {
+        request.removeAllListeners('data')
+        request.resume()
+        try {
+          tooLarge()
+        } catch (error) {
+          reject(error)
+        }
+        return
+      }
+      parts.push(part)
+    })
+    request.on('end', () => resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts)))
+    request.on('error', reject)
+    request.on('close', () => !request.complete && reject(new Error('the caller left before the body was whole')))
+  })
+}
+
+/** The JSON object of a body; an empty body is `{}`. */
+export async function readJson(request: IncomingMessage, { bodyLimit = DEFAULT_LIMIT }: AnyEndpoint): Promise<Record<string, unknown>> {
+  const type = request.headers['content-type']
+  const bytes = await readBytes(request, bodyLimit)
+  if (bytes.length === 0) return {}
+  if (type === undefined || !/^application\/([\w.-]+\+)?json\b/i.test(type))
+    refuse('unsupported_media_type', { message: 'Send the body as `Content-Type: application/json`.' })
+  let value: unknown
+  try {
+    value = JSON.parse(bytes.toString('utf8'))
+  } catch (error) {
+    return refuse('malformed_json', { message: `The body is not well-formed JSON: ${error instanceof Error ? error.message : ''}`.slice(0, 200) })
+  }
+  if (value === null || typeof value !== 'object' || Array.isArray(value))
+    return refuse('invalid_parameter', { message: 'The body must be a JSON object.' })
+  if (deeperThan(value, DEEPEST)) refuse('malformed_json', { message: `The body may be nested ${DEEPEST} deep at most.` })
+  return value as Record<string, unknown>
+}
+
+export function deeperThan(value: unknown, most: number): boolean {
+  let level: unknown[] = [value]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > most) return true
+    level = level.flatMap((item) => (item !== null && typeof item === 'object' ? Object.values(item) : []))
+  }
+  return false
+}
+
+/** Query string → object; a key that comes more than once, or that the schema says is a list, is a list. */
+export function readQuery(search: string, schema: z.ZodObject): Record<string, unknown> {
+  const query: Record<string, unknown> = {}
+  for (const [key, value] of new URLSearchParams(search)) {
+    const before = query[key]
+    query[key] = before === undefined ? (isList(schema.shape[key]) ? [value] : value) : [...(Array.isArray(before) ? before : [before]), value]
+  }
+  return query
+}
+
+function isList(schema: unknown): boolean {
+  let type = schema as { def?: { type?: string; innerType?: unknown } } | undefined
+  while (type?.def && (type.def.type === 'optional' || type.def.type === 'default' || type.def.type === 'nullable'))
+    type = type.def.innerType as typeof type
+  return type?.def?.type === 'array'
+}
+
+/** Path parameters: ids in their stored form; what has no id's shape is 404. */
+export function readPath(endpoint: AnyEndpoint, values: readonly string[]): Record<string, unknown> {
+  const path: Record<string, unknown> = {}
+  pathNames(endpoint.path).forEach((name, i) => {
+    const schema: z.ZodType | undefined = endpoint.params?.[name]
+    path[name] = schema ? parse(schema, values[i], name) : (parseId(values[i]!) ?? refuse('not_found', { param: name }))
+  })
+  return path
+}
+
+/** Refuses with the name of the first field at fault, and what would be right. */
+export function parse<T extends z.ZodType>(schema: T, value: unknown, within?: string): z.output<T> {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const issue = result.error.issues[0]!
+  const at = [...(within === undefined ? [] : [within]), ...issue.path.map(String)]
+  if (issue.code === 'unrecognized_keys') {
+    const param = [...at, issue.keys[0]!].join('.')
+    return refuse('unknown_parameter', { param, message: `\`${param}\` is not a parameter of this endpoint.` })
+  }
+  const param = at.join('.')
+  const absent = issue.code === 'invalid_type' && valueAt(value, issue.path) === undefined
+  const code: Code = absent ? 'missing_parameter' : 'invalid_parameter'
+  return refuse(code, {
+    ...(param && { param }),
+    message: absent ? `\`${param}\` is required.` : `\`${param}\`: ${issue.message}.`,
+  })
+}
+
+const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>((inner, key) => (inner as Record<PropertyKey, unknown> | undefined)?.[key], value)

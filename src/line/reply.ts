@@ -1,0 +1,63 @@
+import { hash } from 'node:crypto'
+import type { Background, Page, Reply, Results } from '#kernel/contract.ts'
+import { type ErrorBody, Refusal, errorBody } from '#kernel/errors.ts'
+
+/** The JSON body of an answer, in the envelope of its kind. Streams, bytes and none have none. */
+export function envelope(reply: Reply, answer: unknown, input: Record<string, unknown>): unknown {
+  switch (reply.kind) {
+    case 'one':
+      return { data: answer }
+    case 'operation':
+      return { data: isBackground(answer) ? answer.operation : answer }
+    case 'page': {
+      const { rows, next, extra } = answer as Page<unknown>
+      return { data: rows, pagination: { has_more: next !== null, next_cursor: next }, ...extra }
+    }
+    case 'results': {
+      const { items, total_count, query, applied_filters } = answer as Results<unknown>
+      const offset = input.offset as number
+      return { items, total_count, offset, has_more: offset + items.length < total_count, query, applied_filters }
+    }
+    case 'deleted':
+      return { deleted: true, id: (answer as { id: string }).id }
+    case 'stream':
+    case 'bytes':
+    case 'none':
+      return undefined
+  }
+}
+
+export const isBackground = (answer: unknown): answer is Background =>
+  answer !== null && typeof answer === 'object' && 'operation' in answer
+
+/** A strong entity tag of a body. */
+export const etagOf = (body: string): string => `"${hash('sha1', body, 'base64url')}"`
+
+/** Whether an `If-None-Match` or `If-Match` header names this tag (RFC 9110, 13.1). */
+export const names = (header: string, etag: string): boolean =>
+  header.trim() === '*' || header.split(',').some((part) => part.trim().replace(/^W\//, '') === etag)
+
+export interface RefusedAnswer {
+  status: number
+  headers: Record<string, string>
+  body: ErrorBody
+  /** What is to be logged; null for what the caller did wrong. */
+  fault: unknown
+}
+
+/** The one exit of every refusal. What is no Refusal is a fault of ours and shows nothing of itself. */
+export function refusedAnswer(error: unknown): RefusedAnswer {
+  if (error instanceof Refusal) return { status: error.status, headers: error.headers ?? {}, body: errorBody(error), fault: null }
+  const known = storageFault(error)
+  return { status: known.status, headers: known.headers ?? {}, body: errorBody(known), fault: error }
+}
+
+/** Faults of the database that have a name of their own on the wire. */
+function storageFault(error: unknown): Refusal {
+  const state = error instanceof Error && 'code' in error ? String(error.code) : ''
+  // 53100 disk_full, ENOSPC; 57P0x the server goes down or is not up; 08xxx the connection broke.
+  if (state === '53100' || state === 'ENOSPC') return new Refusal('storage_full')
+  if (/^57P0|^08|^ECONN|^ENOENT$/.test(state) || (error instanceof Error && /timeout exceeded when trying to connect|Connection terminated/.test(error.message)))
+    return new Refusal('unavailable', { message: 'The database cannot be reached now.', headers: { 'retry-after': '1' } })
+  return new Refusal('internal_error')
+}
