@@ -18,6 +18,7 @@ export interface ProviderEndpoint {
   headers: Readonly<Record<string, string>>
   /** `byok` for the caller's own, `credits` for the instance's, `free` for the simulated and local ones. */
   billing: Billing
+  /** As in DNS SRV records: the lowest number is asked first; among equals `weight` shares the calls out. */
   priority: number
   weight: number
   preset: string | null
@@ -41,6 +42,14 @@ export interface Offer {
   priceDate: string | null
 }
 
+/** An offer as the surfaces list it. */
+export interface Listed extends Offer {
+  name: string
+  /** ISO 8601; null: in no source. */
+  releasedAt: string | null
+  modalities: { input: readonly string[]; output: readonly string[] }
+}
+
 /**
  * What the gateway needs to know of the areas: endpoints and models that a caller may use. Answered from memory
  * when this process has it, so that the hot path does not wait.
@@ -48,4 +57,6 @@ export interface Offer {
 export interface Directory {
   /** Every way to serve this model for this caller; a bare name may be served by several. Empty: unknown model. */
   offers(principal: Principal, model: string): readonly Offer[] | Promise<readonly Offer[]>
+  /** What this caller may use, one row per `slug`. */
+  models(principal: Principal): readonly Listed[] | Promise<readonly Listed[]>
 }

@@ -1,0 +1,66 @@
+import ipaddr from 'ipaddr.js'
+
+type Ip = ipaddr.IPv4 | ipaddr.IPv6
+
+/** One line of `UK_UPSTREAM_ALLOW` or `UK_FETCH_ALLOW`: a network or a host name, with or without a port. */
+type Allowed = { range: [Ip, number]; port: number | null } | { host: string; port: number }
+
+export interface AddressPolicy {
+  /**
+   * Whether a connection to this address may be made. `host` is the name in the URL, `address` what it led to.
+   * Public addresses always; private, local and reserved ones only where the policy lists them.
+   */
+  permits(host: string, address: string, port: number): boolean
+}
+
+/** Throws with a sentence for people when a line is neither `host:port` nor `CIDR[:port]`. */
+export function addressPolicy(lines: readonly string[]): AddressPolicy {
+  const allowed = lines.map(readLine)
+  return {
+    permits(host, address, port) {
+      const ip = parseIp(address)
+      if (ip === null) return false
+      if (isPublic(ip)) return true
+      const name = host.toLowerCase()
+      return allowed.some((line) => {
+        if (line.port !== null && line.port !== port) return false
+        return 'host' in line ? line.host === name : line.range[0].kind() === ip.kind() && ip.match(line.range)
+      })
+    },
+  }
+}
+
+function readLine(line: string): Allowed {
+  const [, bracketed, bare, port] = /^(?:\[([^\]]+)\]|([^:]+|[^:]*(?::[^:]*){2,}))(?::(\d{1,5}))?$/.exec(line) ?? []
+  const words = bracketed ?? bare
+  if (words !== undefined && (port === undefined || Number(port) <= 65_535)) {
+    const range = readRange(words)
+    if (range) return { range, port: port === undefined ? null : Number(port) }
+    if (bracketed === undefined && port !== undefined && /^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$/i.test(words))
+      return { host: words.toLowerCase(), port: Number(port) }
+  }
+  throw new RangeError(`"${line}" is neither host:port nor CIDR[:port], such as gpu.local:8000 or 10.0.0.0/8:11434`)
+}
+
+function readRange(words: string): [Ip, number] | null {
+  if (ipaddr.IPv4.isValidCIDRFourPartDecimal(words) || ipaddr.IPv6.isValidCIDR(words)) return ipaddr.parseCIDR(words)
+  if (!ipaddr.IPv4.isValidFourPartDecimal(words) && !ipaddr.IPv6.isValid(words)) return null
+  const ip = ipaddr.process(words)
+  return [ip, ip.kind() === 'ipv4' ? 32 : 128]
+}
+
+/** Null for what is no address. IPv4 inside IPv6 (`::ffff:10.0.0.1`) becomes IPv4. */
+function parseIp(address: string): Ip | null {
+  return ipaddr.isValid(address) ? ipaddr.process(address) : null
+}
+
+/** Globally routable unicast: everything else, reserved and tunnelled ranges included, is refused unless listed. */
+function isPublic(ip: Ip): boolean {
+  if (ip.kind() === 'ipv4') return ip.range() === 'unicast'
+  const { parts } = ip as ipaddr.IPv6
+  // 64:ff9b::/96 (NAT64, RFC 6052) stands for the IPv4 address in its last 32 bits.
+  if (ip.range() === 'rfc6052')
+    return isPublic(new ipaddr.IPv4([parts[6]! >> 8, parts[6]! & 255, parts[7]! >> 8, parts[7]! & 255]))
+  // Only 2000::/3 is given out as global unicast (RFC 4291, 2.4); the library calls all that it does not know unicast.
+  return ip.range() === 'unicast' && parts[0]! >> 13 === 1
+}

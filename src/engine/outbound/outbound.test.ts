@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { type Server, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, test } from 'node:test'
+import { addressPolicy } from './address.ts'
+import { type Outbound, type Send, createOutbound } from './outbound.ts'
+
+const none = addressPolicy([])
+const permits = (address: string, port = 443): boolean => none.permits('example.com', address, port)
+
+test('public addresses are permitted', () => {
+  for (const address of [
+    '1.1.1.1',
+    '104.18.6.192',
+    '2606:4700::6810:1',
+    '2a00:1450:4001:80f::200e',
+    '::ffff:8.8.8.8',
+    '64:ff9b::808:808',
+  ])
+    assert.equal(permits(address), true, address)
+})
+
+test('private, local and reserved addresses are refused in every form', () => {
+  const refused = [
+    ...[
+      '127.0.0.1',
+      '127.8.8.8',
+      '0.0.0.0',
+      '10.1.2.3',
+      '172.16.0.1',
+      '172.31.255.255',
+      '192.168.1.1',
+      '169.254.169.254',
+      '100.64.0.1',
+    ],
+    ...[
+      '192.0.0.8',
+      '198.18.0.1',
+      '203.0.113.7',
+      '224.0.0.1',
+      '240.0.0.1',
+      '255.255.255.255',
+      '2130706433',
+      '0x7f000001',
+      '0177.0.0.1',
+    ],
+    ...[
+      '::',
+      '::1',
+      '::127.0.0.1',
+      '::ffff:127.0.0.1',
+      '::ffff:a00:1',
+      'fc00::1',
+      'fd12:3456::1',
+      'fe80::1',
+      'fe80::1%eth0',
+      'fec0::1',
+    ],
+    ...[
+      'ff02::1',
+      '2001:db8::1',
+      '2002:7f00:1::',
+      '64:ff9b::7f00:1',
+      '64:ff9b::a9fe:a9fe',
+      '2001::1',
+      '',
+      'localhost',
+      'not an address',
+    ],
+  ]
+  for (const address of refused) assert.equal(permits(address), false, address)
+})
+
+test('a policy opens what it lists and nothing beside it', () => {
+  const policy = addressPolicy([
+    'gpu.local:8000',
+    '127.0.0.1:9000',
+    '10.0.0.0/8',
+    '192.168.7.0/24:11434',
+    '[::1]:8080',
+    'fd00::/8',
+  ])
+  const open: [string, string, number][] = [
+    ['gpu.local', '192.168.1.9', 8000],
+    ['GPU.local', '192.168.1.9', 8000],
+    ['localhost', '127.0.0.1', 9000],
+    ['127.0.0.1', '::ffff:127.0.0.1', 9000],
+    ['a', '10.9.9.9', 1],
+    ['b', '192.168.7.7', 11434],
+    ['::1', '::1', 8080],
+    ['c', 'fd12::1', 443],
+  ]
+  const shut: [string, string, number][] = [
+    ['gpu.local', '192.168.1.9', 8001],
+    ['other.local', '192.168.1.9', 8000],
+    ['127.0.0.1', '127.0.0.1', 9001],
+    ['b', '192.168.7.7', 80],
+    ['b', '192.168.8.7', 11434],
+    ['::1', '::1', 8081],
+    ['c', 'fc00::1', 443],
+  ]
+  for (const line of open) assert.equal(policy.permits(...line), true, line.join(' '))
+  for (const line of shut) assert.equal(policy.permits(...line), false, line.join(' '))
+})
+
+test('a line that is no host:port and no network is refused with an example', () => {
+  for (const line of ['gpu.local', 'a b:80', '10.0.0.0/33', 'host:99999', ':80', '[gpu.local]:80', ''])
+    assert.throws(() => addressPolicy([line]), /such as gpu\.local:8000/, line)
+})
+
+let server: Server
+let port: number
+let hits = 0
+before(async () => {
+  server = createServer((request, response) => {
+    hits += 1
+    if (request.url === '/moved') response.writeHead(302, { location: `http://127.0.0.1:${port}/` }).end()
+    else if (request.url !== '/hang') response.end('hello')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  port = (server.address() as AddressInfo).port
+})
+after(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+function ask(outbound: Outbound, send: Partial<Send>): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    let status = 0
+    let text = ''
+    outbound.dispatch(
+      { origin: `http://localhost:${port}`, path: '/', method: 'GET', headers: [], body: null, ...send },
+      {
+        onRequestStart() {},
+        onResponseStart: (_, code) => void (status = code),
+        onResponseData: (_, chunk) => void (text += chunk.toString()),
+        onResponseEnd: () => resolve({ status, text }),
+        onResponseError: (_, error) => reject(error),
+      },
+    )
+  })
+}
+
+test('names and literals that lead to a private address are refused before anything is sent', async () => {
+  await using outbound = createOutbound(none)
+  hits = 0
+  for (const host of ['localhost', '127.0.0.1', '127.1', '2130706433', '0x7f.1', '[::1]', '[::ffff:127.0.0.1]'])
+    await assert.rejects(
+      ask(outbound, { origin: new URL(`http://${host}:${port}`).origin }),
+      { code: 'UK_ADDRESS_REFUSED' },
+      host,
+    )
+  assert.equal(hits, 0)
+})
+
+test('an allowed address is reached, and so is a private one where the administrator said so', async () => {
+  await using outbound = createOutbound(addressPolicy([`127.0.0.0/8:${port}`]))
+  assert.equal((await ask(outbound, {})).text, 'hello')
+  await using strict = createOutbound(none)
+  assert.equal((await ask(strict, { mayBePrivate: true })).text, 'hello')
+  await assert.rejects(
+    ask(strict, {}),
+    { code: 'UK_ADDRESS_REFUSED' },
+    'connections of the one are not lent to the other',
+  )
+})
+
+test('a redirect is an answer, not a way', async () => {
+  await using outbound = createOutbound(none)
+  hits = 0
+  assert.equal((await ask(outbound, { mayBePrivate: true, path: '/moved' })).status, 302)
+  assert.equal(hits, 1)
+})
+
+test('a server that never answers is left after the time', async () => {
+  await using outbound = createOutbound(none, { headersMs: 100 })
+  await assert.rejects(ask(outbound, { mayBePrivate: true, path: '/hang' }), { code: 'UND_ERR_HEADERS_TIMEOUT' })
+})

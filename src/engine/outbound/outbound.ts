@@ -1,0 +1,139 @@
+import { lookup } from 'node:dns'
+import { type LookupFunction, isIP } from 'node:net'
+import { type Dispatcher, Pool, buildConnector } from 'undici'
+import type { AddressPolicy } from './address.ts'
+
+/** The address that a name led to is private and not allowed. */
+export class AddressRefused extends Error {
+  override name = 'AddressRefused'
+  readonly code = 'UK_ADDRESS_REFUSED'
+  constructor(host: string) {
+    super(`${host} leads to a private or reserved address, and those are not allowed here.`)
+  }
+}
+
+export interface Send {
+  /** `https://api.example.com`: scheme, host and port. */
+  origin: string
+  /** Path and query. */
+  path: string
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD'
+  /** Name, value, name, value. */
+  headers: string[]
+  body: Buffer | null
+  /** Skips the address check: for what the instance's administrator set up. */
+  mayBePrivate?: boolean
+  headersTimeoutMs?: number
+  bodyTimeoutMs?: number
+}
+
+/**
+ * Everything that leaves for an address somebody gave goes through here: the address is checked when it is connected
+ * to, whatever name, redirect or DNS answer led there; redirects are never followed; every wait is bounded.
+ */
+export interface Outbound extends AsyncDisposable {
+  /** What goes wrong arrives at `handler.onResponseError`. Back-pressure by `controller.pause` and `resume`. */
+  dispatch(send: Send, handler: Dispatcher.DispatchHandler): void
+}
+
+export interface OutboundTimes {
+  connectMs: number
+  /** Until the head of the answer: a model may think for minutes before its first byte. */
+  headersMs: number
+  /** Between two pieces of the body. */
+  bodyMs: number
+}
+
+const TIMES: OutboundTimes = { connectMs: 10_000, headersMs: 600_000, bodyMs: 300_000 }
+const POOLS = 512
+const CONNECTIONS = 1_024
+
+export function createOutbound(policy: AddressPolicy, times: Partial<OutboundTimes> = {}): Outbound {
+  const { connectMs, headersMs, bodyMs } = { ...TIMES, ...times }
+  const checked = new Map<string, Pool>()
+  const unchecked = new Map<string, Pool>()
+
+  function poolOf(origin: string, mayBePrivate: boolean): Pool {
+    const pools = mayBePrivate ? unchecked : checked
+    const known = pools.get(origin)
+    if (known) return known
+    if (pools.size >= POOLS) dropIdle(pools)
+    const secure = origin.startsWith('https:')
+    const pool = new Pool(origin, {
+      connect: mayBePrivate
+        ? buildConnector({ timeout: connectMs, allowH2: false })
+        : checkedConnector(policy, connectMs),
+      connections: CONNECTIONS,
+      allowH2: false,
+      pipelining: 1,
+      headersTimeout: headersMs,
+      bodyTimeout: bodyMs,
+      // Plain HTTP servers of local engines close idle connections after 5 s without saying so.
+      keepAliveTimeout: secure ? 55_000 : 4_000,
+    })
+    pools.set(origin, pool)
+    return pool
+  }
+
+  return {
+    dispatch({ origin, path, method, headers, body, mayBePrivate, headersTimeoutMs, bodyTimeoutMs }, handler) {
+      const pool = poolOf(origin, mayBePrivate === true)
+      if (headersTimeoutMs === undefined && bodyTimeoutMs === undefined)
+        pool.dispatch({ path, method, headers, body }, handler)
+      else
+        pool.dispatch(
+          {
+            path,
+            method,
+            headers,
+            body,
+            headersTimeout: headersTimeoutMs ?? headersMs,
+            bodyTimeout: bodyTimeoutMs ?? bodyMs,
+          },
+          handler,
+        )
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...checked.values(), ...unchecked.values()].map((pool) => pool.destroy()))
+    },
+  }
+}
+
+/** Users name origins, so their number must be bounded: the oldest that are not in use go. */
+function dropIdle(pools: Map<string, Pool>): void {
+  for (const [origin, pool] of pools) {
+    const { running, pending, queued } = pool.stats
+    if (running + pending + queued > 0) continue
+    pools.delete(origin)
+    void pool.close()
+    if (pools.size < POOLS * 0.9) return
+  }
+}
+
+function checkedConnector(policy: AddressPolicy, timeout: number): buildConnector.connector {
+  let connect: buildConnector.connector | null = null
+  return (options, callback) => {
+    const { hostname } = options
+    const port = Number(options.port) || (options.protocol === 'https:' ? 443 : 80)
+    if (isIP(hostname) && !policy.permits(hostname, hostname, port)) return callback(new AddressRefused(hostname), null)
+    connect ??= buildConnector({
+      timeout,
+      allowH2: false,
+      lookup: checkedLookup(policy, hostname, port),
+    } as buildConnector.BuildOptions)
+    connect(options, callback)
+  }
+}
+
+/** The very look-up whose answer is connected to: a second answer of a rebinding name is never asked for. */
+function checkedLookup(policy: AddressPolicy, host: string, port: number): LookupFunction {
+  return (name, how, done) => {
+    lookup(name, { ...how, all: true }, (error, addresses) => {
+      if (error) return done(error, '', 0)
+      const permitted = addresses.filter(({ address }) => policy.permits(host, address, port))
+      if (permitted.length === 0) return done(new AddressRefused(host), '', 0)
+      if (how.all) return done(null, permitted)
+      done(null, permitted[0]!.address, permitted[0]!.family)
+    })
+  }
+}
