@@ -1,0 +1,150 @@
+import { isUtf8 } from 'node:buffer'
+import { refuse } from '#kernel/errors.ts'
+
+/** A client's JSON object: the bytes travel on, `json` decides and is never written out again. */
+export interface Body {
+  bytes: Buffer
+  json: Record<string, unknown>
+}
+
+/** Deepest nesting that the gateways take (contract, part 2). */
+const NESTING = 512
+
+/** Refuses with 400 what is not one well-formed JSON object. */
+export function readBody(bytes: Buffer): Body {
+  if (!isUtf8(bytes)) refuse('malformed_json', { message: 'The body is not UTF-8.' })
+  let json: unknown
+  try {
+    json = JSON.parse(bytes.toString())
+  } catch {
+    refuse('malformed_json')
+  }
+  if (json === null || typeof json !== 'object' || Array.isArray(json))
+    refuse('malformed_json', { message: 'The body must be a JSON object.' })
+  // It takes two bytes to nest once more.
+  if (bytes.length > 2 * NESTING && deeper(json, NESTING))
+    refuse('malformed_json', { message: `The body nests deeper than ${NESTING} levels.` })
+  return { bytes, json: json as Record<string, unknown> }
+}
+
+function deeper(value: object, levels: number): boolean {
+  if (levels === 0) return true
+  if (Array.isArray(value)) {
+    for (const item of value)
+      if (item !== null && typeof item === 'object' && deeper(item as object, levels - 1)) return true
+    return false
+  }
+  for (const key in value) {
+    const item = (value as Record<string, unknown>)[key]
+    if (item !== null && typeof item === 'object' && deeper(item, levels - 1)) return true
+  }
+  return false
+}
+
+/** Bytes `start` (inclusive) to `end` (exclusive) give way to `text`. */
+export interface Edit {
+  start: number
+  end: number
+  text: string
+}
+
+/** Sets a top-level field, whose name is ASCII letters and underscores: its value's bytes are replaced where they stand, or the field is put in front of the others. */
+export function setField({ bytes, json }: Body, key: string, valueJson: string): Edit {
+  if (!Object.hasOwn(json, key)) {
+    const at = bytes.indexOf(0x7b) + 1
+    const others = Object.keys(json).length > 0 ? ',' : ''
+    return { start: at, end: at, text: `${JSON.stringify(key)}:${valueJson}${others}` }
+  }
+  const { start, end } = locate(bytes, key)
+  return { start, end, text: valueJson }
+}
+
+/** The bytes with these edits, which must not overlap. */
+export function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
+  const parts: Buffer[] = []
+  let from = 0
+  for (const { start, end, text } of edits.length > 1
+    ? edits.toSorted((a, b) => a.start - b.start || a.end - b.end)
+    : edits) {
+    parts.push(bytes.subarray(from, start), Buffer.from(text))
+    from = end
+  }
+  parts.push(bytes.subarray(from))
+  return Buffer.concat(parts)
+}
+
+/**
+ * Where the value of a top-level key stands, in the bytes of an object that `JSON.parse` took and that has this key.
+ * A key that is there twice is refused: the parser and the provider could each see another one of the two.
+ */
+export function locate(bytes: Buffer, key: string): { start: number; end: number } {
+  const word = `"${key}"`
+  const first = bytes.indexOf(word)
+  // Spelled once, and no escape could spell it in another way: then this is the key. No walk needed.
+  if (first >= 0 && bytes.indexOf(word, first + 1) < 0 && bytes.indexOf('\\u00') < 0) {
+    const start = afterColon(bytes, first + word.length)
+    return { start, end: endOfValue(bytes, start) }
+  }
+  return walk(bytes, key)
+}
+
+function walk(bytes: Buffer, wanted: string): { start: number; end: number } {
+  let found: { start: number; end: number } | null = null
+  let at = skipSpace(bytes, bytes.indexOf(0x7b) + 1)
+  while (bytes[at] === 0x22) {
+    const keyEnd = endOfString(bytes, at)
+    const key = JSON.parse(bytes.toString('utf8', at, keyEnd)) as string
+    const start = afterColon(bytes, keyEnd)
+    const end = endOfValue(bytes, start)
+    if (key === wanted) {
+      if (found) refuse('invalid_parameter', { message: `\`${wanted}\` is there twice.`, param: wanted })
+      found = { start, end }
+    }
+    at = skipSpace(bytes, end)
+    if (bytes[at] === 0x2c) at = skipSpace(bytes, at + 1)
+  }
+  if (!found) throw new Error(`the object has no key ${wanted}`)
+  return found
+}
+
+function skipSpace(bytes: Buffer, at: number): number {
+  while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at++
+  return at
+}
+
+const afterColon = (bytes: Buffer, at: number): number => skipSpace(bytes, skipSpace(bytes, at) + 1)
+
+/** `at` is on the opening quote. */
+function endOfString(bytes: Buffer, at: number): number {
+  for (let quote = bytes.indexOf(0x22, at + 1); ; quote = bytes.indexOf(0x22, quote + 1)) {
+    if (quote < 0) throw new Error('the string does not end')
+    let slashes = 0
+    while (bytes[quote - 1 - slashes] === 0x5c) slashes++
+    if (slashes % 2 === 0) return quote + 1
+  }
+}
+
+function endOfValue(bytes: Buffer, at: number): number {
+  const byte = bytes[at]
+  if (byte === 0x22) return endOfString(bytes, at)
+  if (byte !== 0x7b && byte !== 0x5b) {
+    // A number, true, false or null ends where JSON's punctuation or space begins.
+    while (at < bytes.length && !ENDS.has(bytes[at]!)) at++
+    return at
+  }
+  let depth = 0
+  for (;;) {
+    const here = bytes[at]
+    if (here === undefined) throw new Error('the value does not end')
+    if (here === 0x22) {
+      at = endOfString(bytes, at)
+      continue
+    }
+    if (here === 0x7b || here === 0x5b) depth++
+    if (here === 0x7d || here === 0x5d) depth--
+    at++
+    if (depth === 0) return at
+  }
+}
+
+const ENDS: ReadonlySet<number> = new Set([0x2c, 0x7d, 0x5d, 0x20, 0x0a, 0x0d, 0x09])
