@@ -1,0 +1,117 @@
+const LF = 0x0a
+const CR = 0x0d
+/** An event larger than this is let through in pieces. */
+const LARGEST_HELD = 1 << 20
+/** How much of a stream's end is kept for reading its usage: the last events of any provider fit. */
+const TAIL = 8_192
+
+/**
+ * Cuts a stream of server-sent events at the blank lines between them, so that only whole events travel on: then
+ * a stream that breaks can still end with a frame that its reader understands. Bytes are never changed, and when
+ * the provider's pieces are whole events, as they mostly are, nothing is copied.
+ */
+export class Frames {
+  #held: Buffer[] = []
+  #heldBytes = 0
+  // The last three bytes so far: a blank line may be cut anywhere.
+  #before = [0, 0, 0]
+  #tail: Buffer[] = []
+  #tailBytes = 0
+  /** Bytes of whole events so far. */
+  bytes = 0
+
+  /** The whole events that this piece completes, or null. */
+  push(chunk: Buffer): Buffer | null {
+    const end = this.#boundary(chunk)
+    this.#remember(chunk)
+    if (end === 0) {
+      this.#held.push(chunk)
+      this.#heldBytes += chunk.length
+      return this.#heldBytes > LARGEST_HELD ? this.rest() : null
+    }
+    const whole = end === chunk.length ? chunk : chunk.subarray(0, end)
+    let out = whole
+    if (this.#heldBytes > 0) {
+      this.#held.push(whole)
+      out = Buffer.concat(this.#held)
+      this.#held = []
+      this.#heldBytes = 0
+    }
+    if (end < chunk.length) {
+      this.#held.push(chunk.subarray(end))
+      this.#heldBytes = chunk.length - end
+    }
+    this.#keep(out)
+    return out
+  }
+
+  /** What is left when the stream ends without a last blank line. */
+  rest(): Buffer | null {
+    if (this.#heldBytes === 0) return null
+    const out = Buffer.concat(this.#held)
+    this.#held = []
+    this.#heldBytes = 0
+    this.#keep(out)
+    return out
+  }
+
+  /** The end of the stream so far, 8 KiB or more of whole events where there is so much. */
+  tail(): string {
+    return Buffer.concat(this.#tail).toString()
+  }
+
+  get tailBytes(): number {
+    return this.#tailBytes
+  }
+
+  #keep(out: Buffer): void {
+    this.bytes += out.length
+    this.#tail.push(out)
+    this.#tailBytes += out.length
+    while (this.#tailBytes - this.#tail[0]!.length >= TAIL) this.#tailBytes -= this.#tail.shift()!.length
+  }
+
+  #remember(chunk: Buffer): void {
+    const { length } = chunk
+    const before = this.#before
+    if (length >= 3) {
+      before[0] = chunk[length - 3]!
+      before[1] = chunk[length - 2]!
+      before[2] = chunk[length - 1]!
+    } else
+      for (const byte of chunk) {
+        before.shift()
+        before.push(byte)
+      }
+  }
+
+  /** Where in the chunk the last whole event ends; 0 when none ends here. */
+  #boundary(chunk: Buffer): number {
+    for (let at = chunk.length - 1; at >= 0; at = at === 0 ? -1 : chunk.lastIndexOf(LF, at - 1)) {
+      if (chunk[at] !== LF) continue
+      const one = this.#byte(chunk, at - 1)
+      if (one === LF || (one === CR && this.#byte(chunk, at - 2) === LF)) return at + 1
+    }
+    return 0
+  }
+
+  #byte(chunk: Buffer, at: number): number {
+    return at >= 0 ? chunk[at]! : this.#before[3 + at]!
+  }
+}
+
+/** The events of whole frames, last first, each with the data lines joined. Comments and events without data are left out. */
+export function* eventsFromEnd(frames: string): Generator<string> {
+  let end = frames.length
+  while (end > 0) {
+    const at = Math.max(frames.lastIndexOf('\n\n', end - 3), frames.lastIndexOf('\n\r\n', end - 4))
+    const start = at < 0 ? 0 : at
+    const data = frames
+      .slice(start, end)
+      .split('\n')
+      .filter((line) => line.startsWith('data:'))
+      .map((line) => line.slice(5).trim())
+    if (data.length > 0) yield data.join('\n')
+    end = start
+  }
+}
