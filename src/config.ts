@@ -12,19 +12,55 @@ export const settings: readonly Setting[] = [
   { name: 'UK_HOST', fallback: '127.0.0.1', meaning: 'The address to listen on.' },
   { name: 'UK_PORT', fallback: '4242', meaning: 'The port to listen on; 0 takes a free one. The ready line names it.' },
   { name: 'UK_DATA_DIR', fallback: './data', meaning: 'Database, blobs and generated secrets. One instance holds it.' },
-  { name: 'DATABASE_URL', fallback: '', meaning: 'A PostgreSQL of yours, 15 or newer, instead of the embedded one.', secret: true },
-  { name: 'UK_BLOBS', fallback: 'file:', meaning: 'Where file bytes live: `file:` under the data dir, or `s3://bucket/prefix` with AWS_*.' },
+  {
+    name: 'DATABASE_URL',
+    fallback: '',
+    meaning: 'A PostgreSQL of yours, 15 or newer, instead of the embedded one.',
+    secret: true,
+  },
+  {
+    name: 'UK_BLOBS',
+    fallback: 'file:',
+    meaning: 'Where file bytes live: `file:` under the data dir, or `s3://bucket/prefix` with AWS_*.',
+  },
   { name: 'UK_S3_ENDPOINT', fallback: '', meaning: 'An S3-compatible endpoint other than the vendor’s.' },
-  { name: 'UK_BUS', fallback: '', meaning: 'Fan-out between server processes: empty is PostgreSQL, or `nats://…`, `redis://…`.', secret: true },
+  {
+    name: 'UK_BUS',
+    fallback: '',
+    meaning: 'Fan-out between server processes: empty is PostgreSQL, or `nats://…`, `redis://…`.',
+    secret: true,
+  },
   { name: 'UK_WORKERS', fallback: '1', meaning: 'Server processes on this machine.' },
-  { name: 'UK_SECRET_KEY', fallback: '', meaning: 'Root key for encryption at rest, ≥ 32 characters; a comma list rotates, newest first. Empty: made in the data dir.', secret: true },
-  { name: 'UK_PUBLIC_URL', fallback: '', meaning: 'The address people use, such as https://uk.example.com. Empty: the listening origin.' },
+  {
+    name: 'UK_SECRET_KEY',
+    fallback: '',
+    meaning:
+      'Root key for encryption at rest, ≥ 32 characters; a comma list rotates, newest first. Empty: made in the data dir.',
+    secret: true,
+  },
+  {
+    name: 'UK_PUBLIC_URL',
+    fallback: '',
+    meaning: 'The address people use, such as https://uk.example.com. Empty: the listening origin.',
+  },
   { name: 'UK_ALLOWED_HOSTS', fallback: '', meaning: 'Further host names that are served, comma-separated.' },
-  { name: 'UK_TRUSTED_PROXIES', fallback: '', meaning: 'Addresses or CIDRs whose X-Forwarded-For and -Proto count, comma-separated.' },
+  {
+    name: 'UK_TRUSTED_PROXIES',
+    fallback: '',
+    meaning: 'Addresses or CIDRs whose X-Forwarded-For and -Proto count, comma-separated.',
+  },
   { name: 'UK_SIGN_UP', fallback: '', meaning: '`open` or `invite`. Empty: open on loopback, else invite.' },
   { name: 'UK_SIGN_UP_CREDITS_USD', fallback: '0', meaning: 'Credits that a new account starts with.' },
-  { name: 'UK_SIM', fallback: '', meaning: '`on` or `off`: the simulated models. Empty: on when listening on loopback.' },
-  { name: 'UK_UPSTREAM_ALLOW', fallback: '', meaning: 'Private `host:port` or `CIDR[:port]` that provider endpoints given by users may reach.' },
+  {
+    name: 'UK_SIM',
+    fallback: '',
+    meaning: '`on` or `off`: the simulated models. Empty: on when listening on loopback.',
+  },
+  {
+    name: 'UK_UPSTREAM_ALLOW',
+    fallback: '',
+    meaning: 'Private `host:port` or `CIDR[:port]` that provider endpoints given by users may reach.',
+  },
   { name: 'UK_FETCH_ALLOW', fallback: '', meaning: 'The same for web fetch, webhooks and outside MCP servers.' },
   { name: 'UK_LIMIT_READS', fallback: '6000', meaning: 'Reads per minute and caller; 0 is off. So for the next five.' },
   { name: 'UK_LIMIT_WRITES', fallback: '1200', meaning: 'Writes per minute and caller.' },
@@ -39,7 +75,11 @@ export const settings: readonly Setting[] = [
   { name: 'BRAVE_API_KEY', fallback: '', meaning: 'Web search by Brave.', secret: true },
   { name: 'TAVILY_API_KEY', fallback: '', meaning: 'Web search by Tavily.', secret: true },
   { name: 'SEARXNG_URL', fallback: '', meaning: 'Web search by your SearXNG.' },
-  { name: 'OLLAMA_HOST', fallback: '', meaning: 'An Ollama; empty looks on its usual port on this machine, `off` does not.' },
+  {
+    name: 'OLLAMA_HOST',
+    fallback: '',
+    meaning: 'An Ollama; empty looks on its usual port on this machine, `off` does not.',
+  },
 ]
 
 export interface Config {
@@ -72,9 +112,17 @@ export class ConfigRefused extends Error {}
 const loopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127\./.test(host)
 
 /** Environment → one frozen object, and a warning per unknown `UK_*`. Throws `ConfigRefused` on a value that cannot be. */
-export function readConfig(environment: Readonly<Record<string, string | undefined>>): { config: Config; warnings: string[] } {
-  const text = (name: string): string => environment[name]?.trim() || settings.find((setting) => setting.name === name)!.fallback
-  const list = (name: string): string[] => text(name).split(',').map((part) => part.trim()).filter(Boolean)
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): {
+  config: Config
+  warnings: string[]
+} {
+  const text = (name: string): string =>
+    environment[name]?.trim() || settings.find((setting) => setting.name === name)!.fallback
+  const list = (name: string): string[] =>
+    text(name)
+      .split(',')
+      .map((part) => part.trim())
+      .filter(Boolean)
   const whole = (name: string, least: number, most: number): number => {
     const value = Number(text(name))
     if (!Number.isInteger(value) || value < least || value > most)
@@ -95,9 +143,12 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   }
   const host = text('UK_HOST')
   const secretKeys = list('UK_SECRET_KEY')
-  if (secretKeys.some((key) => key.length < 32)) throw new ConfigRefused('UK_SECRET_KEY needs at least 32 characters a key')
+  if (secretKeys.some((key) => key.length < 32))
+    throw new ConfigRefused('UK_SECRET_KEY needs at least 32 characters a key')
   if (!/^\d+(\.\d{1,9})?$/.test(text('UK_SIGN_UP_CREDITS_USD')))
-    throw new ConfigRefused(`UK_SIGN_UP_CREDITS_USD must be an amount such as 5 or 0.50, not "${text('UK_SIGN_UP_CREDITS_USD')}"`)
+    throw new ConfigRefused(
+      `UK_SIGN_UP_CREDITS_USD must be an amount such as 5 or 0.50, not "${text('UK_SIGN_UP_CREDITS_USD')}"`,
+    )
   const config: Config = Object.freeze({
     host,
     port: whole('UK_PORT', 0, 65_535),
@@ -158,4 +209,3 @@ export const describeSettings = (environment: Readonly<Record<string, string | u
     const value = environment[name]
     return { name, value: value === undefined ? fallback : secret ? '(set)' : value, set: value !== undefined, meaning }
   })
-

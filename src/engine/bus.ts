@@ -44,7 +44,11 @@ export async function connectBus(postgres: Postgres, log: Log): Promise<Bus> {
     const topics = [...pending]
     pending.clear()
     try {
-      await postgres.pool.query({ name: 'bus_notify', text: `select pg_notify('ukiyo', t) from unnest($1::text[]) t`, values: [topics] })
+      await postgres.pool.query({
+        name: 'bus_notify',
+        text: `select pg_notify('ukiyo', t) from unnest($1::text[]) t`,
+        values: [topics],
+      })
     } catch (error) {
       log.debug({ error }, 'a wake-up was not sent')
     }

@@ -20,6 +20,11 @@ export interface Engine {
   log: Log
   /** This server process, as its lease names it. */
   processId: Id
+  /** The dated versions of the API. */
+  versions: { newest: string; check(date: string): string }
+  /** After a commit that changed rights: in force in this process when it resolves, in the others within a second. */
+  rights: { refresh(): Promise<void> }
+  limits: { state(caller: Id): { name: string; quota: number; window_seconds: number; remaining: number }[] }
 }
 
 /** Something that happened, told to whoever subscribes. Written in the transaction of the change. */
@@ -38,6 +43,8 @@ export interface Context extends CallContext {
   /** The pool, or inside `transaction` the transaction. */
   db: Db
   log: Log
+  /** The rate limits of this caller as they stand now. */
+  limits(): { name: string; quota: number; window_seconds: number; remaining: number }[]
   /** All or nothing; within one, joins it. `work` gets a context whose `db` is the transaction. */
   transaction<T>(work: (ctx: Context) => Promise<T>): Promise<T>
   /** Must be called inside `transaction`, so that the event is as durable as its change. */

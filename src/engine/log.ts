@@ -16,7 +16,10 @@ export function createLog(level: string): Log {
       formatters: { level: (label) => ({ level: label }) },
       mixin: () => logScope.getStore() ?? {},
       redact: {
-        paths: ['password', 'key', 'api_key', 'token', 'secret', 'authorization', 'cookie'].flatMap((name) => [name, `*.${name}`]),
+        paths: ['password', 'key', 'api_key', 'token', 'secret', 'authorization', 'cookie'].flatMap((name) => [
+          name,
+          `*.${name}`,
+        ]),
         remove: true,
       },
       serializers: { error: pino.stdSerializers.err, err: pino.stdSerializers.err },

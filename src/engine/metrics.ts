@@ -22,7 +22,10 @@ export function createMetrics(): Metrics {
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
     registers: [registry],
   })
-  new Gauge({ name: 'uk_info', help: 'Always 1.', labelNames: ['node'] as const, registers: [registry] }).set({ node: process.version }, 1)
+  new Gauge({ name: 'uk_info', help: 'Always 1.', labelNames: ['node'] as const, registers: [registry] }).set(
+    { node: process.version },
+    1,
+  )
   return {
     registry,
     request(endpoint, status, seconds) {

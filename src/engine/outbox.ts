@@ -18,7 +18,11 @@ interface OutboxTable {
 }
 
 /** Writes an event into the transaction of the change that it tells of. The relay takes it from there. */
-export async function writeOutbox(db: Db, { type, channels, resource, data }: Emitted, actor: object | null): Promise<void> {
+export async function writeOutbox(
+  db: Db,
+  { type, channels, resource, data }: Emitted,
+  actor: object | null,
+): Promise<void> {
   await db
     .insertInto('outbox')
     .values({

@@ -106,7 +106,8 @@ export function endpoint<
   return { ...spec, method: at.slice(0, space) as Method, path: at.slice(space + 1) as Path }
 }
 
-export interface Area<E extends Record<string, AnyEndpoint> = Record<string, AnyEndpoint>> {
+// The loose bound keeps the `any`s of AnyEndpoint from flowing back into what `endpoint()` infers.
+export interface Area<E extends Record<string, { method: Method; path: string }> = Record<string, AnyEndpoint>> {
   /** snake_case; the operationId is `<name>_<verb>`, the agent tool's name `<name>.<verb>`. */
   name: string
   title: string
@@ -114,7 +115,7 @@ export interface Area<E extends Record<string, AnyEndpoint> = Record<string, Any
   endpoints: E
 }
 
-export const area = <const E extends Record<string, AnyEndpoint>>(
+export const area = <const E extends Record<string, { method: Method; path: string }>>(
   name: string,
   about: { title: string; summary: string },
   endpoints: E,
@@ -134,9 +135,7 @@ export const status = z.enum(['active', 'archived', 'trashed'])
 export const workspaceId = id.optional().describe('The workspace to work in. Default: the personal one.')
 
 /** A boolean, also as the words that a query string can hold. */
-export const flag = z
-  .union([z.boolean(), z.stringbool()])
-  .meta({ override: { type: 'boolean' } })
+export const flag = z.union([z.boolean(), z.stringbool()]).meta({ override: { type: 'boolean' } })
 
 /** Query of a list that has a life cycle: `?status=` defaults to active. */
 export const statusFilter = { status: status.default('active').describe('Which of them to list.') }
@@ -162,7 +161,16 @@ export function lifecycle<T extends z.ZodType, const At extends `/${string}`>(
     summary: string,
     reply: R,
     role?: Role,
-  ): Endpoint<P, {}, {}, {}, R> => ({ method, path, summary, scope, on, inAnyStatus: true, reply, ...(role && { role }) })
+  ): Endpoint<P, {}, {}, {}, R> => ({
+    method,
+    path,
+    summary,
+    scope,
+    on,
+    inAnyStatus: true,
+    reply,
+    ...(role && { role }),
+  })
   return {
     archive: door('POST', `${at}/archive`, `Archive ${noun}`, one(of)),
     unarchive: door('POST', `${at}/unarchive`, `Bring ${noun} back from the archive`, one(of)),

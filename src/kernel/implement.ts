@@ -2,7 +2,9 @@ import type { Area, Input, Output } from './contract.ts'
 import type { CallContext, Finder } from './context.ts'
 
 export type Handlers<A, C> =
-  A extends Area<infer E> ? { [K in keyof E]: (ctx: C, input: Input<E[K]>) => Output<E[K]> | Promise<Output<E[K]>> } : never
+  A extends Area<infer E>
+    ? { [K in keyof E]: (ctx: C, input: Input<E[K]>) => Output<E[K]> | Promise<Output<E[K]>> }
+    : never
 
 export interface Service<C extends CallContext = CallContext> {
   area: Area

@@ -33,5 +33,6 @@ export interface Fraction {
   denominator: bigint
 }
 
-export const roundHalfUp = ({ numerator, denominator }: Fraction): Nano => (2n * numerator + denominator) / (2n * denominator)
+export const roundHalfUp = ({ numerator, denominator }: Fraction): Nano =>
+  (2n * numerator + denominator) / (2n * denominator)
 export const roundUp = ({ numerator, denominator }: Fraction): Nano => (numerator + denominator - 1n) / denominator

@@ -18,9 +18,11 @@ export function positionOf(list: string, filters: unknown, cursor: string | unde
   } catch {
     return refuse('invalid_cursor', { param: 'cursor' })
   }
-  if (!Array.isArray(parts) || parts.length < 2 || parts[0] !== fingerprint(list, filters)) refuse('invalid_cursor', { param: 'cursor' })
+  if (!Array.isArray(parts) || parts.length < 2 || parts[0] !== fingerprint(list, filters))
+    refuse('invalid_cursor', { param: 'cursor' })
   const position = parts.slice(1)
-  if (!position.every((part) => typeof part === 'string' || typeof part === 'number')) refuse('invalid_cursor', { param: 'cursor' })
+  if (!position.every((part) => typeof part === 'string' || typeof part === 'number'))
+    refuse('invalid_cursor', { param: 'cursor' })
   return position
 }
 

@@ -24,7 +24,13 @@ export type Credential =
       spendCap: { nano: bigint; period: 'day' | 'week' | 'month' | 'total' } | null
     }
   /** The server on an account's behalf: an agent's run, an automation, a job. */
-  | { kind: 'server'; scopes: ReadonlySet<Scope>; workspaceId: Id | null }
+  | {
+      kind: 'server'
+      scopes: ReadonlySet<Scope>
+      workspaceId: Id | null
+      /** The key that started it: what the server does for it counts under that key's cap. */
+      payingKey?: { id: Id; cap: { nano: bigint; period: 'day' | 'week' | 'month' | 'total' } | null }
+    }
 
 /** Who calls. Made once per credential and kept until a right of the account changes. */
 export interface Principal {
@@ -44,7 +50,8 @@ export const hasScope = (principal: Principal, scope: Scope): boolean =>
 /** The caller's membership of a workspace as this credential may use it, or null. */
 export function membershipIn(principal: Principal, workspaceId: Id): Membership | null {
   const { credential } = principal
-  if (credential.kind !== 'session' && credential.workspaceId !== null && credential.workspaceId !== workspaceId) return null
+  if (credential.kind !== 'session' && credential.workspaceId !== null && credential.workspaceId !== workspaceId)
+    return null
   return principal.memberships.get(workspaceId) ?? null
 }
 
@@ -66,4 +73,17 @@ export const anonymous: Principal = {
   personalWorkspaceId: '',
   credential: { kind: 'server', scopes: new Set(), workspaceId: null },
   memberships: new Map(),
+}
+
+/** Who is behind a secret. The accounts area implements it; the line and the gateway ask it. */
+export interface Authority {
+  /** Refuses with 401. Answers at once when this process knows the key. */
+  byKey(secret: string): Principal | Promise<Principal>
+  bySession(token: string): Principal | Promise<Principal>
+  /** False when this process has been cut off from the database so long that a revocation may have passed it by. */
+  inTouch(): boolean
+  /** Calls back when a right of the account changed. */
+  onChange(accountId: Id, recheck: () => void): Disposable
+  /** The server acting for an account: an agent's run, an automation, a job. Null when the account is gone. */
+  onBehalf(accountId: Id, scopes: readonly string[], workspaceId: Id | null): Promise<Principal | null>
 }

@@ -1,18 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { refuse } from '#kernel/errors.ts'
-import type { Id } from '#kernel/ids.ts'
-import type { Principal } from '#kernel/principal.ts'
-
-/** Who is behind a secret. The accounts area implements it. */
-export interface Authority {
-  /** Refuses with 401. Answers at once when this process knows the key. */
-  byKey(secret: string): Principal | Promise<Principal>
-  bySession(token: string): Principal | Promise<Principal>
-  /** False when this process has been cut off from the database so long that a revocation may have passed it by. */
-  inTouch(): boolean
-  /** Calls back when a right of the account changed. */
-  onChange(accountId: Id, recheck: () => void): Disposable
-}
+import type { Authority, Principal } from '#kernel/principal.ts'
 
 export type Presented = { kind: 'key'; secret: string } | { kind: 'session'; token: string } | { kind: 'nothing' }
 
@@ -47,7 +35,8 @@ function cookie(header: string | undefined, name: string): string | null {
 
 /** Refuses with 401, or 503 when rights may be stale. */
 export function authenticate(authority: Authority, credential: Presented): Principal | Promise<Principal> {
-  if (!authority.inTouch()) refuse('unavailable', { message: 'This server has lost its database.', headers: { 'retry-after': '1' } })
+  if (!authority.inTouch())
+    refuse('unavailable', { message: 'This server has lost its database.', headers: { 'retry-after': '1' } })
   switch (credential.kind) {
     case 'key':
       return authority.byKey(credential.secret)

@@ -5,12 +5,12 @@ import type { Metrics } from '#engine/metrics.ts'
 import type { Bytes, Event, Method } from '#kernel/contract.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
-import { type Principal, anonymous } from '#kernel/principal.ts'
+import { type Authority, type Principal, anonymous } from '#kernel/principal.ts'
 import type { Entry } from '#kernel/registry.ts'
-import { type Authority, type Presented, authenticate, presented } from './authenticate.ts'
+import { type Presented, authenticate, presented } from './authenticate.ts'
 import { allowCors, answerPreflight } from './cors.ts'
 import type { Line } from './invoke.ts'
-import type { Limits } from './limit.ts'
+import { type Limits, callerOf } from './limit.ts'
 import type { Origins } from './origin.ts'
 import { checkScope, permit } from './permit.ts'
 import { parse, readJson, readPath, readQuery } from './read.ts'
@@ -59,7 +59,12 @@ export function createDoor(parts: DoorParts): Door {
   const closing = new AbortController()
   let draining = false
 
-  const server = createServer({ keepAliveTimeout: 65_000, requestTimeout: 600_000, headersTimeout: 60_000, maxHeaderSize: 32_768 })
+  const server = createServer({
+    keepAliveTimeout: 65_000,
+    requestTimeout: 600_000,
+    headersTimeout: 60_000,
+    maxHeaderSize: 32_768,
+  })
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     const requestId = newId()
     response.setHeader('x-request-id', requestId)
@@ -103,7 +108,8 @@ export function createDoor(parts: DoorParts): Door {
   }
 
   function entryFor(request: IncomingMessage, match: Match<Entry<Context>> | null): Entry<Context> {
-    if (match === null) return refuse('not_found', { message: 'There is no such path. GET /v1/openapi.json lists them all.' })
+    if (match === null)
+      return refuse('not_found', { message: 'There is no such path. GET /v1/openapi.json lists them all.' })
     const method = (request.method === 'HEAD' ? 'GET' : request.method) as Method
     const found = match.methods.get(method)
     if (found) return found
@@ -138,7 +144,11 @@ export function createDoor(parts: DoorParts): Door {
       requestId,
       version,
       signal: life.signal,
-      caller: { ip: origins.clientIp(request), userAgent: headers['user-agent']?.slice(0, 512) ?? null, loopback: origins.isLoopback(request) },
+      caller: {
+        ip: origins.clientIp(request),
+        userAgent: headers['user-agent']?.slice(0, 512) ?? null,
+        loopback: origins.isLoopback(request),
+      },
     })
     checkScope(ctx, entry)
     const input = await readInput(entry, values, request, search, version)
@@ -165,7 +175,8 @@ export function createDoor(parts: DoorParts): Door {
     if (endpoint.auth === 'session' && !cookies) refuse('cookie_session_required')
     if (cookies || endpoint.auth === 'sign_in') origins.checkHost(request)
     const changes = endpoint.method !== 'GET'
-    if (changes && (endpoint.auth === 'sign_in' || (credential.kind === 'session' && endpoint.auth !== 'open'))) origins.checkCrossSite(request)
+    if (changes && (endpoint.auth === 'sign_in' || (credential.kind === 'session' && endpoint.auth !== 'open')))
+      origins.checkCrossSite(request)
   }
 
   function versionOf(asked: string | string[] | undefined, { credential }: Principal): string {
@@ -190,7 +201,8 @@ export function createDoor(parts: DoorParts): Door {
       }
     }
     const lifted = versions.lift(version, entry.name, { ...query, ...body })
-    const inBody = (name: string): boolean => entry.body !== null && (name in entry.body.shape || !(name in entry.query.shape))
+    const inBody = (name: string): boolean =>
+      entry.body !== null && (name in entry.body.shape || !(name in entry.query.shape))
     const parts = Object.groupBy(Object.entries(lifted), ([name]) => (inBody(name) ? 'body' : 'query'))
     return {
       ...parse(entry.query, Object.fromEntries(parts.query ?? [])),
@@ -200,17 +212,32 @@ export function createDoor(parts: DoorParts): Door {
   }
 
   /** Holds `If-Match` against what a GET of the same path answers now; the store then changes only that state. */
-  async function checkIfMatch(ctx: Context, entry: Entry<Context>, input: Record<string, unknown>, header: string): Promise<void> {
-    const reader = [...line.entries.values()].find(({ endpoint }) => endpoint.method === 'GET' && endpoint.path === entry.endpoint.path)
+  async function checkIfMatch(
+    ctx: Context,
+    entry: Entry<Context>,
+    input: Record<string, unknown>,
+    header: string,
+  ): Promise<void> {
+    const reader = [...line.entries.values()].find(
+      ({ endpoint }) => endpoint.method === 'GET' && endpoint.path === entry.endpoint.path,
+    )
     if (!reader || reader.endpoint.reply.kind !== 'one' || ctx.found === null) return
     const present = await reader.handle({ ...ctx }, input)
-    const body = JSON.stringify(versions.lower(ctx.version, reader.name, envelope(reader.endpoint.reply, present, input)))
+    const body = JSON.stringify(
+      versions.lower(ctx.version, reader.name, envelope(reader.endpoint.reply, present, input)),
+    )
     if (!names(header, etagOf(body))) refuse('precondition_failed')
     ctx.unchangedSince = ctx.found.updated_at
   }
 
   /** Ends a stream whose caller has lost the right to it: the same checks as at its start, made again. */
-  function watchRights(ctx: Context, entry: Entry<Context>, credential: Presented, input: Record<string, unknown>, end: () => void): Disposable {
+  function watchRights(
+    ctx: Context,
+    entry: Entry<Context>,
+    credential: Presented,
+    input: Record<string, unknown>,
+    end: () => void,
+  ): Disposable {
     const recheck = async () => {
       try {
         const principal = await authenticate(authority, credential)
@@ -224,7 +251,9 @@ export function createDoor(parts: DoorParts): Door {
     const watch = authority.onChange(ctx.principal.accountId, () => void recheck())
     const { credential: held } = ctx.principal
     const expiresAt = held.kind === 'server' ? null : held.expiresAt
-    const timer = expiresAt && setTimeout(() => void recheck(), Math.min(2 ** 31 - 1, expiresAt.getTime() - Date.now() + 10)).unref()
+    const timer =
+      expiresAt &&
+      setTimeout(() => void recheck(), Math.min(2 ** 31 - 1, expiresAt.getTime() - Date.now() + 10)).unref()
     return {
       [Symbol.dispose]() {
         watch[Symbol.dispose]()
@@ -234,7 +263,10 @@ export function createDoor(parts: DoorParts): Door {
   }
 
   /** A signal that fires when the caller leaves, the server closes, or `end` is called. */
-  function lifeOf(request: IncomingMessage, response: ServerResponse): Disposable & { signal: AbortSignal; end: () => void } {
+  function lifeOf(
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Disposable & { signal: AbortSignal; end: () => void } {
     const controller = new AbortController()
     const end = () => controller.abort()
     response.on('close', end)
@@ -261,12 +293,18 @@ export function createDoor(parts: DoorParts): Door {
 
   function sendRefusal(response: ServerResponse, error: unknown, requestId: Id): void {
     const { status, headers, body, fault } = refusedAnswer(error)
-    if (fault !== null && !response.destroyed) engine.log.error({ error: fault, request_id: requestId }, 'a request failed')
+    if (fault !== null && !response.destroyed)
+      engine.log.error({ error: fault, request_id: requestId }, 'a request failed')
     if (response.headersSent || response.destroyed) return void response.destroy()
     setHeaders(response, headers)
     if (!response.hasHeader('x-service-version')) response.setHeader('x-service-version', versions.newest)
     const text = JSON.stringify(body)
-    response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(text) }).end(text)
+    response
+      .writeHead(status, {
+        'content-type': 'application/json; charset=utf-8',
+        'content-length': Buffer.byteLength(text),
+      })
+      .end(text)
   }
 
   return {
@@ -293,9 +331,6 @@ function restPath(path: string): string | null {
   return /^\/(auth|admin)\//.test(path) ? path : null
 }
 
-/** Limits are per key, so that one of an account's keys cannot starve the others; sessions share the account's. */
-const callerOf = ({ accountId, credential }: Principal): Id => (credential.kind === 'key' ? credential.id : accountId)
-
 function echoClientRequestId({ headers }: IncomingMessage, response: ServerResponse): void {
   const id = headers['x-client-request-id']
   if (typeof id === 'string' && /^[\x21-\x7e]{1,128}$/.test(id)) response.setHeader('x-client-request-id', id)
@@ -305,7 +340,13 @@ function setHeaders(response: ServerResponse, headers: Record<string, string>): 
   for (const name in headers) response.setHeader(name, headers[name]!)
 }
 
-function sendJson(request: IncomingMessage, response: ServerResponse, status: number, body: string, tagged: boolean): void {
+function sendJson(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  body: string,
+  tagged: boolean,
+): void {
   if (tagged) {
     const etag = etagOf(body)
     response.setHeader('etag', etag)
@@ -313,16 +354,26 @@ function sendJson(request: IncomingMessage, response: ServerResponse, status: nu
     if (known !== undefined && names(known, etag)) return void response.writeHead(304).end()
   }
   response
-    .writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body), 'cache-control': 'no-store' })
+    .writeHead(status, {
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(body),
+      'cache-control': 'no-store',
+    })
     .end(body)
 }
 
-async function sendBytes(response: ServerResponse, { status = 200, headers, body }: Bytes, signal: AbortSignal): Promise<void> {
+async function sendBytes(
+  response: ServerResponse,
+  { status = 200, headers, body }: Bytes,
+  signal: AbortSignal,
+): Promise<void> {
   response.writeHead(status, headers)
-  if (body === null || typeof body === 'string' || body instanceof Uint8Array) return void response.end(body ?? undefined)
+  if (body === null || typeof body === 'string' || body instanceof Uint8Array)
+    return void response.end(body ?? undefined)
   for await (const part of body) {
     if (signal.aborted) break
-    if (!response.write(part)) await new Promise<void>((resolve) => response.once('drain', resolve).once('close', resolve))
+    if (!response.write(part))
+      await new Promise<void>((resolve) => response.once('drain', resolve).once('close', resolve))
   }
   response.end()
 }

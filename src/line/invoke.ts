@@ -5,6 +5,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
 import { type Entry, inputSchema } from '#kernel/registry.ts'
+import { callerOf } from './limit.ts'
 import { checkScope, permit } from './permit.ts'
 import { parse } from './read.ts'
 
@@ -39,7 +40,8 @@ export function createLine(engine: Engine, registry: readonly Entry<Context>[]):
     async invoke(outer, name, raw) {
       const entry = entries.get(name)
       if (!entry) return refuse('not_found', { message: `There is no endpoint ${name}.` })
-      if (entry.endpoint.auth === 'session' && outer.principal.credential.kind !== 'session') refuse('cookie_session_required')
+      if (entry.endpoint.auth === 'session' && outer.principal.credential.kind !== 'session')
+        refuse('cookie_session_required')
       // Its own found, workspace and answer: a call within a call must not change the outer one's.
       const ctx = line.context({ ...outer, principal: outer.principal })
       checkScope(ctx, entry)
@@ -68,6 +70,7 @@ function createContext(engine: Engine, start: CallStart, invoke: Invoke): Contex
     engine,
     db: engine.postgres.db,
     log: engine.log,
+    limits: () => engine.limits.state(callerOf(start.principal)),
     now: () => new Date(),
     invoke: (name, input) => invoke(ctx, name, input),
     transaction: (work) => transaction(ctx, work),

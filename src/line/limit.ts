@@ -1,6 +1,7 @@
 import { refuse } from '#kernel/errors.ts'
 import type { LimitClass } from '#kernel/contract.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Principal } from '#kernel/principal.ts'
 
 /**
  * Token buckets per caller and class, refilled over a minute, in this process's memory. With several processes
@@ -15,6 +16,10 @@ export interface Limits {
 }
 
 const WINDOW_SECONDS = 60
+
+/** Limits are per key, so that one of an account's keys cannot starve the others; sessions share the account's. */
+export const callerOf = ({ accountId, credential }: Principal): Id =>
+  credential.kind === 'key' ? credential.id : accountId
 
 interface Bucket {
   tokens: number
@@ -83,7 +88,10 @@ export function createLimits(
       const most = quotas.in_flight === 0 ? Infinity : Math.max(1, Math.floor(quotas.in_flight / processes()))
       const present = inFlight.get(caller) ?? 0
       if (present >= most)
-        refuse('concurrency_limited', { message: `More than ${most} requests at the same time.`, headers: { 'retry-after': '1' } })
+        refuse('concurrency_limited', {
+          message: `More than ${most} requests at the same time.`,
+          headers: { 'retry-after': '1' },
+        })
       inFlight.set(caller, present + 1)
       return {
         [Symbol.dispose]() {

@@ -20,9 +20,15 @@ export interface Origins {
 export function createOrigins(config: Pick<Config, 'publicUrl' | 'allowedHosts' | 'trustedProxies' | 'host'>): Origins {
   const publicUrl = config.publicUrl === null ? null : new URL(config.publicUrl)
   const secure = publicUrl?.protocol === 'https:'
-  const allowed = new Set([...config.allowedHosts, ...(publicUrl ? [publicUrl.hostname, publicUrl.host] : [])].map((host) => host.toLowerCase()))
+  const allowed = new Set(
+    [...config.allowedHosts, ...(publicUrl ? [publicUrl.hostname, publicUrl.host] : [])].map((host) =>
+      host.toLowerCase(),
+    ),
+  )
   const proxies = config.trustedProxies.map((range) =>
-    range.includes('/') ? ipaddr.parseCIDR(range) : ([ipaddr.parse(range), ipaddr.parse(range).kind() === 'ipv4' ? 32 : 128] as const),
+    range.includes('/')
+      ? ipaddr.parseCIDR(range)
+      : ([ipaddr.parse(range), ipaddr.parse(range).kind() === 'ipv4' ? 32 : 128] as const),
   )
   const trusts = (ip: string): boolean => {
     const address = ipaddr.process(ip)
@@ -52,7 +58,10 @@ export function createOrigins(config: Pick<Config, 'publicUrl' | 'allowedHosts' 
     clientIp(request) {
       let ip = peer(request)
       // Right to left: each address is believed only as far as the one that named it is trusted.
-      const named = String(request.headers['x-forwarded-for'] ?? '').split(',').map((part) => part.trim()).filter(Boolean)
+      const named = String(request.headers['x-forwarded-for'] ?? '')
+        .split(',')
+        .map((part) => part.trim())
+        .filter(Boolean)
       while (named.length > 0 && ipaddr.isValid(ip) && trusts(ip)) ip = plainIp(named.pop()!)
       return ip
     },
@@ -69,6 +78,7 @@ export function createOrigins(config: Pick<Config, 'publicUrl' | 'allowedHosts' 
 }
 
 const plainIp = (ip: string): string => ip.replace(/^::ffff:/i, '')
-const hostName = (host: string): string => (host.startsWith('[') ? host.slice(1, host.indexOf(']')) : host.replace(/:\d+$/, ''))
+const hostName = (host: string): string =>
+  host.startsWith('[') ? host.slice(1, host.indexOf(']')) : host.replace(/:\d+$/, '')
 export const isLoopbackName = (name: string): boolean =>
   name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name)

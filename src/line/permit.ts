@@ -38,7 +38,8 @@ export async function permit(ctx: Context, entry: Entry<Context>, input: Record<
     const { credential, personalWorkspaceId } = ctx.principal
     const id = asked ?? (credential.kind === 'session' ? null : credential.workspaceId) ?? personalWorkspaceId
     const membership = membershipIn(ctx.principal, id)
-    if (membership === null) refuse('not_found', { param: endpoint.within, message: 'There is no such workspace here.' })
+    if (membership === null)
+      refuse('not_found', { param: endpoint.within, message: 'There is no such workspace here.' })
     ctx.workspace = { id, membership }
     checkPlace(entry, membership)
     checkStatus(entry, null, membership)
@@ -49,7 +50,8 @@ const own: Membership = { role: 'owner', permissions: null, status: 'active' }
 
 /** The caller's place with a resource: the account's own, or by membership of its workspace; null is a stranger's. */
 function placeOf(ctx: Context, found: Found): Membership | null {
-  if (found.account_id !== undefined && found.account_id !== null && found.account_id === ctx.principal.accountId) return own
+  if (found.account_id !== undefined && found.account_id !== null && found.account_id === ctx.principal.accountId)
+    return own
   return found.workspace_id === null ? null : membershipIn(ctx.principal, found.workspace_id)
 }
 
@@ -70,7 +72,10 @@ function checkPlace({ endpoint }: Entry<Context>, { role, permissions }: Members
 function checkStatus({ endpoint }: Entry<Context>, found: Found | null, { status }: Membership): void {
   if (endpoint.method === 'GET' || endpoint.scope?.endsWith(':read')) return
   if (status === 'archived' && endpoint.on !== 'workspace')
-    refuse('invalid_state', { message: 'The workspace is archived, so it is read-only.', details: { status, allowed: ['unarchive'] } })
+    refuse('invalid_state', {
+      message: 'The workspace is archived, so it is read-only.',
+      details: { status, allowed: ['unarchive'] },
+    })
   if (endpoint.inAnyStatus || found?.status === undefined || found.status === 'active') return
   if (found.status === 'trashed')
     refuse('invalid_state', {

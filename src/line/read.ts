@@ -10,7 +10,11 @@ const DEEPEST = 64
 
 /** The whole body, refused with 413 as soon as it is known to be too large. */
 export function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
-  const tooLarge = () => refuse('payload_too_large', { message: `The body may hold ${limit} bytes at most.`, details: { limit_bytes: limit } })
+  const tooLarge = () =>
+    refuse('payload_too_large', {
+      message: `The body may hold ${limit} bytes at most.`,
+      details: { limit_bytes: limit },
+    })
   const announced = Number(request.headers['content-length'] ?? 0)
   if (announced > limit) tooLarge()
   return new Promise((resolve, reject) => {
@@ -37,7 +41,10 @@ export function readBytes(request: IncomingMessage, limit: number): Promise<Buff
 }
 
 /** The JSON object of a body; an empty body is `{}`. */
-export async function readJson(request: IncomingMessage, { bodyLimit = DEFAULT_LIMIT }: AnyEndpoint): Promise<Record<string, unknown>> {
+export async function readJson(
+  request: IncomingMessage,
+  { bodyLimit = DEFAULT_LIMIT }: AnyEndpoint,
+): Promise<Record<string, unknown>> {
   const type = request.headers['content-type']
   const bytes = await readBytes(request, bodyLimit)
   if (bytes.length === 0) return {}
@@ -47,11 +54,14 @@ export async function readJson(request: IncomingMessage, { bodyLimit = DEFAULT_L
   try {
     value = JSON.parse(bytes.toString('utf8'))
   } catch (error) {
-    return refuse('malformed_json', { message: `The body is not well-formed JSON: ${error instanceof Error ? error.message : ''}`.slice(0, 200) })
+    return refuse('malformed_json', {
+      message: `The body is not well-formed JSON: ${error instanceof Error ? error.message : ''}`.slice(0, 200),
+    })
   }
   if (value === null || typeof value !== 'object' || Array.isArray(value))
     return refuse('invalid_parameter', { message: 'The body must be a JSON object.' })
-  if (deeperThan(value, DEEPEST)) refuse('malformed_json', { message: `The body may be nested ${DEEPEST} deep at most.` })
+  if (deeperThan(value, DEEPEST))
+    refuse('malformed_json', { message: `The body may be nested ${DEEPEST} deep at most.` })
   return value as Record<string, unknown>
 }
 
@@ -69,7 +79,12 @@ export function readQuery(search: string, schema: z.ZodObject): Record<string, u
   const query: Record<string, unknown> = {}
   for (const [key, value] of new URLSearchParams(search)) {
     const before = query[key]
-    query[key] = before === undefined ? (isList(schema.shape[key]) ? [value] : value) : [...(Array.isArray(before) ? before : [before]), value]
+    query[key] =
+      before === undefined
+        ? isList(schema.shape[key])
+          ? [value]
+          : value
+        : [...(Array.isArray(before) ? before : [before]), value]
   }
   return query
 }

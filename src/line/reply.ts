@@ -47,7 +47,8 @@ export interface RefusedAnswer {
 
 /** The one exit of every refusal. What is no Refusal is a fault of ours and shows nothing of itself. */
 export function refusedAnswer(error: unknown): RefusedAnswer {
-  if (error instanceof Refusal) return { status: error.status, headers: error.headers ?? {}, body: errorBody(error), fault: null }
+  if (error instanceof Refusal)
+    return { status: error.status, headers: error.headers ?? {}, body: errorBody(error), fault: null }
   const known = storageFault(error)
   return { status: known.status, headers: known.headers ?? {}, body: errorBody(known), fault: error }
 }
@@ -57,7 +58,13 @@ function storageFault(error: unknown): Refusal {
   const state = error instanceof Error && 'code' in error ? String(error.code) : ''
   // 53100 disk_full, ENOSPC; 57P0x the server goes down or is not up; 08xxx the connection broke.
   if (state === '53100' || state === 'ENOSPC') return new Refusal('storage_full')
-  if (/^57P0|^08|^ECONN|^ENOENT$/.test(state) || (error instanceof Error && /timeout exceeded when trying to connect|Connection terminated/.test(error.message)))
-    return new Refusal('unavailable', { message: 'The database cannot be reached now.', headers: { 'retry-after': '1' } })
+  if (
+    /^57P0|^08|^ECONN|^ENOENT$/.test(state) ||
+    (error instanceof Error && /timeout exceeded when trying to connect|Connection terminated/.test(error.message))
+  )
+    return new Refusal('unavailable', {
+      message: 'The database cannot be reached now.',
+      headers: { 'retry-after': '1' },
+    })
   return new Refusal('internal_error')
 }

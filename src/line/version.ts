@@ -1,4 +1,5 @@
 import { refuse } from '#kernel/errors.ts'
+import { newestVersion } from '#kernel/version.ts'
 
 /**
  * A dated contract. The newest needs no steps; an older one says how its requests are lifted to the next and how
@@ -11,7 +12,7 @@ export interface Version {
 }
 
 /** Newest first. `lift` and `lower` of an entry lead to and from the entry before it. */
-export const versions: readonly Version[] = [{ date: '2026-11-21' }]
+export const versions: readonly Version[] = [{ date: newestVersion }]
 
 export interface Versions {
   newest: string
@@ -23,7 +24,8 @@ export interface Versions {
 
 export function createVersions(list: readonly Version[] = versions): Versions {
   const newest = list[0]!.date
-  const older = (date: string): readonly Version[] => list.slice(1, list.findIndex((version) => version.date === date) + 1)
+  const older = (date: string): readonly Version[] =>
+    list.slice(1, list.findIndex((version) => version.date === date) + 1)
   return {
     newest,
     check(date) {
@@ -34,7 +36,11 @@ export function createVersions(list: readonly Version[] = versions): Versions {
       })
     },
     lift: (date, name, input) =>
-      date === newest ? input : older(date).toReversed().reduce((lifted, { lift }) => lift?.[name]?.(lifted) ?? lifted, input),
+      date === newest
+        ? input
+        : older(date)
+            .toReversed()
+            .reduce((lifted, { lift }) => lift?.[name]?.(lifted) ?? lifted, input),
     lower: (date, name, body) =>
       date === newest ? body : older(date).reduce((lowered, { lower }) => lower?.[name]?.(lowered) ?? lowered, body),
   }

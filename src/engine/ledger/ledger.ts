@@ -1,3 +1,4 @@
+import type { Db } from '../postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import type { Tier } from '#kernel/principal.ts'
@@ -12,9 +13,15 @@ export interface Payer {
   workspaceId: Id
   chatId?: Id
   runId?: Id
+  messageId?: Id
+  /** Further caps: of a goal, a chat, a workspace. What counts for them is added up under `subject`, which is its id. */
+  budgets?: readonly { subject: Id; nano: Nano; period: 'day' | 'week' | 'month' | 'total' }[]
 }
 
-/** One metered call of a model. `id` is the call's own and the idempotency of its ledger lines. */
+/**
+ * One metered call of a model. `id` is the call's own and the idempotency of its ledger lines; a further attempt with
+ * another provider is a call of its own, with an id and a start of its own.
+ */
 export interface MeteredCall {
   id: Id
   payer: Payer
@@ -25,6 +32,7 @@ export interface MeteredCall {
   provider: string
   endpointId: Id | null
   billing: Billing
+  /** When it was reserved: the periods that it counts in. */
   startedAt: Date
 }
 
@@ -52,16 +60,23 @@ export interface Ledger extends AsyncDisposable {
   /**
    * Holds `worst` (null: unpriced) durably before anything is sent upstream. Refuses with 402 `insufficient_credits`,
    * `spend_cap_reached`, `budget_reached` or `unpriced_model`; writes nothing when it refuses. Many callers share one
-   * round trip.
+   * round trip. The refusal's details have `available_usd` and `needed_usd`, of a cap also `cap_usd` and `period`.
    */
   reserve(call: MeteredCall, worst: Nano | null): Promise<void>
-  /** The request has left for the provider: from here on a crash is settled as an estimate instead of released. */
-  sent(call: MeteredCall): void
+  /**
+   * The request has left for the provider: from here on a crash is settled as an estimate instead of released.
+   * `soFar` is that estimate: what the input costs at most. May be called again as output comes in. Cheap: calls that
+   * end within 50 ms are never marked.
+   */
+  sent(call: MeteredCall, soFar?: Nano): void
   /** Settles on the truth and records the call. Returns at once; durable within 250 ms, before `dispose` ends for sure. */
   settle(call: MeteredCall, outcome: Outcome): void
   /** The call was never sent. */
   release(call: MeteredCall): void
-  /** Waits until everything settled so far is durable. */
+  /** Waits until everything settled so far is durable; throws when it cannot be now. */
   flush(): Promise<void>
-  grant(accountId: Id, amount: Nano, note: string, by: Id | null): Promise<void>
+  /** What keys (or other capped subjects) have spent in the present period, this process's last call included. Ids that spent nothing are absent. */
+  spent(subjects: readonly { id: Id; period: 'day' | 'week' | 'month' | 'total' }[]): Promise<Map<Id, Nano>>
+  /** Within the caller's transaction. Answers the balance after it. */
+  grant(db: Db, accountId: Id, amount: Nano, note: string, by: Id | null): Promise<Nano>
 }

@@ -24,7 +24,9 @@ export async function migrate(pool: pg.Pool, upTo?: string): Promise<string[]> {
     await client.query(
       'create table if not exists migrations (name text primary key, ran_at timestamptz not null default now())',
     )
-    const done = new Set((await client.query<{ name: string }>('select name from migrations')).rows.map((row) => row.name))
+    const done = new Set(
+      (await client.query<{ name: string }>('select name from migrations')).rows.map((row) => row.name),
+    )
     const names = migrationNames()
     const unknown = [...done].filter((name) => !names.includes(name)).sort()
     if (unknown.length > 0) throw new NewerDatabase(unknown.at(-1)!)

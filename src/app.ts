@@ -1,0 +1,100 @@
+import type { AddressInfo } from 'node:net'
+import type pg from 'pg'
+import { createAuthority } from '#areas/accounts/authority.ts'
+import { services } from '#areas/services.ts'
+import type { Config } from '#config'
+import { connectBus } from '#engine/bus.ts'
+import type { Engine } from '#engine/context.ts'
+import type { Log } from '#engine/log.ts'
+import { createMetrics } from '#engine/metrics.ts'
+import { connectPostgres } from '#engine/postgres/client.ts'
+import { createSecrets } from '#engine/secrets.ts'
+import { StartRefused } from '#engine/start-refused.ts'
+import { newId } from '#kernel/ids.ts'
+import { registry } from '#kernel/registry.ts'
+import { type Door, createDoor } from '#line/http.ts'
+import { createLine } from '#line/invoke.ts'
+import { createLimits } from '#line/limit.ts'
+import { createOrigins } from '#line/origin.ts'
+import { type Version, createVersions } from '#line/version.ts'
+import { healthMounts } from './health.ts'
+
+export interface App extends AsyncDisposable {
+  /** `http://127.0.0.1:4242` */
+  origin: string
+  engine: Engine
+  door: Door
+}
+
+export interface AppOptions {
+  config: Config
+  /** A migrated database. */
+  connection: pg.PoolConfig
+  rootKeys: readonly string[]
+  log: Log
+  /** Only tests register other versions than the newest. */
+  versions?: readonly Version[]
+}
+
+/** The only composition root. Disposing drains the door, then takes everything down in reverse. */
+export async function startApp({ config, connection, rootKeys, log, versions: dated }: AppOptions): Promise<App> {
+  await using stack = new AsyncDisposableStack()
+  const postgres = stack.use(
+    connectPostgres(connection, (error) => log.warn({ error }, 'a connection to the database broke')),
+  )
+  const bus = stack.use(await connectBus(postgres, log))
+  const authority = stack.use(await createAuthority(postgres, bus, log))
+  const versions = createVersions(dated)
+  const limits = createLimits(config.limits, () => 1)
+  const metrics = createMetrics()
+  const engine: Engine = {
+    config,
+    postgres,
+    secrets: createSecrets(rootKeys),
+    bus,
+    jobs: undefined as never,
+    ledger: { spent: async () => new Map() } as never,
+    log,
+    processId: newId(),
+    versions,
+    limits,
+    rights: authority,
+  }
+  const line = createLine(engine, registry(services))
+  const door: Door = createDoor({
+    engine,
+    line,
+    authority,
+    limits,
+    versions,
+    origins: createOrigins(config),
+    metrics,
+    mounts: healthMounts({ metrics, postgres, draining: () => door.draining() }),
+  })
+  stack.defer(() => door.drain(config.drainSeconds))
+  await listen(door, config)
+  const { port } = door.server.address() as AddressInfo
+  const running = stack.move()
+  return {
+    origin: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`,
+    engine,
+    door,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  }
+}
+
+function listen({ server }: Door, { host, port }: Config): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const why: Record<string, string> = {
+        EADDRINUSE: `port ${port} on ${host} is in use: stop what uses it, or set UK_PORT (0 takes a free one)`,
+        EACCES: `port ${port} on ${host} may not be used by this user: set UK_PORT to one above 1023`,
+        EADDRNOTAVAIL: `${host} is no address of this machine: set UK_HOST`,
+        ENOTFOUND: `${host} is no known host name: set UK_HOST`,
+      }
+      const line = why[error.code ?? '']
+      reject(line === undefined ? error : new StartRefused(line))
+    })
+    server.listen(port, host, 4096, resolve)
+  })
+}

@@ -1,0 +1,191 @@
+import { hash } from 'node:crypto'
+import { EventEmitter } from 'node:events'
+import type { Bus } from '#engine/bus.ts'
+import type { Log } from '#engine/log.ts'
+import type { Postgres } from '#engine/postgres/client.ts'
+import { watchRights } from '#engine/rights.ts'
+import { isWellFormed } from '#kernel/api-key.ts'
+import { type Code, refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Authority, Credential, Membership, Principal, Tier } from '#kernel/principal.ts'
+import { type Role, grants } from '#kernel/scopes.ts'
+import { SESSION_IDLE_SECONDS, hashToken } from './sessions.ts'
+
+/** What is known of a secret: whose it is, or why it is refused. Forgotten when a right of the account changes. */
+type Known = { principal: Principal; used: () => void } | { refused: Code; accountId: Id }
+
+const MOST_KNOWN = 100_000
+const USED_FLUSH_MS = 10_000
+
+interface AccountRights {
+  account_id: Id
+  tier: Tier
+  administrator: boolean
+  personal_workspace_id: Id
+  memberships: { id: Id; role: Role; permissions: string[] | null; status: 'active' | 'archived' }[] | null
+}
+
+const RIGHTS = `a.id as account_id, a.tier, a.administrator, a.personal_workspace_id,
+  (select json_agg(json_build_object('id', m.workspace_id, 'role', m.role, 'permissions', m.permissions, 'status', w.status))
+   from members m join workspaces w on w.id = m.workspace_id where m.account_id = a.id) as memberships`
+
+/** Knows who is behind keys and session tokens: from memory for what was asked before, else from the database. */
+export async function createAuthority(
+  postgres: Postgres,
+  bus: Bus,
+  log: Log,
+): Promise<Authority & AsyncDisposable & { refresh(): Promise<void> }> {
+  const known = new Map<string, Known>()
+  const byAccount = new Map<Id, Set<string>>()
+  const changes = new EventEmitter().setMaxListeners(0)
+  const usedKeys = new Set<Id>()
+  const usedSessions = new Set<Id>()
+
+  const rights = await watchRights(postgres, bus, log, (accountId) => {
+    for (const key of byAccount.get(accountId) ?? []) known.delete(key)
+    byAccount.delete(accountId)
+    changes.emit(accountId)
+  })
+  const timer = setInterval(() => void flushUsed(), USED_FLUSH_MS)
+
+  function remember(key: string, entry: Known): Known {
+    // A full memory starts again rather than grow: what is in use comes back with its next call.
+    if (known.size >= MOST_KNOWN) {
+      known.clear()
+      byAccount.clear()
+    }
+    const accountId = 'principal' in entry ? entry.principal.accountId : entry.accountId
+    known.set(key, entry)
+    const keys = byAccount.get(accountId) ?? new Set()
+    byAccount.set(accountId, keys.add(key))
+    return entry
+  }
+
+  function admit(entry: Known): Principal {
+    if ('refused' in entry) return refuse(entry.refused)
+    const { credential } = entry.principal
+    if (credential.kind !== 'server' && credential.expiresAt !== null && credential.expiresAt.getTime() <= Date.now())
+      return refuse(credential.kind === 'key' ? 'expired_api_key' : 'session_expired')
+    entry.used()
+    return entry.principal
+  }
+
+  async function loadKey(secret: string, key: string): Promise<Principal> {
+    const { rows } = await postgres.pool.query<AccountRights & KeyColumns>({
+      name: 'authority_key',
+      text: `select ${RIGHTS}, k.id, k.workspace_id, k.scopes, k.version, k.expires_at, k.revoked_at,
+          k.spend_cap_nano, k.spend_cap_period, k.key_hash <> $1 as previous, k.previous_expires_at
+        from api_keys k join accounts a on a.id = k.account_id where k.key_hash = $1 or k.previous_hash = $1`,
+      values: [hash('sha256', secret, 'buffer')],
+    })
+    const row = rows[0]
+    if (!row) return refuse('invalid_api_key')
+    const expiresAt = row.previous ? row.previous_expires_at : row.expires_at
+    if (row.revoked_at !== null || (row.previous && expiresAt === null))
+      return admit(remember(key, { refused: 'revoked_api_key', accountId: row.account_id }))
+    const credential: Credential = {
+      kind: 'key',
+      id: row.id,
+      scopes: grants(row.scopes),
+      workspaceId: row.workspace_id,
+      version: row.version,
+      expiresAt: row.previous && row.expires_at !== null && row.expires_at < expiresAt! ? row.expires_at : expiresAt,
+      spendCap: row.spend_cap_nano === null ? null : { nano: row.spend_cap_nano, period: row.spend_cap_period },
+    }
+    return admit(remember(key, { principal: principalOf(row, credential), used: () => usedKeys.add(row.id) }))
+  }
+
+  async function loadSession(token: string, key: string): Promise<Principal> {
+    const { rows } = await postgres.pool.query<AccountRights & { id: Id; expires_at: Date }>({
+      name: 'authority_session',
+      text: `select ${RIGHTS}, s.id,
+          least(s.expires_at, coalesce(s.last_used_at, s.created_at) + make_interval(secs => $2)) as expires_at
+        from sessions s join accounts a on a.id = s.account_id where s.token_hash = $1`,
+      values: [hashToken(token), SESSION_IDLE_SECONDS],
+    })
+    const row = rows[0]
+    if (!row) return refuse('session_expired')
+    const credential: Credential = { kind: 'session', id: row.id, expiresAt: row.expires_at }
+    return admit(remember(key, { principal: principalOf(row, credential), used: () => usedSessions.add(row.id) }))
+  }
+
+  /** When keys and sessions were last used is told in batches, not by every call. */
+  async function flushUsed(): Promise<void> {
+    const keys = [...usedKeys]
+    const sessions = [...usedSessions]
+    usedKeys.clear()
+    usedSessions.clear()
+    try {
+      if (keys.length > 0)
+        await postgres.pool.query('update api_keys set last_used_at = now() where id = any($1)', [keys])
+      if (sessions.length > 0)
+        await postgres.pool.query('update sessions set last_used_at = now() where id = any($1)', [sessions])
+    } catch (error) {
+      log.warn({ error }, 'the time of last use was not written')
+    }
+  }
+
+  return {
+    byKey(secret) {
+      const key = hash('sha256', secret, 'base64')
+      const entry = known.get(key)
+      if (entry) return admit(entry)
+      if (!isWellFormed(secret)) return refuse('invalid_api_key')
+      return loadKey(secret, key)
+    },
+    bySession(token) {
+      const key = `session ${hash('sha256', token, 'base64')}`
+      const entry = known.get(key)
+      return entry ? admit(entry) : loadSession(token, key)
+    },
+    inTouch: rights.inTouch,
+    async refresh() {
+      await rights.poll()
+      bus.poke('rights')
+    },
+    onChange(accountId, recheck) {
+      changes.on(accountId, recheck)
+      return { [Symbol.dispose]: () => void changes.off(accountId, recheck) }
+    },
+    async onBehalf(accountId, scopes, workspaceId) {
+      const { rows } = await postgres.pool.query<AccountRights>({
+        name: 'authority_account',
+        text: `select ${RIGHTS} from accounts a where a.id = $1`,
+        values: [accountId],
+      })
+      return rows[0] ? principalOf(rows[0], { kind: 'server', scopes: grants(scopes), workspaceId }) : null
+    },
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      await flushUsed()
+      await rights[Symbol.asyncDispose]()
+    },
+  }
+}
+
+interface KeyColumns {
+  id: Id
+  workspace_id: Id | null
+  scopes: string[]
+  version: string
+  expires_at: Date | null
+  revoked_at: Date | null
+  spend_cap_nano: bigint | null
+  spend_cap_period: 'day' | 'week' | 'month' | 'total'
+  previous: boolean
+  previous_expires_at: Date | null
+}
+
+const principalOf = (row: AccountRights, credential: Credential): Principal => ({
+  accountId: row.account_id,
+  tier: row.tier,
+  administrator: row.administrator,
+  personalWorkspaceId: row.personal_workspace_id,
+  credential,
+  memberships: new Map(
+    (row.memberships ?? []).map(({ id, role, permissions, status }): [Id, Membership] => [
+      id,
+      { role, permissions: permissions && grants(permissions), status },
+    ]),
+  ),
+})

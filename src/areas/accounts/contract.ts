@@ -1,0 +1,193 @@
+import { z } from 'zod'
+import { area, base, deleted, endpoint, idOut, none, one, page, time, usd } from '#kernel/contract.ts'
+
+export const Account = z
+  .object({
+    ...base,
+    email: z.string(),
+    email_verified_at: time.nullable(),
+    name: z.string(),
+    tier: z.enum(['standard', 'unlimited']),
+    administrator: z.boolean(),
+    personal_workspace_id: idOut,
+  })
+  .meta({ id: 'Account' })
+
+export const Session = z
+  .object({
+    id: idOut,
+    account: Account,
+    user_agent: z.string().nullable(),
+    ip: z.string().nullable(),
+    last_used_at: time.nullable(),
+    expires_at: time,
+    created_at: time,
+    current: z.boolean(),
+  })
+  .meta({ id: 'Session' })
+
+const email = z
+  .string()
+  .trim()
+  .max(254)
+  .regex(/^[^\s@]+@[^\s@]+$/, 'must be an e-mail address')
+const password = z.string().min(8, 'must have at least 8 characters').max(256)
+const name = z.string().trim().min(1).max(120)
+
+export const auth = area(
+  'auth',
+  { title: 'Sign-in', summary: 'Accounts, sessions and passwords.' },
+  {
+    sign_up: endpoint('POST /auth/sign-up', {
+      summary: 'Make an account and sign in',
+      description:
+        'The first account of an instance is its administrator and needs the setup token that is printed at start, unless everything happens on this machine.',
+      scope: null,
+      auth: 'sign_in',
+      body: {
+        email,
+        password,
+        name,
+        setup_token: z.string().optional().describe('Only for the first account.'),
+        invitation_token: z.string().optional().describe('Needed where sign-up is by invitation.'),
+      },
+      reply: one(Account),
+      status: 201,
+      errors: ['already_exists', 'setup_required', 'policy_denied', 'rate_limited'],
+      beyond: true,
+    }),
+    sign_in: endpoint('POST /auth/sign-in', {
+      summary: 'Sign in',
+      scope: null,
+      auth: 'sign_in',
+      body: { email, password: z.string().max(256) },
+      reply: one(Account),
+      errors: ['invalid_credentials', 'rate_limited'],
+      beyond: true,
+    }),
+    sign_out: endpoint('POST /auth/sign-out', {
+      summary: 'End this session',
+      scope: null,
+      auth: 'session',
+      reply: none,
+      beyond: true,
+    }),
+    session: endpoint('GET /auth/session', {
+      summary: 'This session and its account',
+      scope: null,
+      auth: 'session',
+      reply: one(Session),
+      beyond: true,
+    }),
+    sessions: endpoint('GET /auth/sessions', {
+      summary: 'List the sessions of this account',
+      scope: null,
+      auth: 'session',
+      reply: page(Session),
+      beyond: true,
+    }),
+    end_session: endpoint('DELETE /auth/sessions/:id', {
+      summary: 'End a session of this account',
+      scope: null,
+      auth: 'session',
+      reply: deleted,
+      beyond: true,
+    }),
+    change_password: endpoint('POST /auth/password', {
+      summary: 'Change the password; every other session ends',
+      scope: null,
+      auth: 'session',
+      body: { current_password: z.string().max(256), new_password: password },
+      reply: one(Account),
+      errors: ['invalid_credentials', 'rate_limited'],
+      beyond: true,
+    }),
+  },
+)
+
+export const Limits = z
+  .object({
+    id: idOut,
+    created_at: time,
+    tier: z.enum(['standard', 'unlimited']),
+    limits: z.array(
+      z.object({
+        name: z.string(),
+        quota: z.number().int(),
+        window_seconds: z.number().int(),
+        remaining: z.number().int(),
+      }),
+    ),
+    session: z.object({
+      idle_seconds: z.number().int(),
+      max_seconds: z.number().int(),
+      max_sessions: z.number().int(),
+    }),
+  })
+  .meta({ id: 'Limits' })
+
+export const me = area(
+  'me',
+  { title: 'Me', summary: 'The caller: profile and limits.' },
+  {
+    get: endpoint('GET /me', { summary: 'The profile of the caller', scope: 'user:read', reply: one(Account) }),
+    limits: endpoint('GET /me/limits', {
+      summary: 'The tier and the limits that hold for the caller now',
+      scope: 'user:read',
+      reply: one(Limits),
+    }),
+  },
+)
+
+const preferences = {
+  locale: z.string().max(35).nullable().describe('A BCP 47 tag, such as en-GB.'),
+  time_zone: z.string().max(64).nullable().describe('An IANA name, such as Europe/Berlin.'),
+  theme: z.enum(['system', 'light', 'dark']),
+  default_model: z.string().max(200).nullable().describe('The model of new chats and agents that name none.'),
+}
+export const Settings = z.object({ ...base, ...preferences }).meta({ id: 'Settings' })
+
+export const settings = area(
+  'settings',
+  { title: 'Settings', summary: 'Preferences of the account.' },
+  {
+    get: endpoint('GET /settings', { summary: 'Read the preferences', scope: 'settings:read', reply: one(Settings) }),
+    update: endpoint('PATCH /settings', {
+      summary: 'Change preferences; what is left out stays',
+      scope: 'settings:write',
+      body: z.object(preferences).partial().shape,
+      reply: one(Settings),
+      errors: ['invalid_time_zone'],
+    }),
+  },
+)
+
+export const Credits = z
+  .object({ id: idOut, created_at: time, account_id: idOut, balance_usd: usd })
+  .meta({ id: 'Credits' })
+
+export const admin = area(
+  'admin',
+  { title: 'Administration', summary: 'For the administrator of the instance.' },
+  {
+    accounts: endpoint('GET /admin/accounts', {
+      summary: 'List the accounts of this instance',
+      scope: null,
+      auth: 'session',
+      reply: page(Account),
+      beyond: true,
+    }),
+    credits: endpoint('POST /admin/accounts/:id/credits', {
+      summary: 'Grant credits to an account',
+      scope: null,
+      auth: 'session',
+      body: {
+        amount_usd: z.number().gt(0).max(1_000_000).describe('Up to 9 decimals.'),
+        note: z.string().trim().max(500).default(''),
+      },
+      reply: one(Credits),
+      status: 201,
+      beyond: true,
+    }),
+  },
+)

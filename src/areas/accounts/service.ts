@@ -1,0 +1,236 @@
+import { createPersonalWorkspace, isInvited } from '#areas/workspaces/service.ts'
+import { type Context, implement } from '#engine/context.ts'
+import { sqlState } from '#engine/postgres/client.ts'
+import { rightsChanged } from '#engine/rights.ts'
+import { refuse } from '#kernel/errors.ts'
+import { newId } from '#kernel/ids.ts'
+import { fromUsd, toUsd } from '#kernel/money.ts'
+import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
+import { iso } from '#kernel/time.ts'
+import { admin, auth, me, settings } from './contract.ts'
+import { hashPassword, passwordMatches } from './password.ts'
+import { MAX_SESSIONS, SESSION_IDLE_SECONDS, SESSION_MAX_SECONDS, startSession } from './sessions.ts'
+import { isSetupToken } from './setup.ts'
+import { showAccount, showSession, showSettings } from './show.ts'
+import { type AccountRow, accountStore, loginStore, sessionStore } from './store.ts'
+
+export const authService = implement(auth, {
+  async sign_up(ctx, { email, password, name, setup_token, invitation_token }) {
+    await takeLogin(ctx, [`ip:${ctx.caller.ip}`])
+    const password_hash = await hashPassword(password)
+    const account = await ctx.transaction(async (ctx) => {
+      const first = await accountStore.lockFirst(ctx.db)
+      if (first) {
+        if (!ctx.caller.loopback && !(setup_token && (await isSetupToken(ctx.db, setup_token))))
+          refuse('setup_required')
+      } else if (
+        ctx.engine.config.signUp === 'invite' &&
+        !(invitation_token && (await isInvited(ctx, invitation_token)))
+      ) {
+        refuse('policy_denied', { message: 'Sign-up is by invitation here: ask somebody to invite you.' })
+      }
+      const id = newId()
+      const personal_workspace_id = newId()
+      const row = await accountStore
+        .insert(ctx.db, {
+          id,
+          email,
+          name,
+          password_hash,
+          tier: first ? 'unlimited' : 'standard',
+          administrator: first,
+          personal_workspace_id,
+        })
+        .catch((error: unknown) => {
+          if (sqlState(error) !== '23505') throw error
+          return refuse('already_exists', { param: 'email', message: 'There is an account with this e-mail address.' })
+        })
+      await createPersonalWorkspace(ctx, personal_workspace_id, id)
+      const credits = fromUsd(ctx.engine.config.signUpCreditsUsd)
+      if (!first && credits > 0n) await ctx.engine.ledger.grant(ctx.db, id, credits, 'sign-up', null)
+      await ctx.emit({
+        type: 'account.created',
+        channels: [`user:${id}`],
+        resource: { type: 'account', id },
+        data: { id },
+      })
+      await startSession(ctx, id)
+      return row
+    })
+    await refundLogin(ctx, [`ip:${ctx.caller.ip}`])
+    return showAccount(account)
+  },
+
+  async sign_in(ctx, { email, password }) {
+    const subjects = [`ip:${ctx.caller.ip}`, `email:${email.toLowerCase()}`]
+    await takeLogin(ctx, subjects)
+    const account = await accountStore.byEmail(ctx.db, email)
+    if (!(await passwordMatches(account?.password_hash ?? null, password))) refuse('invalid_credentials')
+    await refundLogin(ctx, subjects)
+    await startSession(ctx, account!.id)
+    return showAccount(account!)
+  },
+
+  async sign_out(ctx) {
+    await endSession(ctx, sessionId(ctx))
+    ctx.answer.session = null
+  },
+
+  async session(ctx) {
+    const session = await sessionStore.get(ctx.db, ctx.principal.accountId, sessionId(ctx))
+    return showSession(session ?? refuse('session_expired'), await present(ctx), sessionId(ctx))
+  },
+
+  async sessions(ctx, { cursor, limit }) {
+    const { accountId } = ctx.principal
+    const before = positionOf('sessions', accountId, cursor)
+    const rows = await sessionStore.list(ctx.db, accountId, (before?.[0] as string) ?? null, limit + 1)
+    const account = await present(ctx)
+    return pageOf(
+      rows,
+      limit,
+      ({ id }) => cursorOf('sessions', accountId, [id]),
+      (row) => showSession(row, account, sessionId(ctx)),
+    )
+  },
+
+  async end_session(ctx, { id }) {
+    if (!(await endSession(ctx, id))) refuse('not_found', { param: 'id' })
+    if (id === sessionId(ctx)) ctx.answer.session = null
+    return { id }
+  },
+
+  async change_password(ctx, { current_password, new_password }) {
+    const account = await present(ctx)
+    const subjects = [`email:${account.email.toLowerCase()}`]
+    await takeLogin(ctx, subjects)
+    if (!(await passwordMatches(account.password_hash, current_password)))
+      refuse('invalid_credentials', { param: 'current_password', message: 'The current password is wrong.' })
+    await refundLogin(ctx, subjects)
+    const changed = await setPassword(ctx, account.id, new_password, sessionId(ctx))
+    return showAccount(changed)
+  },
+})
+
+export const meService = implement(me, {
+  get: async (ctx) => showAccount(await present(ctx)),
+  async limits(ctx) {
+    const account = await present(ctx)
+    return {
+      id: account.id,
+      created_at: iso(account.created_at),
+      tier: account.tier,
+      limits: ctx.limits(),
+      session: { idle_seconds: SESSION_IDLE_SECONDS, max_seconds: SESSION_MAX_SECONDS, max_sessions: MAX_SESSIONS },
+    }
+  },
+})
+
+export const settingsService = implement(settings, {
+  get: async (ctx) => showSettings(await present(ctx)),
+  async update(ctx, changes) {
+    if (changes.time_zone && !isTimeZone(changes.time_zone))
+      refuse('invalid_time_zone', {
+        param: 'time_zone',
+        message: `${changes.time_zone} is not an IANA time zone such as Europe/Berlin.`,
+      })
+    return ctx.transaction(async (ctx) => {
+      const row = await accountStore.mergeSettings(ctx.db, ctx.principal.accountId, changes)
+      await ctx.emit({
+        type: 'settings.updated',
+        channels: [`user:${row.id}`],
+        resource: { type: 'account', id: row.id },
+        data: { ...changes },
+      })
+      return showSettings(row)
+    })
+  },
+})
+
+export const adminService = implement(admin, {
+  async accounts(ctx, { cursor, limit }) {
+    requireAdministrator(ctx)
+    const before = positionOf('accounts', null, cursor)
+    const rows = await accountStore.list(ctx.db, (before?.[0] as string) ?? null, limit + 1)
+    return pageOf(rows, limit, ({ id }) => cursorOf('accounts', null, [id]), showAccount)
+  },
+  async credits(ctx, { id, amount_usd, note }) {
+    requireAdministrator(ctx)
+    if (!(await accountStore.get(ctx.db, id))) refuse('not_found', { param: 'id' })
+    return ctx.transaction(async (ctx) => {
+      const balance = await ctx.engine.ledger.grant(ctx.db, id, fromUsd(amount_usd), note, ctx.principal.accountId)
+      await ctx.emit({
+        type: 'credits.granted',
+        channels: [`user:${id}`],
+        resource: { type: 'account', id },
+        data: { amount_usd, note },
+      })
+      return { id, created_at: iso(ctx.now()), account_id: id, balance_usd: toUsd(balance) }
+    })
+  },
+})
+
+/** Sets a password and ends every session but `keep`. */
+export const setPassword = async (
+  ctx: Context,
+  accountId: string,
+  password: string,
+  keep: string | null,
+): Promise<AccountRow> => {
+  const password_hash = await hashPassword(password)
+  const changed = await ctx.transaction(async (ctx) => {
+    const row = await accountStore.setPassword(ctx.db, accountId, password_hash)
+    await sessionStore.endOthers(ctx.db, accountId, keep)
+    await rightsChanged(ctx.db, [accountId])
+    return row
+  })
+  await ctx.engine.rights.refresh()
+  return changed
+}
+
+async function present(ctx: Context): Promise<AccountRow> {
+  return (await accountStore.get(ctx.db, ctx.principal.accountId)) ?? refuse('session_expired')
+}
+
+function sessionId({ principal: { credential } }: Context): string {
+  if (credential.kind !== 'session') return refuse('cookie_session_required')
+  return credential.id
+}
+
+async function endSession(ctx: Context, id: string): Promise<boolean> {
+  const ended = await ctx.transaction(async (ctx) => {
+    await rightsChanged(ctx.db, [ctx.principal.accountId])
+    return sessionStore.end(ctx.db, ctx.principal.accountId, id)
+  })
+  await ctx.engine.rights.refresh()
+  return ended
+}
+
+function requireAdministrator({ principal }: Context): void {
+  if (!principal.administrator)
+    refuse('insufficient_role', { message: 'Only the administrator of this instance may do this.' })
+}
+
+async function takeLogin(ctx: Context, subjects: readonly string[]): Promise<void> {
+  const { logins } = ctx.engine.config.limits
+  if (logins === 0) return
+  for (const subject of subjects)
+    if (!(await loginStore.take(ctx.db, subject, logins)))
+      refuse('rate_limited', {
+        message: `More than ${logins} failed logins a minute. Wait a moment and try again.`,
+        headers: { 'retry-after': String(Math.ceil(60 / logins)) },
+      })
+}
+
+async function refundLogin(ctx: Context, subjects: readonly string[]): Promise<void> {
+  if (ctx.engine.config.limits.logins === 0) return
+  for (const subject of subjects) await loginStore.refund(ctx.db, subject)
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== undefined
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,156 @@
+import type { Generated, Selectable } from 'kysely'
+import { sql } from 'kysely'
+import { nextTime, type Db } from '#engine/postgres/client.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Tier } from '#kernel/principal.ts'
+
+declare module '#engine/postgres/tables.ts' {
+  interface Database {
+    accounts: AccountTable
+    sessions: SessionTable
+    login_failures: { subject: string; tokens: number; at: Generated<Date> }
+  }
+}
+
+interface AccountTable {
+  id: Id
+  email: string
+  email_verified_at: Date | null
+  name: string
+  password_hash: string
+  tier: Tier
+  administrator: boolean
+  personal_workspace_id: Id
+  settings: unknown
+  created_at: Generated<Date>
+  updated_at: Generated<Date>
+}
+export type AccountRow = Selectable<AccountTable>
+
+interface SessionTable {
+  id: Id
+  account_id: Id
+  token_hash: Buffer
+  user_agent: string | null
+  ip: string | null
+  last_used_at: Date | null
+  expires_at: Date
+  created_at: Generated<Date>
+}
+export type SessionRow = Selectable<SessionTable>
+
+export const accountStore = {
+  // The lock lets exactly one of two first sign-ups be the first.
+  async lockFirst(db: Db): Promise<boolean> {
+    await sql`select pg_advisory_xact_lock(7520202)`.execute(db)
+    return (await db.selectFrom('accounts').select('id').limit(1).executeTakeFirst()) === undefined
+  },
+  insert: (
+    db: Db,
+    row: Omit<AccountRow, 'created_at' | 'updated_at' | 'email_verified_at' | 'settings'>,
+  ): Promise<AccountRow> =>
+    db
+      .insertInto('accounts')
+      .values({ ...row, email_verified_at: null, settings: '{}' })
+      .returningAll()
+      .executeTakeFirstOrThrow(),
+  byEmail: (db: Db, email: string): Promise<AccountRow | undefined> =>
+    db
+      .selectFrom('accounts')
+      .selectAll()
+      .where(sql`lower(email)`, '=', email.toLowerCase())
+      .executeTakeFirst(),
+  get: (db: Db, id: Id): Promise<AccountRow | undefined> =>
+    db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst(),
+  list: (db: Db, before: Id | null, limit: number): Promise<AccountRow[]> =>
+    db
+      .selectFrom('accounts')
+      .selectAll()
+      .$if(before !== null, (query) => query.where('id', '<', before!))
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .execute(),
+  setPassword: (db: Db, id: Id, password_hash: string): Promise<AccountRow> =>
+    db
+      .updateTable('accounts')
+      .set({ password_hash, updated_at: nextTime })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow(),
+  mergeSettings: (db: Db, id: Id, changes: object): Promise<AccountRow> =>
+    db
+      .updateTable('accounts')
+      .set({ settings: sql`settings || ${JSON.stringify(changes)}::jsonb`, updated_at: nextTime })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow(),
+}
+
+export const sessionStore = {
+  insert: (db: Db, row: Omit<SessionRow, 'created_at' | 'last_used_at'>): Promise<SessionRow> =>
+    db
+      .insertInto('sessions')
+      .values({ ...row, last_used_at: null })
+      .returningAll()
+      .executeTakeFirstOrThrow(),
+  get: (db: Db, accountId: Id, id: Id): Promise<SessionRow | undefined> =>
+    db.selectFrom('sessions').selectAll().where('id', '=', id).where('account_id', '=', accountId).executeTakeFirst(),
+  list: (db: Db, accountId: Id, before: Id | null, limit: number): Promise<SessionRow[]> =>
+    db
+      .selectFrom('sessions')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('expires_at', '>', sql<Date>`now()`)
+      .$if(before !== null, (query) => query.where('id', '<', before!))
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .execute(),
+  /** Keeps the newest `keep` sessions of an account. */
+  async trim(db: Db, accountId: Id, keep: number): Promise<void> {
+    await db
+      .deleteFrom('sessions')
+      .where('id', 'in', (query) =>
+        query
+          .selectFrom('sessions')
+          .select('id')
+          .where('account_id', '=', accountId)
+          .orderBy('id', 'desc')
+          .offset(keep),
+      )
+      .execute()
+  },
+  async end(db: Db, accountId: Id, id: Id): Promise<boolean> {
+    const { numDeletedRows } = await db
+      .deleteFrom('sessions')
+      .where('id', '=', id)
+      .where('account_id', '=', accountId)
+      .executeTakeFirst()
+    return numDeletedRows > 0n
+  },
+  async endOthers(db: Db, accountId: Id, except: Id | null): Promise<void> {
+    await db
+      .deleteFrom('sessions')
+      .where('account_id', '=', accountId)
+      .$if(except !== null, (query) => query.where('id', '!=', except!))
+      .execute()
+  },
+}
+
+/**
+ * Failed logins as token buckets in the database, so that many processes count as one. Takes a token before the
+ * password is looked at; `refund` gives it back after a success.
+ */
+export const loginStore = {
+  async take(db: Db, subject: string, perMinute: number): Promise<boolean> {
+    const { rows } = await sql`
+      insert into login_failures as f (subject, tokens, at) values (${subject}, ${perMinute - 1}, now())
+      on conflict (subject) do update set
+        tokens = least(${perMinute}, f.tokens + extract(epoch from now() - f.at) / 60 * ${perMinute}) - 1, at = now()
+      where least(${perMinute}, f.tokens + extract(epoch from now() - f.at) / 60 * ${perMinute}) >= 1
+      returning 1`.execute(db)
+    return rows.length > 0
+  },
+  async refund(db: Db, subject: string): Promise<void> {
+    await sql`update login_failures set tokens = tokens + 1 where subject = ${subject}`.execute(db)
+  },
+}

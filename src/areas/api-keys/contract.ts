@@ -1,0 +1,99 @@
+import { z } from 'zod'
+import { area, base, deleted, endpoint, id, idOut, one, page, time, usd } from '#kernel/contract.ts'
+import { scopes } from '#kernel/scopes.ts'
+
+const period = z.enum(['day', 'week', 'month', 'total'])
+const fields = {
+  name: z.string().trim().min(1).max(120),
+  scopes: z
+    .array(z.enum(['*', ...scopes]))
+    .max(scopes.length + 1)
+    .describe(
+      'What the key may do; `["*"]` is all that the caller may give. `write` implies `read`, and every key has `user:read`.',
+    ),
+  expires_at: z.iso.datetime().nullable().describe('Null never expires.'),
+  spend_cap_usd: z
+    .number()
+    .min(0)
+    .max(1_000_000)
+    .nullable()
+    .describe('What model calls with this key may cost per period. Null has no cap.'),
+  spend_cap_period: period.describe('UTC: day, ISO week, calendar month, or total.'),
+}
+
+export const ApiKey = z
+  .object({
+    ...base,
+    name: z.string(),
+    prefix: z.string().describe('The first 11 characters.'),
+    last4: z.string(),
+    scopes: z.array(z.string()),
+    workspace_id: idOut.nullable().describe('The only workspace that the key reaches; null reaches all of its owner.'),
+    version: z.string(),
+    status: z.enum(['active', 'revoked', 'expired']),
+    expires_at: time.nullable(),
+    revoked_at: time.nullable(),
+    last_used_at: time.nullable(),
+    spend_cap_usd: usd.nullable(),
+    spend_cap_period: period,
+    spent_usd: usd.describe('In the present period of the cap.'),
+  })
+  .meta({ id: 'ApiKey' })
+
+export const NewApiKey = ApiKey.extend({ key: z.string().describe('The key itself. Shown this once.') }).meta({
+  id: 'NewApiKey',
+})
+
+const session = { scope: null, auth: 'session' } as const
+
+export const apiKeys = area(
+  'api_keys',
+  { title: 'API keys', summary: 'Keys for programs. Managed only by a signed-in person.' },
+  {
+    list: endpoint('GET /api-keys', {
+      summary: 'List API keys',
+      ...session,
+      query: { status: z.enum(['active', 'revoked', 'expired']).optional().describe('Only those. Default: all.') },
+      reply: page(ApiKey),
+    }),
+    create: endpoint('POST /api-keys', {
+      summary: 'Create an API key; the answer shows it once',
+      ...session,
+      body: {
+        name: fields.name,
+        scopes: fields.scopes,
+        workspace_id: id.nullable().default(null),
+        version: z.string().optional().describe('The API version the key is pinned to. Default: the newest.'),
+        expires_at: fields.expires_at.default(null),
+        spend_cap_usd: fields.spend_cap_usd.default(null),
+        spend_cap_period: fields.spend_cap_period.default('total'),
+      },
+      reply: one(NewApiKey),
+      status: 201,
+      errors: ['limit_reached', 'unsupported_version'],
+    }),
+    update: endpoint('PATCH /api-keys/:id', {
+      summary: 'Change name, scopes, expiry or cap',
+      ...session,
+      body: z.object(fields).partial().shape,
+      reply: one(ApiKey),
+      errors: ['invalid_state'],
+    }),
+    revoke: endpoint('DELETE /api-keys/:id', { summary: 'Revoke an API key for good', ...session, reply: deleted }),
+    rotate: endpoint('POST /api-keys/:id/rotate', {
+      summary: 'Replace the secret; name, scopes and what was spent stay',
+      ...session,
+      body: {
+        overlap_seconds: z
+          .number()
+          .int()
+          .min(0)
+          .max(604_800)
+          .default(0)
+          .describe('How long the old secret goes on working.'),
+      },
+      reply: one(NewApiKey),
+      errors: ['invalid_state'],
+    }),
+  },
+)

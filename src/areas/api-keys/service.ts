@@ -1,0 +1,165 @@
+import type { z } from 'zod'
+import { type Context, implement } from '#engine/context.ts'
+import { rightsChanged } from '#engine/rights.ts'
+import { hashSecret, newSecret } from '#kernel/api-key.ts'
+import { refuse } from '#kernel/errors.ts'
+import { type Id, newId } from '#kernel/ids.ts'
+import { type Nano, fromUsd, toUsd } from '#kernel/money.ts'
+import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
+import { type Scope, scopes as allScopes, grants } from '#kernel/scopes.ts'
+import { iso, isoOrNull } from '#kernel/time.ts'
+import { type ApiKey, apiKeys } from './contract.ts'
+import { type ApiKeyRow, apiKeyStore } from './store.ts'
+
+const MOST_KEYS = 1000
+
+export const apiKeyService = implement(apiKeys, {
+  async list(ctx, { status, cursor, limit }) {
+    const { accountId } = ctx.principal
+    const filters = { accountId, status }
+    const before = positionOf('api_keys', filters, cursor)
+    const rows = await apiKeyStore.list(ctx.db, accountId, status, (before?.[0] as Id) ?? null, limit + 1)
+    const spent = await ctx.engine.ledger.spent(rows.map((row) => ({ id: row.id, period: row.spend_cap_period })))
+    return pageOf(
+      rows,
+      limit,
+      ({ id }) => cursorOf('api_keys', filters, [id]),
+      (row) => show(ctx, row, spent.get(row.id) ?? 0n),
+    )
+  },
+
+  async create(ctx, { name, scopes, workspace_id, version, expires_at, spend_cap_usd, spend_cap_period }) {
+    if (workspace_id !== null && !ctx.principal.memberships.has(workspace_id))
+      refuse('not_found', { param: 'workspace_id', message: 'There is no such workspace here.' })
+    if (expires_at !== null && new Date(expires_at) <= ctx.now())
+      refuse('invalid_parameter', { param: 'expires_at', message: '`expires_at` must lie in the future.' })
+    const secret = newSecret()
+    const row = await changeRights(ctx, 'api_key.created', async (ctx) => {
+      if ((await apiKeyStore.countForCreate(ctx.db, ctx.principal.accountId)) >= MOST_KEYS)
+        refuse('limit_reached', {
+          message: `An account has ${MOST_KEYS} keys at most. Revoke one first.`,
+          details: { limit: MOST_KEYS },
+        })
+      return apiKeyStore.insert(ctx.db, {
+        id: newId(),
+        account_id: ctx.principal.accountId,
+        workspace_id,
+        name,
+        scopes: expand(scopes),
+        version: ctx.engine.versions.check(version ?? ctx.engine.versions.newest),
+        ...stored(secret),
+        expires_at: expires_at === null ? null : new Date(expires_at),
+        spend_cap_nano: spend_cap_usd === null ? null : fromUsd(spend_cap_usd),
+        spend_cap_period,
+      })
+    })
+    return { ...show(ctx, row, 0n), key: secret }
+  },
+
+  async update(ctx, { id, name, scopes, expires_at, spend_cap_usd, spend_cap_period }) {
+    const row = await changeRights(ctx, 'api_key.updated', async (ctx) => {
+      await usable(ctx, id)
+      return apiKeyStore.update(ctx.db, id, {
+        ...(name !== undefined && { name }),
+        ...(scopes !== undefined && { scopes: expand(scopes) }),
+        ...(expires_at !== undefined && { expires_at: expires_at === null ? null : new Date(expires_at) }),
+        ...(spend_cap_usd !== undefined && { spend_cap_nano: spend_cap_usd === null ? null : fromUsd(spend_cap_usd) }),
+        ...(spend_cap_period !== undefined && { spend_cap_period }),
+      })
+    })
+    return show(ctx, row, await spentOf(ctx, row))
+  },
+
+  async revoke(ctx, { id }) {
+    await changeRights(ctx, 'api_key.revoked', async (ctx) => {
+      const row = await found(ctx, id)
+      if (row.revoked_at !== null) return row
+      return apiKeyStore.update(ctx.db, id, { revoked_at: ctx.now(), previous_hash: null, previous_expires_at: null })
+    })
+    return { id }
+  },
+
+  async rotate(ctx, { id, overlap_seconds }) {
+    const secret = newSecret()
+    const row = await changeRights(ctx, 'api_key.rotated', async (ctx) => {
+      const row = await usable(ctx, id)
+      return apiKeyStore.update(ctx.db, id, {
+        ...stored(secret),
+        // Kept also without an overlap, so that the old secret is told that it was rotated, not that it never was.
+        previous_hash: row.key_hash,
+        previous_expires_at: overlap_seconds === 0 ? null : new Date(ctx.now().getTime() + overlap_seconds * 1000),
+      })
+    })
+    return { ...show(ctx, row, await spentOf(ctx, row)), key: secret }
+  },
+})
+
+/** A change of what a key may do: durable, told to every process, and in force here before the answer leaves. */
+async function changeRights(
+  ctx: Context,
+  type: string,
+  change: (ctx: Context) => Promise<ApiKeyRow>,
+): Promise<ApiKeyRow> {
+  const row = await ctx.transaction(async (ctx) => {
+    const row = await change(ctx)
+    await rightsChanged(ctx.db, [row.account_id])
+    await ctx.emit({
+      type,
+      channels: [`user:${row.account_id}`],
+      resource: { type: 'api_key', id: row.id },
+      data: { id: row.id, name: row.name },
+    })
+    return row
+  })
+  await ctx.engine.rights.refresh()
+  return row
+}
+
+const found = async (ctx: Context, id: Id): Promise<ApiKeyRow> =>
+  (await apiKeyStore.getForUpdate(ctx.db, ctx.principal.accountId, id)) ?? refuse('not_found', { param: 'id' })
+
+async function usable(ctx: Context, id: Id): Promise<ApiKeyRow> {
+  const row = await found(ctx, id)
+  if (row.revoked_at !== null)
+    refuse('invalid_state', {
+      message: 'The key was revoked. Create another.',
+      details: { status: 'revoked', allowed: [] },
+    })
+  return row
+}
+
+const stored = (secret: string) => ({
+  key_hash: hashSecret(secret),
+  prefix: secret.slice(0, 11),
+  last4: secret.slice(-4),
+})
+
+const expand = (given: readonly string[]): Scope[] => {
+  const granted = grants(given.includes('*') ? allScopes : given)
+  return allScopes.filter((scope) => granted.has(scope))
+}
+
+async function spentOf(ctx: Context, row: ApiKeyRow): Promise<Nano> {
+  const spent = await ctx.engine.ledger.spent([{ id: row.id, period: row.spend_cap_period }])
+  return spent.get(row.id) ?? 0n
+}
+
+const show = (ctx: Context, row: ApiKeyRow, spent: Nano): z.output<typeof ApiKey> => ({
+  id: row.id,
+  name: row.name,
+  prefix: row.prefix,
+  last4: row.last4,
+  scopes: row.scopes,
+  workspace_id: row.workspace_id,
+  version: row.version,
+  status:
+    row.revoked_at !== null ? 'revoked' : row.expires_at !== null && row.expires_at <= ctx.now() ? 'expired' : 'active',
+  expires_at: isoOrNull(row.expires_at),
+  revoked_at: isoOrNull(row.revoked_at),
+  last_used_at: isoOrNull(row.last_used_at),
+  spend_cap_usd: row.spend_cap_nano === null ? null : toUsd(row.spend_cap_nano),
+  spend_cap_period: row.spend_cap_period,
+  spent_usd: toUsd(spent),
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+})

@@ -1,0 +1,95 @@
+import { type Generated, type Selectable, type Updateable, sql } from 'kysely'
+import { type Db, nextTime } from '#engine/postgres/client.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
+
+declare module '#engine/postgres/tables.ts' {
+  interface Database {
+    api_keys: ApiKeyTable
+  }
+}
+
+export interface ApiKeyTable {
+  id: Id
+  account_id: Id
+  workspace_id: Id | null
+  name: string
+  scopes: string[]
+  version: string
+  key_hash: Buffer
+  prefix: string
+  last4: string
+  previous_hash: Buffer | null
+  previous_expires_at: Date | null
+  expires_at: Date | null
+  revoked_at: Date | null
+  last_used_at: Date | null
+  spend_cap_nano: Nano | null
+  spend_cap_period: 'day' | 'week' | 'month' | 'total'
+  created_at: Generated<Date>
+  updated_at: Generated<Date>
+}
+export type ApiKeyRow = Selectable<ApiKeyTable>
+type New = Omit<
+  ApiKeyRow,
+  'created_at' | 'updated_at' | 'previous_hash' | 'previous_expires_at' | 'revoked_at' | 'last_used_at'
+>
+
+const isExpired = sql<boolean>`coalesce(expires_at <= now(), false)`
+
+export const apiKeyStore = {
+  list: (
+    db: Db,
+    accountId: Id,
+    status: 'active' | 'revoked' | 'expired' | undefined,
+    before: Id | null,
+    limit: number,
+  ): Promise<ApiKeyRow[]> =>
+    db
+      .selectFrom('api_keys')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .$if(status === 'revoked', (query) => query.where('revoked_at', 'is not', null))
+      .$if(status === 'active', (query) => query.where('revoked_at', 'is', null).where(isExpired, '=', false))
+      .$if(status === 'expired', (query) => query.where('revoked_at', 'is', null).where(isExpired, '=', true))
+      .$if(before !== null, (query) => query.where('id', '<', before!))
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .execute(),
+
+  /** How many of the account's keys are not revoked. Holds the account's row, so that two creations count one after the other. */
+  async countForCreate(db: Db, accountId: Id): Promise<number> {
+    await db.selectFrom('accounts').select('id').where('id', '=', accountId).forUpdate().execute()
+    const { count } = await db
+      .selectFrom('api_keys')
+      .select((query) => query.fn.countAll<bigint>().as('count'))
+      .where('account_id', '=', accountId)
+      .where('revoked_at', 'is', null)
+      .executeTakeFirstOrThrow()
+    return Number(count)
+  },
+
+  insert: (db: Db, row: New): Promise<ApiKeyRow> =>
+    db
+      .insertInto('api_keys')
+      .values({ ...row, previous_hash: null, previous_expires_at: null, revoked_at: null, last_used_at: null })
+      .returningAll()
+      .executeTakeFirstOrThrow(),
+
+  getForUpdate: (db: Db, accountId: Id, id: Id): Promise<ApiKeyRow | undefined> =>
+    db
+      .selectFrom('api_keys')
+      .selectAll()
+      .where('id', '=', id)
+      .where('account_id', '=', accountId)
+      .forUpdate()
+      .executeTakeFirst(),
+
+  update: (db: Db, id: Id, changes: Updateable<ApiKeyTable>): Promise<ApiKeyRow> =>
+    db
+      .updateTable('api_keys')
+      .set({ ...changes, updated_at: nextTime })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow(),
+}

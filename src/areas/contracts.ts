@@ -1,0 +1,21 @@
+/**
+ * Every contract, by the name of its area: what the CLI, the daemon, the app and the docs read. Adding an area touches
+ * this list and services.ts. Each is loaded when it is first asked for, so that a command waits for its own area only.
+ */
+import type { Area } from '#kernel/contract.ts'
+
+const accounts = () => import('./accounts/contract.ts')
+
+export const contracts = {
+  auth: async () => (await accounts()).auth,
+  me: async () => (await accounts()).me,
+  settings: async () => (await accounts()).settings,
+  admin: async () => (await accounts()).admin,
+  api_keys: async () => (await import('./api-keys/contract.ts')).apiKeys,
+} as const
+
+export type Contracts = typeof contracts
+
+/** All of them, in the order of the list. */
+export const loadContracts = (from: Record<string, () => Promise<Area>> = contracts): Promise<Area[]> =>
+  Promise.all(Object.values(from).map((load) => load()))

@@ -1,0 +1,13 @@
+/** Every service: what app.ts serves. */
+import type { Context } from '#engine/context.ts'
+import type { Service } from '#kernel/implement.ts'
+import { adminService, authService, meService, settingsService } from './accounts/service.ts'
+import { apiKeyService } from './api-keys/service.ts'
+
+export const services: readonly Service<Context>[] = [
+  authService,
+  meService,
+  settingsService,
+  adminService,
+  apiKeyService,
+]

@@ -1,0 +1,55 @@
+import pg from 'pg'
+import type { Config } from '#config'
+import { StartRefused } from '../start-refused.ts'
+import { NewerDatabase, migrate } from './migrate.ts'
+import { startPostgres } from './supervisor.ts'
+
+export interface OpenDatabase extends AsyncDisposable {
+  connection: pg.PoolConfig
+  /** Resolves with the reason when the database ends without being asked to. Never for `DATABASE_URL`, which comes back by itself. */
+  failed: Promise<string>
+}
+
+const OLDEST = 15
+
+/** The embedded PostgreSQL, or the one of `DATABASE_URL`, migrated and ready. */
+export async function openDatabase(
+  config: Pick<Config, 'databaseUrl' | 'dataDir'>,
+  log: (line: string) => void,
+): Promise<OpenDatabase> {
+  await using stack = new AsyncDisposableStack()
+  const embedded = config.databaseUrl === null ? stack.use(await startPostgres({ dataDir: config.dataDir, log })) : null
+  const connection: pg.PoolConfig = embedded ? embedded.connection : { connectionString: config.databaseUrl! }
+  await prepare(connection, embedded === null)
+  const running = stack.move()
+  return {
+    connection,
+    failed: new Promise((resolve) => void embedded?.exited.then((exit) => !exit.expected && resolve(exit.reason))),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  }
+}
+
+async function prepare(connection: pg.PoolConfig, foreign: boolean): Promise<void> {
+  const pool = new pg.Pool({ ...connection, max: 1, connectionTimeoutMillis: 10_000 })
+  pool.on('error', () => {})
+  try {
+    const { rows } = await pool.query<{ version: string }>(`select current_setting('server_version_num') as version`)
+    const major = Math.floor(Number(rows[0]!.version) / 10_000)
+    if (major < OLDEST)
+      throw new StartRefused(`the PostgreSQL of DATABASE_URL is version ${major}; ${OLDEST} or newer is needed`)
+    await migrate(pool)
+  } catch (error) {
+    if (error instanceof NewerDatabase) throw new StartRefused(error.message)
+    if (error instanceof StartRefused || !foreign) throw error
+    // The URL holds a password, so only the host is named.
+    const { host, pathname } = new URL(connection.connectionString!)
+    throw new StartRefused(`the database of DATABASE_URL (${host}${pathname}) cannot be used: ${reasonOf(error)}`)
+  } finally {
+    await pool.end()
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
+  return error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error)
+}

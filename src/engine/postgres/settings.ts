@@ -1,0 +1,46 @@
+import { clusterName } from './holders.ts'
+import { port } from './socket.ts'
+
+/**
+ * For a small server beside its application. Given on the command line, so that a release can change them without
+ * touching the cluster; what is not named here can be set in `{cluster}/postgresql.conf`.
+ */
+const settings: Record<string, string | number> = {
+  listen_addresses: '',
+  port,
+  unix_socket_permissions: '0700',
+  max_connections: 100,
+  shared_buffers: '128MB',
+  max_wal_size: '512MB',
+  // A backup taken while it runs needs this level; it costs little over `minimal`.
+  wal_level: 'replica',
+  max_wal_senders: 2,
+  fsync: 'on',
+  full_page_writes: 'on',
+  synchronous_commit: 'on',
+  autovacuum: 'on',
+  // Compiling a query takes longer than our queries do.
+  jit: 'off',
+  // Reads come from the page cache for the most part: the default's three worker processes would only add a hop.
+  io_method: 'sync',
+  // No logical replication: one process fewer.
+  max_logical_replication_workers: 0,
+  timezone: 'UTC',
+  // To stderr, which the supervisor reads. Failed statements are the application's to report; their text may be private.
+  logging_collector: 'off',
+  log_destination: 'stderr',
+  log_timezone: 'UTC',
+  log_line_prefix: '',
+  log_min_messages: 'log',
+  log_min_error_statement: 'panic',
+  log_checkpoints: 'off',
+}
+
+/** The arguments of `postgres` for a cluster and the folder of its socket. */
+export const serverArgs = (cluster: string, socketDir: string): string[] => [
+  '-D',
+  cluster,
+  ...Object.entries({ ...settings, cluster_name: clusterName(cluster), unix_socket_directories: socketDir }).flatMap(
+    ([name, value]) => ['-c', `${name}=${value}`],
+  ),
+]

@@ -1,0 +1,71 @@
+import { sql } from 'kysely'
+import type { Id } from '#kernel/ids.ts'
+import type { Bus } from './bus.ts'
+import type { Log } from './log.ts'
+import type { Db, Postgres } from './postgres/client.ts'
+
+const POLL_MS = 400
+/** Cut off from the database for so long, a process no longer knows who was locked out meanwhile. */
+const STALE_MS = 5_000
+
+/** Says in the transaction of a change that these accounts' rights are others now. Poke `rights` after the commit. */
+export async function rightsChanged(db: Db, accountIds: readonly Id[]): Promise<void> {
+  if (accountIds.length > 0)
+    await sql`insert into rights_changes (account_id) select unnest(${accountIds}::text[])`.execute(db)
+}
+
+/** Learns within half a second, in every process, whose rights changed. */
+export interface RightsWatch extends AsyncDisposable {
+  /** Changes up to now were heard of no longer than 5 s ago. */
+  inTouch(): boolean
+  /** Reads at once what changed. */
+  poll(): Promise<void>
+}
+
+export async function watchRights(
+  postgres: Postgres,
+  bus: Bus,
+  log: Log,
+  onChange: (accountId: Id) => void,
+): Promise<RightsWatch> {
+  // Every transaction below this had ended when it was read, so what is at or above it is all that can be new.
+  let from = (await postgres.pool.query<{ x: string }>('select pg_snapshot_xmin(pg_current_snapshot())::text as x'))
+    .rows[0]!.x
+  let heardAt = performance.now()
+  let running: Promise<void> = Promise.resolve()
+  let next: Promise<void> | null = null
+
+  async function read(): Promise<void> {
+    const startedAt = performance.now()
+    const { rows } = await postgres.pool.query<{ x: string; ids: Id[] | null }>({
+      name: 'rights_poll',
+      text: `select pg_snapshot_xmin(pg_current_snapshot())::text as x,
+        (select array_agg(distinct account_id::text) from rights_changes where xid >= $1::xid8) as ids`,
+      values: [from],
+    })
+    from = rows[0]!.x
+    heardAt = startedAt
+    for (const id of rows[0]!.ids ?? []) onChange(id)
+  }
+  /** A read that began after this was called: one in flight may have missed what was committed meanwhile. */
+  function poll(): Promise<void> {
+    next ??= running.then(() => {
+      next = null
+      running = read().catch((error: unknown) => log.warn({ error }, 'changes of rights cannot be read'))
+      return running
+    })
+    return next
+  }
+
+  const timer = setInterval(() => void poll(), POLL_MS)
+  const wake = bus.on('rights', () => void poll())
+  return {
+    inTouch: () => performance.now() - heardAt < STALE_MS,
+    poll,
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      wake[Symbol.dispose]()
+      await running
+    },
+  }
+}

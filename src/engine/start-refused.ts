@@ -1,0 +1,30 @@
+/**
+ * The server cannot start, for a reason that its owner can change (a data dir in use, a full disk, no binaries).
+ * The message is one line that says what is wrong and what would help; `main.ts` prints it alone and exits non-zero.
+ */
+export class StartRefused extends Error {
+  override name = 'StartRefused'
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message.replaceAll(/\s*\n\s*/g, ' ').trim(), options)
+  }
+}
+
+/** Errors of the operating system that the owner can change, in words; null for all others. */
+const words: Record<string, string> = {
+  ENOSPC: 'there is no space left on the disk',
+  EDQUOT: 'the disk quota is used up',
+  EROFS: 'the file system is read-only',
+  EACCES: 'permission is denied',
+  EPERM: 'the operation is not permitted',
+  ENOTDIR: 'a part of the path is a file',
+}
+
+/** What any step of the start threw → `StartRefused` where the owner can act on it, else the error itself. */
+export function explainStart(error: unknown, doing: string): unknown {
+  if (error instanceof StartRefused || !(error instanceof Error) || !('code' in error)) return error
+  const word = words[String(error.code)]
+  if (!word) return error
+  const path = 'path' in error ? ` (${String(error.path)})` : ''
+  return new StartRefused(`${doing}: ${word}${path}`)
+}

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { findProvider } from '@pydantic/genai-prices'
+import { candidatesForBareName, find, models, sources } from './catalogue.ts'
+import { condense } from './condense.ts'
+import { nanoPerMillion, pricesFor, type Prices } from './model.ts'
+
+const buckets = [
+  'input',
+  'output',
+  'reasoning',
+  'cache_read',
+  'cache_write_5m',
+  'cache_write_1h',
+  'image',
+  'audio_input',
+  'audio_output',
+  'request',
+]
+const priced = models().flatMap((model) => (model.pricing ? [{ ...model, pricing: model.pricing }] : []))
+
+test('the snapshot is what the sources make', () => {
+  assert.deepEqual({ sources: sources(), models: models() }, condense())
+})
+
+test('every model has one slug, of its provider and its upstream name', () => {
+  assert.equal(new Set(models().map((model) => model.slug)).size, models().length)
+  for (const model of models()) assert.equal(model.slug, `${model.provider}/${model.upstream_model}`)
+})
+
+test('a price names its source and date, and no price names neither', () => {
+  const known = new Map(sources().map(({ name, version, date }) => [`${name}@${version}`, date]))
+  for (const { slug, pricing, price_source, price_date } of models())
+    if (pricing) assert.equal(price_date, known.get(price_source ?? ''), slug)
+    else assert.deepEqual([price_source, price_date], [null, null], slug)
+})
+
+test('prices are exact, not negative, and in disjoint buckets', () => {
+  for (const { slug, pricing } of priced) {
+    const { tiers = [], audio_unit: unit, ...base } = pricing
+    for (const [bucket, price] of [base, ...tiers].flatMap((prices) => Object.entries(prices))) {
+      if (bucket === 'above_input_tokens') continue
+      assert.ok(buckets.includes(bucket), `${slug}: ${bucket} is no bucket`)
+      assert.ok(nanoPerMillion(price) >= 0n, slug)
+    }
+    assert.equal(unit !== undefined, 'audio_input' in base || 'audio_output' in base, slug)
+  }
+})
+
+test('tiers rise, cost no less than what is below them, and price the same buckets', () => {
+  for (const { slug, pricing } of priced) {
+    let below: Prices = pricing
+    let threshold = 0
+    for (const { above_input_tokens: above, ...tier } of pricing.tiers ?? []) {
+      assert.ok(above > threshold, slug)
+      assert.ok(nanoPerMillion(tier.input) >= nanoPerMillion(below.input), slug)
+      for (const bucket of buckets) assert.equal(bucket in tier, bucket in pricing, `${slug}: ${bucket}`)
+      below = tier
+      threshold = above
+    }
+  }
+})
+
+test('nothing costs zero but what is named free or has no such units', () => {
+  for (const { slug, kind, pricing } of priced)
+    if (kind === 'text' && !slug.endsWith(':free'))
+      for (const price of [pricing.input, pricing.output]) assert.ok(nanoPerMillion(price) > 0n, slug)
+})
+
+test('cache reads cost at most the input, writes of an hour at least those of five minutes', () => {
+  for (const {
+    slug,
+    pricing: { input, cache_read: read, cache_write_5m: short, cache_write_1h: long },
+  } of priced) {
+    if (read) assert.ok(nanoPerMillion(read) <= nanoPerMillion(input), slug)
+    if (long) assert.ok(short && nanoPerMillion(long) >= nanoPerMillion(short), slug)
+  }
+})
+
+test('the two sources agree on writes that Anthropic keeps an hour', () => {
+  const compared = (findProvider({ providerId: 'anthropic' })?.models ?? []).filter(({ id, prices }) => {
+    const ours = find(`anthropic/${id}`)?.pricing
+    const theirs = Array.isArray(prices) ? undefined : prices.cache_write_1h_mtok
+    if (!ours || typeof theirs !== 'number') return false
+    assert.equal(ours.cache_write_1h, String(theirs), id)
+    return true
+  })
+  assert.ok(compared.length >= 8)
+})
+
+test('a long prompt is charged at the price of its tier', () => {
+  const pricing = find('openai/gpt-6.1-sol')?.pricing
+  const tier = pricing?.tiers?.[0]
+  assert.ok(pricing && tier)
+  assert.equal(pricesFor(pricing, tier.above_input_tokens), pricing)
+  assert.equal(pricesFor(pricing, tier.above_input_tokens + 1), tier)
+})
+
+test('OpenAI windows are the published ones, not cut at the long-context price', () => {
+  for (const { slug, context_length, pricing } of priced)
+    if (slug.startsWith('openai/'))
+      for (const tier of pricing.tiers ?? []) assert.ok((context_length ?? 0) > tier.above_input_tokens, slug)
+})
+
+test('a bare name finds the vendor first, then everybody else who serves it', () => {
+  const slugs = candidatesForBareName('claude-sonnet-5').map((model) => model.slug)
+  assert.equal(slugs[0], 'anthropic/claude-sonnet-5')
+  for (const slug of ['bedrock/eu.anthropic.claude-sonnet-5', 'openrouter/anthropic/claude-sonnet-5'])
+    assert.ok(slugs.includes(slug))
+  const older = candidatesForBareName('claude-haiku-4-5').map((model) => model.slug)
+  for (const slug of ['bedrock/anthropic.claude-haiku-4-5-20251001-v1:0', 'openrouter/anthropic/claude-haiku-4.5'])
+    assert.ok(older.includes(slug))
+  assert.deepEqual(candidatesForBareName('no-such-model'), [])
+})
+
+test('prices become nano-dollars without rounding', () => {
+  assert.equal(nanoPerMillion('2.5'), 2_500_000_000n)
+  assert.equal(nanoPerMillion('0.000000001'), 1n)
+  for (const price of ['-1', '1e-7', '0.0000000001', '']) assert.throws(() => nanoPerMillion(price), RangeError)
+})
+
+test('nothing is rated or dated that no source rates or dates', () => {
+  for (const model of models())
+    assert.deepEqual([model.capability_index, model.capability_index_source, model.released_at], [null, null, null])
+})

@@ -1,0 +1,112 @@
+import { findProvider, type ModelInfo, type ModelPrice } from '@pydantic/genai-prices'
+import { formatUsd, fromUsd } from '#kernel/money.ts'
+import { decimal, type Draft } from './draft.ts'
+import type { Kind, Prices, Pricing } from './model.ts'
+
+// The package carries no date of its own: this is when 0.1.8 was published to the npm registry.
+export const source = { name: '@pydantic/genai-prices', version: '0.1.8', date: '2026-09-23', licence: 'MIT' }
+
+/** What the other source leaves out by design: embeddings, speech, pictures, and vendors that it does not list (`whole`). */
+export function fromGenaiPrices(theirs: string, provider: string, whole: boolean): Draft[] {
+  const known = findProvider({ providerId: theirs })
+  if (!known) throw new Error(`${source.name} lists no ${theirs}`)
+  return known.models
+    .filter((model) => !model.deprecated && (whole || kindOf(model.id) !== 'text'))
+    .flatMap((model) => literalNames(model).map((name) => draft(model, name, provider)))
+}
+
+/** Models here are patterns; only a name that is spelled out is one that can be called. */
+function literalNames({ match }: ModelInfo): string[] {
+  const parts = 'or' in match ? match.or : [match]
+  return parts.flatMap((part) => ('equals' in part ? [part.equals] : []))
+}
+
+function draft(model: ModelInfo, id: string, provider: string): Draft {
+  const kind = kindOf(id)
+  // Making an image costs more than the text tokens that this source has a price for.
+  const pricing = kind === 'image' ? null : price(current(model))
+  return {
+    provider,
+    upstream_model: id,
+    name: id === model.id ? (model.name ?? id) : id,
+    kind,
+    context_length: model.context_window ?? null,
+    max_output_tokens: null,
+    modalities: modalities(id, kind),
+    capabilities: [],
+    pricing,
+    price_source: pricing && `${source.name}@${source.version}`,
+    price_date: pricing && source.date,
+  }
+}
+
+/** The source does not classify; the vendors' names do. */
+function kindOf(id: string): Kind {
+  if (/embed|^voyage-/.test(id)) return 'embedding'
+  if (/image/.test(id)) return 'image'
+  return /whisper|transcribe|tts|audio|realtime|voice|live/.test(id) ? 'audio' : 'text'
+}
+
+function modalities(id: string, kind: Kind): { input: string[]; output: string[] } {
+  if (kind === 'embedding') return { input: ['text'], output: ['embedding'] }
+  if (kind === 'image') return { input: ['text'], output: ['image'] }
+  if (/whisper|transcribe/.test(id)) return { input: ['audio'], output: ['text'] }
+  if (/tts/.test(id)) return { input: ['text'], output: ['audio'] }
+  return kind === 'audio'
+    ? { input: ['text', 'audio'], output: ['text', 'audio'] }
+    : { input: ['text'], output: ['text'] }
+}
+
+/** The last price that has begun by the source's date; happy hours are left out. */
+function current({ prices }: ModelInfo): ModelPrice {
+  if (!Array.isArray(prices)) return prices
+  const begun = prices.filter(
+    ({ constraint: when }) => !when || ('start_date' in when && when.start_date <= source.date),
+  )
+  return begun.at(-1)?.prices ?? {}
+}
+
+// Charged apart from the tokens, for things that a plain call does not do.
+const fees = new Set(['web_searches_kcount', 'storage_searches_kcount', 'audio_hours'])
+const buckets: Record<string, keyof Prices> = {
+  input_mtok: 'input',
+  output_mtok: 'output',
+  output_reasoning_mtok: 'reasoning',
+  cache_read_mtok: 'cache_read',
+  cache_write_mtok: 'cache_write_5m',
+  cache_write_1h_mtok: 'cache_write_1h',
+  input_audio_mtok: 'audio_input',
+  output_audio_mtok: 'audio_output',
+}
+// Tokens that we do not count apart: harmless only where they cost what their bucket costs.
+const within: Record<string, string> = {
+  input_image_mtok: 'input_mtok',
+  input_video_mtok: 'input_mtok',
+  output_image_mtok: 'output_mtok',
+  cache_audio_read_mtok: 'cache_read_mtok',
+  cache_image_read_mtok: 'cache_read_mtok',
+}
+
+/** Null where the source prices something that our buckets can't hold: half a price would charge too little. */
+function price(theirs: ModelPrice): Pricing | null {
+  const ours: Partial<Pricing> = {}
+  for (const [key, value] of Object.entries(theirs)) {
+    const bucket = buckets[key]
+    if (fees.has(key) || value === undefined) continue
+    if (typeof value !== 'number') return null
+    if (bucket) ours[bucket] = decimal(value)
+    else if (key === 'input_audio_hours')
+      Object.assign(ours, { audio_input: perMillionSeconds(value), audio_unit: 'second' })
+    else if (value !== theirs[within[key] ?? '']) return null
+  }
+  if (Object.keys(ours).length === 0) return null
+  if ((ours.audio_input || ours.audio_output) && !ours.audio_unit) ours.audio_unit = 'token'
+  // An embedding has no output tokens, a transcription by the hour no tokens at all.
+  return { input: '0', output: '0', ...ours }
+}
+
+/** Up to the next nano-dollar, since an hour's 3,600 seconds may not divide the price. */
+function perMillionSeconds(hour: number): string {
+  const nano = fromUsd(decimal(hour)) * 1_000_000n
+  return formatUsd((nano + 3599n) / 3600n)
+}

@@ -1,0 +1,137 @@
+/** The server program: environment → config → database → app → `ready {origin}` on stdout → SIGTERM takes it down. */
+import cluster from 'node:cluster'
+import type pg from 'pg'
+import { startApp } from '#app'
+import { prepareSetupToken } from '#areas/accounts/setup.ts'
+import { type Config, ConfigRefused, readConfig } from '#config'
+import { type Log, createLog } from '#engine/log.ts'
+import { connectPostgres } from '#engine/postgres/client.ts'
+import { lockDataDir } from '#engine/postgres/datadir.ts'
+import { openDatabase } from '#engine/postgres/open.ts'
+import { rootKeys } from '#engine/secrets.ts'
+import { StartRefused, explainStart } from '#engine/start-refused.ts'
+
+process.title = 'ukiyo'
+
+try {
+  if (cluster.isWorker) await work()
+  else await serve()
+} catch (thrown) {
+  const error = explainStart(thrown, 'the server does not start')
+  process.exitCode = 1
+  if (error instanceof StartRefused || error instanceof ConfigRefused) process.stderr.write(`ukiyo: ${error.message}\n`)
+  else process.stderr.write(`ukiyo: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
+  process.exit()
+}
+
+async function serve(): Promise<void> {
+  const { config, warnings } = readConfig(process.env)
+  for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`)
+  const log = createLog(config.logLevel)
+  await using stack = new AsyncDisposableStack()
+  stack.use(await lockDataDir(config.dataDir))
+  const database = stack.use(await openDatabase(config, (line) => log.info(line)))
+  const keys = rootKeys(config.secretKeys, config.dataDir)
+  await sayToken(config, database.connection, log)
+  const stopped = stopSignal()
+  const failed = database.failed.then((reason) => {
+    throw new StartRefused(`the database has stopped: ${reason}`)
+  })
+  if (config.workers === 1) {
+    const app = stack.use(await startApp({ config, connection: database.connection, rootKeys: keys, log }))
+    process.stdout.write(`ready ${app.origin}\n`)
+    await Promise.race([stopped, failed])
+  } else {
+    const workers = stack.use(await startWorkers(config, { connection: database.connection, rootKeys: keys }))
+    process.stdout.write(`ready ${workers.origin}\n`)
+    await Promise.race([stopped, failed, workers.failed])
+  }
+  log.info('stopping')
+}
+
+async function sayToken(config: Config, connection: pg.PoolConfig, log: Log): Promise<void> {
+  await using postgres = connectPostgres({ ...connection, max: 1 }, (error) =>
+    log.warn({ error }, 'a connection to the database broke'),
+  )
+  const token = await prepareSetupToken(postgres.db, config.dataDir)
+  if (token !== null) process.stdout.write(`setup token: ${token}\n`)
+}
+
+/** Resolves on the first SIGTERM or SIGINT; the second ends the process at once. */
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    let asked = false
+    const stop = () => {
+      if (asked) process.exit(130)
+      asked = true
+      resolve()
+    }
+    process.on('SIGTERM', stop).on('SIGINT', stop)
+  })
+}
+
+interface Inherited {
+  connection: pg.PoolConfig
+  rootKeys: string[]
+}
+
+/** Several processes behind one port: each is a whole server, and they share nothing but the database. */
+async function startWorkers(
+  config: Config,
+  inherited: Inherited,
+): Promise<AsyncDisposable & { origin: string; failed: Promise<never> }> {
+  const failure = Promise.withResolvers<never>()
+  failure.promise.catch(() => {})
+  let stopping = false
+  const start = () =>
+    new Promise<string>((resolve, reject) => {
+      const worker = cluster.fork()
+      worker.on('online', () => worker.send(inherited))
+      worker.on('message', (message: { origin?: string; refused?: string }) => {
+        if (message.origin) resolve(message.origin)
+        if (message.refused) reject(new StartRefused(message.refused))
+      })
+      worker.on('exit', (code, signal) => {
+        if (stopping) return
+        reject(new StartRefused(`a server process ended at its start (${signal ?? code})`))
+        // One that dies later is replaced; its runs and reservations are taken over by the others.
+        setTimeout(() => stopping || start().catch(failure.reject), 500).unref()
+      })
+    })
+  const origins = await Promise.all(Array.from({ length: config.workers }, start))
+  return {
+    origin: origins[0]!,
+    failed: failure.promise,
+    async [Symbol.asyncDispose]() {
+      stopping = true
+      const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
+      await Promise.all(
+        workers.map((worker) => {
+          const ended = new Promise((resolve) => worker.once('exit', resolve))
+          worker.kill('SIGTERM')
+          return ended
+        }),
+      )
+    },
+  }
+}
+
+async function work(): Promise<void> {
+  const inherited = await new Promise<Inherited>((resolve) =>
+    process.once('message', resolve as (message: unknown) => void),
+  )
+  const { config } = readConfig(process.env)
+  const log = createLog(config.logLevel)
+  const stopped = stopSignal()
+  // Without its parent nobody would stop it.
+  const orphaned = new Promise<void>((resolve) => process.once('disconnect', resolve))
+  try {
+    await using app = await startApp({ config, ...inherited, log })
+    process.send!({ origin: app.origin })
+    await Promise.race([stopped, orphaned])
+  } catch (error) {
+    process.send!({ refused: error instanceof Error ? error.message : String(error) })
+    throw error
+  }
+  process.exit(0)
+}

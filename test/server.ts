@@ -1,0 +1,147 @@
+import { readConfig } from '#config'
+import { type App, startApp } from '#app'
+import { createLog } from '#engine/log.ts'
+import type { Version } from '#line/version.ts'
+import { type TestDatabase, testDatabase } from './database.ts'
+
+/** A real server on a database of its own. `await using server = await testServer()` */
+export interface TestServer extends AsyncDisposable {
+  origin: string
+  app: App
+  database: TestDatabase
+  /** Signs up; the first person is the administrator, tier unlimited. */
+  person(name: string): Promise<Person>
+  /** Nobody in particular. */
+  stranger: Caller
+  /** A second server process on the same database. */
+  twin(environment?: Record<string, string>): Promise<TestServer>
+}
+
+export interface Answer {
+  status: number
+  headers: Headers
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers freely
+  body: any
+  text: string
+}
+
+/** Somebody who calls, with a key, a session, or nothing. */
+export interface Caller {
+  origin: string
+  headers: Record<string, string>
+  request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
+  get(path: string, headers?: Record<string, string>): Promise<Answer>
+  post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
+  patch(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
+  delete(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
+}
+
+/** A signed-in person. */
+export interface Person extends Caller {
+  id: string
+  email: string
+  name: string
+  password: string
+  workspaceId: string
+  /** A key of this person's, as its holder. */
+  key(more?: {
+    scopes?: string[]
+    workspace_id?: string
+    [field: string]: unknown
+  }): Promise<Caller & { key: string; keyId: string }>
+}
+
+export interface TestOptions {
+  environment?: Record<string, string>
+  versions?: readonly Version[]
+  database?: TestDatabase
+}
+
+export async function testServer(options: TestOptions = {}): Promise<TestServer> {
+  const database = options.database ?? (await testDatabase())
+  const { config } = readConfig({
+    UK_PORT: '0',
+    UK_DATA_DIR: database.dataDir,
+    UK_LOG: 'error',
+    UK_DRAIN_SECONDS: '2',
+    UK_LIMIT_LOGINS: '0',
+    OLLAMA_HOST: 'off',
+    ...options.environment,
+  })
+  const app = await startApp({
+    config,
+    connection: database.connection,
+    rootKeys: ['a root key of the tests, 32 characters or more'],
+    log: createLog(config.logLevel),
+    ...(options.versions && { versions: options.versions }),
+  })
+  const { origin } = app
+  const owned = options.database === undefined
+  return {
+    origin,
+    app,
+    database,
+    stranger: caller(origin, {}),
+    person: (name) => signUp(origin, name),
+    twin: (environment = {}) =>
+      testServer({ ...options, environment: { ...options.environment, ...environment }, database }),
+    async [Symbol.asyncDispose]() {
+      await app[Symbol.asyncDispose]()
+      if (owned) await database[Symbol.asyncDispose]()
+    },
+  }
+}
+
+export function caller(origin: string, credentials: Record<string, string>): Caller {
+  const request: Caller['request'] = async (method, path, body, headers = {}) => {
+    const response = await fetch(
+      new URL(
+        /^\/(v1|compat|openai|anthropic|openrouter|mcp|docs|healthz|readyz|metrics|f|app)/.test(path)
+          ? path
+          : `/v1${path}`,
+        origin,
+      ),
+      {
+        method,
+        redirect: 'manual',
+        headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...credentials, ...headers },
+        ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      },
+    )
+    const text = await response.text()
+    const json = response.headers.get('content-type')?.includes('json')
+    return { status: response.status, headers: response.headers, text, body: json ? JSON.parse(text) : null }
+  }
+  return {
+    origin,
+    headers: credentials,
+    request,
+    get: (path, headers) => request('GET', path, undefined, headers),
+    post: (path, body, headers) => request('POST', path, body, headers),
+    patch: (path, body, headers) => request('PATCH', path, body, headers),
+    delete: (path, body, headers) => request('DELETE', path, body, headers),
+  }
+}
+
+async function signUp(origin: string, name: string): Promise<Person> {
+  const email = `${name.toLowerCase().replace(/\W+/g, '.')}@example.com`
+  const password = `the password of ${name}`
+  const answer = await caller(origin, {}).post('/auth/sign-up', { email, password, name }, { 'x-uk-csrf': '1' })
+  if (answer.status !== 201) throw new Error(`sign-up of ${name}: ${answer.status} ${answer.text}`)
+  const cookie = answer.headers.get('set-cookie')!.split(';')[0]!
+  const session = caller(origin, { cookie, 'x-uk-csrf': '1' })
+  return {
+    ...session,
+    id: answer.body.data.id,
+    email,
+    name,
+    password,
+    workspaceId: answer.body.data.personal_workspace_id,
+    async key(more = {}) {
+      const made = await session.post('/api-keys', { name: 'test', scopes: ['*'], ...more })
+      if (made.status !== 201) throw new Error(`a key for ${name}: ${made.status} ${made.text}`)
+      const { key, id } = made.body.data
+      return { ...caller(origin, { authorization: `Bearer ${key}` }), key, keyId: id }
+    },
+  }
+}

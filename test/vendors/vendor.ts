@@ -1,0 +1,120 @@
+// What every loopback vendor has in common: how a test scripts it and what it writes down.
+import type { IncomingHttpHeaders } from 'node:http'
+
+// oxlint-disable-next-line typescript/no-explicit-any -- bodies on a wire, checked by each vendor's rules
+export type Json = Record<string, any>
+
+export type Vendor = {
+  /** `http://127.0.0.1:<port>`, without a path. */
+  origin: string
+  /** A key the vendor accepts. */
+  key: string
+  /** Every request whose body was read (or cut off), oldest first. */
+  requests: RecordedRequest[]
+  /** Queues behaviours; each is used by one request (see `on` and `times`). */
+  script(...next: Behaviour[]): void
+  /** How many scripted uses are left; `Infinity` when one repeats for ever. */
+  pending(): number
+  /** The n-th request (0 = first), as soon as it has arrived. */
+  arrival(index?: number): Promise<RecordedRequest>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+export type RecordedRequest = {
+  method: string
+  /** Without the query. */
+  path: string
+  query: URLSearchParams
+  headers: IncomingHttpHeaders
+  body: Buffer
+  /** The body as JSON; throws when it is none. */
+  json(): Json
+  /** The client left before its answer was complete. */
+  aborted: boolean
+  /** Milliseconds since the epoch, when the request line arrived. */
+  at: number
+  /** Resolves when the answer is complete or the client is gone. */
+  ended: Promise<void>
+}
+
+export type Behaviour = {
+  /** What the model says. Default: the last user text, or a call of the tool the request forces. */
+  reply?: Reply | undefined
+  usage?: Usage | undefined
+  /** The vendor's own finish word, as it is; default follows from the reply. */
+  finish?: string | undefined
+  /** Anthropic only: the stop sequence that was hit (finish becomes `stop_sequence`). */
+  stopSequence?: string | undefined
+  /** An error before the first byte, in the vendor's envelope. */
+  status?: number | undefined
+  type?: string | undefined
+  code?: string | undefined
+  message?: string | undefined
+  headers?: Record<string, string> | undefined
+  /** The stream breaks in the vendor's way; a non-stream request gets the same error as a status. */
+  midStreamError?: true | MidStreamError | undefined
+  /** `true`: never a byte. `mid-stream`: half of the answer, then silence. */
+  hang?: true | 'mid-stream' | undefined
+  delayMs?: number | undefined
+  perChunkDelayMs?: number | undefined
+  garbage?: Garbage | undefined
+  /** Sends the answer's bytes in pieces of this many bytes, through the middle of characters too. */
+  chunking?: number | undefined
+  /** `POST /v1/models`: only requests for this route use it. Default: any POST. */
+  on?: string | undefined
+  /** How many requests use it; default 1. */
+  times?: number | undefined
+}
+
+export type MidStreamError = {
+  status?: number | undefined
+  type?: string | undefined
+  code?: string | undefined
+  message?: string | undefined
+  /** Frames with content sent before the error (the stream's opening not counted); default: half of them. */
+  after?: number | undefined
+}
+
+/**
+ * not json: a frame (or the whole body) does not parse. wrong types: it parses, but numbers are strings and texts are
+ * numbers. truncated: half of the bytes, through the middle of a frame, then a clean end. closes socket: the same, then
+ * the connection breaks. no answer: the connection breaks before the first byte.
+ */
+export type Garbage = 'not json' | 'wrong types' | 'truncated' | 'closes socket' | 'no answer'
+
+export type Reply =
+  | string
+  | {
+      text?: string | undefined
+      reasoning?: string | undefined
+      /** Of the thinking block; a made-up one by default. */
+      signature?: string | undefined
+      refusal?: string | undefined
+      tools?: ToolCall[] | undefined
+    }
+
+export type ToolCall = {
+  id?: string | undefined
+  name: string
+  /** A string goes out as it is (also broken JSON); anything else as its JSON. */
+  arguments?: unknown
+}
+
+/** In tokens. `input` includes `cached` and `cacheWrite`, `output` includes `reasoning`: each vendor converts. */
+export type Usage = {
+  input?: number | undefined
+  output?: number | undefined
+  cached?: number | undefined
+  cacheWrite?: number | undefined
+  reasoning?: number | undefined
+  /** OpenRouter: US dollars. */
+  cost?: number | undefined
+}
+
+export type Options<Model> = {
+  /** Replaces the vendor's list of models. */
+  models?: Model[] | undefined
+  key?: string | undefined
+  /** For requests with nothing scripted. */
+  otherwise?: Behaviour | undefined
+}
