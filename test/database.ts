@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after } from 'node:test'
 import pg from 'pg'
 import { migrate } from '#engine/postgres/migrate.ts'
 import { startPostgres } from '#engine/postgres/supervisor.ts'
@@ -17,13 +16,16 @@ export interface TestDatabase extends AsyncDisposable {
  * The PostgreSQL of a test run: one for all files when `test/run.ts` started it and says so in `UKIYO_TEST_POSTGRES`,
  * else one of this process. A database is a copy of a migrated template, which takes some 50 ms.
  */
-let server: Promise<pg.PoolConfig> | undefined
-let stopServer: () => Promise<void> = async () => {}
-after(() => stopServer())
+let server: ReturnType<typeof startTestPostgres> | undefined
+let inUse = 0
+let idle: NodeJS.Timeout | undefined
+/** Hooks of a file run in the order they were made, so the server goes when its last database has been gone for a moment. */
+const IDLE_MS = 150
 
 export async function testDatabase(): Promise<TestDatabase> {
-  server ??= startServer()
-  const connection = await server
+  inUse += 1
+  clearTimeout(idle)
+  const connection = await serverConnection()
   const database = `t_${randomBytes(6).toString('hex')}`
   await admin(connection, (client) => client.query(`create database ${database} template ukiyo_template`))
   const dataDir = mkdtempSync(join(tmpdir(), 'ukiyo-test-'))
@@ -33,16 +35,23 @@ export async function testDatabase(): Promise<TestDatabase> {
     async [Symbol.asyncDispose]() {
       await admin(connection, (client) => client.query(`drop database if exists ${database} with (force)`))
       rmSync(dataDir, { recursive: true, force: true })
+      inUse -= 1
+      if (inUse === 0) idle = setTimeout(() => void stopIdle(), IDLE_MS)
     },
   }
 }
 
-async function startServer(): Promise<pg.PoolConfig> {
+async function serverConnection(): Promise<pg.PoolConfig> {
   const shared = process.env.UKIYO_TEST_POSTGRES
   if (shared !== undefined) return JSON.parse(shared) as pg.PoolConfig
-  const { connection, stop } = await startTestPostgres()
-  stopServer = stop
-  return connection
+  server ??= startTestPostgres()
+  return (await server).connection
+}
+
+async function stopIdle(): Promise<void> {
+  const stopping = server
+  server = undefined
+  await (await stopping)?.stop()
 }
 
 /** Starts a PostgreSQL in a temporary folder and makes the template. */

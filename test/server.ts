@@ -110,7 +110,7 @@ export function caller(origin: string, credentials: Record<string, string>): Cal
     )
     const text = await response.text()
     const json = response.headers.get('content-type')?.includes('json')
-    return { status: response.status, headers: response.headers, text, body: json ? JSON.parse(text) : null }
+    return { status: response.status, headers: response.headers, text, body: json && text ? JSON.parse(text) : null }
   }
   return {
     origin,

@@ -1,0 +1,60 @@
+/** Who may import whom (docs/architecture.md). A room is the first folder under src, or the file itself. */
+export const roomOf = (path: string): string => path.split('/')[1]!
+
+const areaOf = (path: string): string | null => /^src\/areas\/([^/]+)\//.exec(path)?.[1] ?? null
+const fileOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
+
+/** Areas that call models, and so may use the gateway. */
+const CALLERS = new Set(['inference', 'chats', 'models', 'ai-gateway'])
+
+export function allowed(from: string, to: string): boolean {
+  const room = roomOf(from)
+  const other = roomOf(to)
+  if (room === other && areaOf(from) === areaOf(to)) return fileOf(from) !== 'contract.ts' || fileOf(to) === 'contract.ts' || room !== 'areas'
+  // The composition root and the programs it is started by.
+  if (['app.ts', 'main.ts', 'health.ts'].includes(room)) return true
+  switch (room) {
+    case 'kernel':
+      return false
+    case 'config.ts':
+      return other === 'kernel'
+    case 'engine':
+      return other === 'kernel' || other === 'config.ts'
+    case 'gateway':
+      return ['kernel', 'engine', 'config.ts'].includes(other)
+    case 'line':
+      return ['kernel', 'engine', 'config.ts'].includes(other)
+    case 'areas':
+      return areaMay(from, to, other)
+    case 'faces':
+      return facesMay(from, to, other)
+    case 'wire':
+      return other === 'kernel'
+    case 'daemon':
+      return ['kernel', 'wire'].includes(other) || to === 'src/faces/client.ts' || to === 'src/areas/contracts.ts'
+    default:
+      return false
+  }
+}
+
+function areaMay(from: string, to: string, other: string): boolean {
+  // The two lists of everything stand between the areas.
+  if (areaOf(from) === null) return other === 'areas' || other === 'kernel' || other === 'engine'
+  if (fileOf(from) === 'contract.ts') return other === 'kernel' || (other === 'areas' && fileOf(to) === 'contract.ts')
+  if (other === 'areas') return ['contract.ts', 'service.ts'].includes(fileOf(to))
+  if (other === 'gateway') return CALLERS.has(areaOf(from)!)
+  return ['kernel', 'engine', 'config.ts'].includes(other)
+}
+
+function facesMay(from: string, to: string, other: string): boolean {
+  // `uk config` explains the settings, and `uk` reads contracts one by one to start fast.
+  if (from.startsWith('src/faces/cli/') && (other === 'config.ts' || other === 'daemon')) return true
+  return other === 'kernel' || to === 'src/areas/contracts.ts' || (other === 'areas' && fileOf(to) === 'contract.ts')
+}
+
+/** A Mermaid drawing of the rooms: an arrow for every import that there is. */
+export function diagram(edges: readonly (readonly [string, string])[]): string {
+  const name = (room: string): string => room.replace('.ts', '')
+  const arrows = new Set(edges.filter(([from, to]) => from !== to).map(([from, to]) => `  ${name(from)} --> ${name(to)}`))
+  return `\`\`\`mermaid\nflowchart LR\n${[...arrows].sort().join('\n')}\n\`\`\`\n`
+}

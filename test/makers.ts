@@ -1,0 +1,34 @@
+import type { Person } from './server.ts'
+
+/** How to make one of each kind that a path can name, for the derived tests. Answers its id. */
+export const makers: Record<string, (person: Person) => Promise<string>> = {
+  workspace: (person) => made(person, '/workspaces', { name: 'Team' }),
+  agent: (person) => made(person, '/agents', { name: 'Helper' }),
+  chat: (person) => made(person, '/chats', { title: 'Talk' }),
+  operation: (person) =>
+    made(person, '/inference/text', { model: 'sim/echo', messages: [{ role: 'user', content: 'hello' }], background: true }),
+  provider_endpoint: (person) =>
+    made(person, '/ai-gateway/provider-endpoints', {
+      name: 'Mine',
+      slug: `mine-${Math.random().toString(36).slice(2, 8)}`,
+      shape: 'openai-chat',
+      base_url: 'https://api.example.com/v1',
+      api_key: 'sk-0123456789',
+    }),
+}
+
+/** Values for fields whose schema takes more than a guess. */
+export const values: Record<string, unknown> = {
+  email: 'somebody@example.com',
+  model: 'sim/echo',
+  messages: [{ role: 'user', content: 'hello' }],
+  content: 'hello',
+  role: 'viewer',
+  confirm: 'Team',
+}
+
+async function made(person: Person, path: string, body: object): Promise<string> {
+  const answer = await person.post(path, body)
+  if (answer.status >= 300) throw new Error(`POST ${path}: ${answer.status} ${answer.text}`)
+  return answer.body.data.id
+}

@@ -1,0 +1,154 @@
+/**
+ * What holds for every endpoint, derived from the registry and asked over HTTP: nobody who adds an endpoint writes
+ * these, and nobody can forget them.
+ */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { z } from 'zod'
+import { loadContracts } from '#areas/contracts.ts'
+import { type AnyEndpoint, pathNames } from '#kernel/contract.ts'
+import { newId } from '#kernel/ids.ts'
+import { type Listed, inputSchemas, list } from '#kernel/registry.ts'
+import { makers, values } from './makers.ts'
+import { type Caller, type Person, type TestServer, testServer } from './server.ts'
+
+let server: TestServer
+let alice: Person
+let bob: Person
+/** Alice's key with every scope, and one that grants nothing but `user:read`. */
+let key: Caller & { key: string }
+let bare: Caller & { key: string }
+
+before(async () => {
+  server = await testServer({ environment: { UK_LIMIT_READS: '0', UK_LIMIT_WRITES: '0' } })
+  alice = await server.person('Alice')
+  bob = await server.person('Bob')
+  key = await alice.key()
+  bare = await alice.key({ scopes: [] })
+})
+after(() => server[Symbol.asyncDispose]())
+
+const pathOf = ({ path, params }: AnyEndpoint, id: string): string =>
+  path.replace(/:(\w+)/g, (_, name: string) => (params?.[name] ? (values[name] ?? 'x') : id))
+
+/** With the least that its schema needs in the query, so that what is refused is what the test sends. */
+const request = (caller: Caller, { endpoint }: Listed, id: string, body?: unknown, query = '', headers?: Record<string, string>) =>
+  caller.request(endpoint.method, pathOf(endpoint, id) + query, endpoint.method === 'GET' ? undefined : body, headers)
+
+const isOpen = ({ auth }: AnyEndpoint): boolean => auth === 'open' || auth === 'sign_in'
+
+for (const listed of list(await loadContracts())) {
+  const { name, endpoint } = listed
+  describe(`${name}: ${endpoint.method} ${endpoint.path}`, () => {
+    const callerFor = (): Caller => (endpoint.auth === 'session' ? alice : key)
+
+    test('carries a request id and a version', async () => {
+      const answer = await request(server.stranger, listed, newId(), {})
+      assert.match(answer.headers.get('x-request-id') ?? '', /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/)
+      assert.equal(answer.headers.get('x-service-version'), '2026-11-21')
+    })
+
+    if (!isOpen(endpoint))
+      test('without a key it is 401', async () => {
+        const answer = await request(server.stranger, listed, newId(), {})
+        assert.deepEqual([answer.status, answer.body.error.type], [401, 'unauthenticated'])
+      })
+
+    if (endpoint.auth === 'session')
+      test('with a key, valid or not, it is 403', async () => {
+        for (const headers of [key.headers, { 'x-api-key': 'uk_nonsense' }]) {
+          const answer = await request(server.stranger, listed, newId(), {}, '', headers)
+          assert.deepEqual([answer.status, answer.body.error.code], [403, 'cookie_session_required'])
+        }
+      })
+
+    if (endpoint.scope !== null && endpoint.scope !== 'user:read')
+      test('without its scope it is 403 and names the scope', async () => {
+        const answer = await request(bare, listed, newId(), {})
+        assert.deepEqual(
+          [answer.status, answer.body.error.code, answer.body.error.details?.required_scope],
+          [403, 'missing_scope', endpoint.scope],
+        )
+      })
+
+    if (!isOpen(endpoint)) {
+      test('an unknown query parameter is 400 and named', async () => {
+        const answer = await request(callerFor(), listed, newId(), undefined, '?no_such_parameter=1')
+        assert.deepEqual(
+          [answer.status, answer.body.error.code, answer.body.error.param],
+          [400, 'unknown_parameter', 'no_such_parameter'],
+        )
+      })
+      if (inputSchemas(endpoint).body !== null) {
+        test('an unknown field, malformed JSON and another content type are refused', async () => {
+          const unknown = await request(callerFor(), listed, newId(), { no_such_field: 1 }, required(endpoint))
+          assert.deepEqual([unknown.status, unknown.body.error.type], [400, 'invalid_request'])
+          const malformed = await request(callerFor(), listed, newId(), '{"a":', required(endpoint))
+          assert.deepEqual([malformed.status, malformed.body.error.code], [400, 'malformed_json'])
+          const other = await request(callerFor(), listed, newId(), 'a=1', required(endpoint), { 'content-type': 'text/plain' })
+          assert.equal(other.status, 415)
+        })
+      }
+      if (pathNames(endpoint.path).some((word) => !endpoint.params?.[word]))
+        test('an id of another shape is 404', async () => {
+          const answer = await request(callerFor(), listed, 'not-an-id', validBody(endpoint), required(endpoint))
+          assert.deepEqual([answer.status, answer.body.error.type], [404, 'not_found'])
+        })
+      if (pathNames(endpoint.path).length > 0 && !endpoint.params?.[pathNames(endpoint.path)[0]!])
+        test('an unknown id is 404', async () => {
+          const answer = await request(callerFor(), listed, newId(), validBody(endpoint), required(endpoint))
+          assert.deepEqual([answer.status, answer.body.error.type], [404, 'not_found'], answer.text)
+        })
+    }
+
+    const make = endpoint.on === undefined ? undefined : makers[endpoint.on]
+    if (endpoint.on !== undefined) {
+      test('another account’s is 404', async () => {
+        assert.ok(make, `test/makers.ts makes no ${endpoint.on}`)
+        const id = await make(alice)
+        const stranger = endpoint.auth === 'session' ? bob : await bob.key()
+        const answer = await request(stranger, listed, id, validBody(endpoint), required(endpoint))
+        assert.deepEqual([answer.status, answer.body.error.type], [404, 'not_found'], answer.text)
+      })
+    }
+
+    const { reply } = endpoint
+    const listable = endpoint.method === 'GET' && !isOpen(endpoint) && (reply.kind === 'one' || reply.kind === 'page')
+    if (listable && (pathNames(endpoint.path).length === 0 || (make && pathNames(endpoint.path).length === 1)))
+      test('its answer matches its schema, field by field', async () => {
+        const id = make ? await make(alice) : newId()
+        const answer = await request(callerFor(), listed, id, undefined, required(endpoint))
+        if (answer.status === 403 || answer.status === 404 || answer.status === 409) return
+        assert.equal(answer.status, 200, answer.text)
+        const schema = reply.kind === 'one' ? reply.of : z.array(reply.of)
+        const checked = strictly(schema).safeParse(answer.body.data)
+        assert.ok(checked.success, checked.error && z.prettifyError(checked.error))
+      })
+  })
+}
+
+/** The query parameters without which an endpoint cannot be asked at all. */
+function required(endpoint: AnyEndpoint): string {
+  const query = inputSchemas(endpoint).query
+  const needed = Object.entries(query.shape).filter(([, schema]) => !(schema as z.ZodType).safeParse(undefined).success)
+  const pairs = needed.map(([name]) => [name, values[name] ?? newId()])
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs as [string, string][]).toString()}`
+}
+
+/** The least body that an endpoint takes, so that what is refused is the id. */
+function validBody(endpoint: AnyEndpoint): Record<string, unknown> | undefined {
+  const { body } = inputSchemas(endpoint)
+  if (body === null) return undefined
+  const needed = Object.entries(body.shape).filter(([, schema]) => !(schema as z.ZodType).safeParse(undefined).success)
+  return Object.fromEntries(needed.map(([name, schema]) => [name, sample(name, schema as z.ZodType)]))
+}
+
+function sample(name: string, schema: z.ZodType): unknown {
+  const candidates = [values[name], newId(), 'x', 'a@example.com', 1, true, ['user:read'], [], {}, [{ type: 'text', text: 'x' }]]
+  const found = candidates.find((value) => value !== undefined && schema.safeParse(value).success)
+  assert.notEqual(found, undefined, `test/makers.ts has no value for ${name}`)
+  return found
+}
+
+/** The same schema with no room for fields that it does not name. */
+const strictly = (schema: z.ZodType): z.ZodType => (schema instanceof z.ZodObject ? schema.strict() : schema instanceof z.ZodArray ? z.array(strictly(schema.element as z.ZodType)) : schema)
