@@ -1,10 +1,185 @@
+import { EventEmitter } from 'node:events'
+import { Logger, type LogLevel, type Runner, type TaskList, makeWorkerUtils, run } from 'graphile-worker'
+import { sql } from 'kysely'
+import pg from 'pg'
 import type { Context } from './context.ts'
+import type { Log } from './log.ts'
+import type { Postgres } from './postgres/client.ts'
+import type { ServerProcess } from './processes.ts'
 
 /** Work that outlives its caller, on graphile-worker: durable with the transaction it is added in, tried again when it fails. */
 export interface Jobs extends AsyncDisposable {
   /** Added within `ctx`'s transaction if there is one. `key` replaces a waiting job of the same key. */
-  add(ctx: Pick<Context, 'db'>, name: string, payload: Record<string, unknown>, more?: { runAt?: Date; key?: string; attempts?: number }): Promise<void>
+  add(
+    ctx: Pick<Context, 'db'>,
+    name: string,
+    payload: Record<string, unknown>,
+    more?: { runAt?: Date; key?: string; attempts?: number },
+  ): Promise<void>
 }
 
 /** What a job gets: its payload as it was added, and a signal that fires when the server stops. */
-export type JobHandler = (payload: never, job: { signal: AbortSignal; attempt: number; lastAttempt: boolean }) => Promise<void>
+export type JobHandler = (
+  payload: never,
+  job: { signal: AbortSignal; attempt: number; lastAttempt: boolean },
+) => Promise<void>
+
+/** Housekeeping that runs again and again, in one process at a time: the next one `seconds` after the end of the last. */
+export interface Schedule {
+  name: string
+  seconds: number
+  run(job: { signal: AbortSignal }): Promise<void>
+}
+export const every = (name: string, seconds: number, work: Schedule['run']): Schedule => ({ name, seconds, run: work })
+
+export interface JobRunner extends Jobs {
+  /** Starts taking jobs. Apart from `startJobs`, for handlers need an engine and the engine needs jobs. Once. */
+  work(handlers: Readonly<Record<string, JobHandler>>, schedules?: readonly Schedule[]): Promise<void>
+}
+
+/** Jobs at the same time in one process. They mostly wait for others. */
+const CONCURRENCY = 50
+/** Back-off is e^attempt seconds, so the last of these comes half an hour after the first. */
+const ATTEMPTS = 8
+const UNLOCK_MS = 10_000
+const STOP_MS = 10_000
+const DAY_SECONDS = 86_400
+
+/** Brings the queue's own schema up to date; from then on jobs can be added. */
+export async function startJobs({
+  postgres,
+  process,
+  log,
+}: {
+  postgres: Postgres
+  process: ServerProcess
+  log: Log
+}): Promise<JobRunner> {
+  // Connections of their own: requests that take all others must not keep jobs from being done, nor the reverse.
+  const pool = new pg.Pool({ ...postgres.connection, max: 6, application_name: 'ukiyo jobs', types: plainTypes })
+  pool.on('error', (error) => log.warn({ error }, 'a connection for jobs broke'))
+  pool.on('connect', (client) => client.on('error', (error) => log.debug({ error }, 'a connection for jobs broke')))
+  const utils = await makeWorkerUtils({ pgPool: pool, logger: loggerFor(log) })
+  await utils.migrate()
+  const stopping = new AbortController()
+  let runner: Runner | null = null
+  let unlocking: NodeJS.Timeout | null = null
+
+  const add: Jobs['add'] = async ({ db }, name, payload, { runAt, key, attempts = ATTEMPTS } = {}) => {
+    await sql`select 1 from graphile_worker.add_job(${name}, ${JSON.stringify(payload)}::json, run_at => ${runAt ?? null}::timestamptz,
+      max_attempts => ${attempts}::int, job_key => ${key ?? null}::text)`.execute(db)
+  }
+
+  /** What a dead process was doing is done by another one. */
+  async function unlockDead(): Promise<void> {
+    await pool.query(`select graphile_worker.force_unlock_workers(array(
+      select distinct j.locked_by from graphile_worker._private_jobs j
+      where j.locked_by is not null
+        and not exists (select 1 from processes p where p.worker_pool = j.locked_by and p.expires_at > now())
+        and (j.locked_at < now() - interval '1 minute' or exists (select 1 from processes p where p.worker_pool = j.locked_by))))`)
+  }
+
+  /** The next round is added whether this one fails or not; one that a crash takes with it is unlocked and run again. */
+  const scheduled =
+    ({ name, seconds, run: work }: Schedule): JobHandler =>
+    async (_, { signal }) => {
+      try {
+        await work({ signal })
+      } catch (error) {
+        if (!signal.aborted) log.error({ error, job: name }, 'a scheduled job failed')
+      }
+      await add(postgres, name, {}, { runAt: new Date(Date.now() + seconds * 1000), key: `every:${name}` })
+    }
+
+  return {
+    add,
+    async work(handlers, given = []) {
+      const schedules = [
+        ...given,
+        every('jobs.clean', DAY_SECONDS, () =>
+          utils.cleanup({ tasks: ['DELETE_PERMAFAILED_JOBS', 'GC_TASK_IDENTIFIERS'], taskIdentifiersToKeep: names }),
+        ),
+      ]
+      const all: Record<string, JobHandler> = { ...handlers }
+      for (const schedule of schedules) all[schedule.name] = scheduled(schedule)
+      const names = Object.keys(all)
+      const events = new EventEmitter()
+      const named = new Promise<void>((resolve, reject) => {
+        events.once(
+          'pool:create',
+          ({ workerPool }: { workerPool: { id: string } }) =>
+            void process.locksJobsAs(workerPool.id).then(resolve, reject),
+        )
+      })
+      await unlockDead()
+      for (const { name } of schedules)
+        await sql`select 1 from graphile_worker.add_job(${name}, '{}'::json, job_key => ${`every:${name}`}, job_key_mode => 'preserve_run_at',
+          max_attempts => ${ATTEMPTS}::int)`.execute(postgres.db)
+      runner = await run({
+        pgPool: pool,
+        logger: loggerFor(log),
+        events,
+        noHandleSignals: true,
+        taskList: Object.fromEntries(Object.entries(all).map(([name, handler]) => [name, task(handler)])),
+        preset: {
+          worker: {
+            concurrentJobs: CONCURRENCY,
+            pollInterval: 1_000,
+            gracefulShutdownAbortTimeout: STOP_MS,
+            // One look-up feeds all the jobs of this process, where each of fifty would make its own.
+            localQueue: { size: CONCURRENCY },
+          },
+        },
+      })
+      runner.promise.catch((error: unknown) => log.error({ error }, 'the job runner ended'))
+      await named
+      unlocking = setInterval(
+        () =>
+          void unlockDead().catch((error: unknown) =>
+            log.warn({ error }, 'jobs of ended processes cannot be unlocked'),
+          ),
+        UNLOCK_MS,
+      )
+    },
+    async [Symbol.asyncDispose]() {
+      if (stopping.signal.aborted) return
+      stopping.abort(new Error('the server stops'))
+      if (unlocking) clearInterval(unlocking)
+      if (runner) {
+        const { promise, resolve } = Promise.withResolvers<void>()
+        const timer = setTimeout(resolve, STOP_MS)
+        await Promise.race([runner.stop().catch(() => {}), promise])
+        clearTimeout(timer)
+      }
+      await utils.release()
+      await pool.end()
+    },
+  }
+
+  function task(handler: JobHandler): TaskList[string] {
+    return async (payload, { job }) => {
+      await handler(payload as never, {
+        signal: stopping.signal,
+        attempt: job.attempts,
+        lastAttempt: job.attempts >= job.max_attempts,
+      })
+    }
+  }
+}
+
+// The queue writes its ids as JSON, which has no bigint: here int8 stays words.
+const plainTypes: pg.CustomTypesConfig = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    oid === pg.types.builtins.INT8 ? String : pg.types.getTypeParser(oid, format as 'text'),
+}
+
+/** The queue's own lines go to our log; what it does in the ordinary course is for debugging. */
+function loggerFor(log: Log): Logger {
+  return new Logger(() => (level: `${LogLevel}`, message, meta) => {
+    const fields = meta?.error === undefined ? {} : { error: meta.error }
+    if (level === 'error') log.error(fields, message)
+    // Jobs mostly wait for others and seldom for a connection: fewer of these than jobs is on purpose.
+    else if (level === 'warning' && !message.includes('maxPoolSize')) log.warn(fields, message)
+    else log.debug(fields, message)
+  })
+}

@@ -206,11 +206,16 @@ end $$;
 create function settle_calls(items jsonb) returns void language plpgsql as $$
 declare
   ids text[] := array(select jsonb_array_elements(items) ->> 'id');
+  payers text[];
+  back bigint[];
+  counters text[];
+  in_periods text[];
+  counts bigint[];
+  freed bigint[];
 begin
   perform 1 from reservations where call_id = any(ids) order by call_id for update;
-  perform 1 from balances where account_id in (select account_id from reservations where call_id = any(ids) and drawn)
-    order by account_id for update;
 
+  -- The bulk of the work comes before the locks that every caller of an account or a key waits for.
   with item as materialized (
     select * from jsonb_to_recordset(items) as x(
       id text, act text, guarded boolean, account_id text, workspace_id text, key_id text, chat_id text, run_id text,
@@ -238,30 +243,44 @@ begin
   ), done as materialized (
     select a.*, f.id is not null as recorded, case when f.id is null then 0 else a.counted end as final
     from amount a left join fresh f on f.id = a.id
-  ), paid as (
-    update balances b set nano = b.nano + x.back
-    from (select payer, sum(reserved - final) as back from done where drawn group by 1) x
-    where b.account_id = x.payer
-  ), spent as (
-    insert into spends as s (subject, period, nano, held)
-      select subject, period, sum(nano), sum(held) from (
-        select x.s as subject, x.p as period, 0 as nano, -g.nano as held from gone g, unnest(g.subjects, g.periods) x(s, p)
+  ), line as (
+    insert into ledger (account_id, kind, nano, change, call_id)
+      select payer, kind, nano, change, id from (
+        select payer, 'settle' as kind, final as nano, case when drawn then reserved - final else 0 end as change, id, 1 as n
+          from done where reserved is not null and recorded
         union all
-        select x.s, x.p, d.final, 0 from done d, unnest(d.subjects, d.periods) x(s, p) where d.recorded and d.final > 0
-      ) y group by y.subject, y.period order by y.subject collate "C", y.period collate "C"
-    on conflict (subject, period) do update set nano = s.nano + excluded.nano, held = s.held + excluded.held
+        select payer, 'release', reserved, case when drawn then reserved else 0 end, id, 1
+          from done where reserved is not null and not recorded
+        union all
+        select account_id, 'overrun', coalesce(cost, 0) - counted, 0, id, 2
+          from done where recorded and coalesce(cost, 0) > counted
+      ) each_line order by id, n
+  ), paid as (
+    select payer, sum(reserved - final) as back from done where drawn group by payer
+  ), counted as (
+    select subject, period, sum(nano) as nano, sum(held) as held from (
+      select x.s as subject, x.p as period, 0 as nano, g.nano as held from gone g, unnest(g.subjects, g.periods) x(s, p)
+      union all
+      select x.s, x.p, d.final, 0 from done d, unnest(d.subjects, d.periods) x(s, p) where d.recorded and d.final > 0
+    ) each_count group by subject, period
   )
-  insert into ledger (account_id, kind, nano, change, call_id)
-    select account_id, kind, nano, change, id from (
-      select payer as account_id, 'settle' as kind, final as nano, case when drawn then reserved - final else 0 end as change, id, 1 as n
-        from done where reserved is not null and recorded
-      union all
-      select payer, 'release', reserved, case when drawn then reserved else 0 end, id, 1
-        from done where reserved is not null and not recorded
-      union all
-      select account_id, 'overrun', coalesce(cost, 0) - counted, 0, id, 2
-        from done where recorded and coalesce(cost, 0) > counted
-    ) line order by id, n;
+  select (select array_agg(p.payer) from paid p), (select array_agg(p.back) from paid p),
+      c.subjects, c.periods, c.nanos, c.helds
+    into payers, back, counters, in_periods, counts, freed
+    from (select array_agg(subject order by subject collate "C", period collate "C") as subjects,
+        array_agg(period order by subject collate "C", period collate "C") as periods,
+        array_agg(nano order by subject collate "C", period collate "C") as nanos,
+        array_agg(held order by subject collate "C", period collate "C") as helds from counted) c;
+
+  if payers is not null then
+    perform 1 from balances where account_id = any(payers) order by account_id for update;
+    update balances b set nano = b.nano + x.n from unnest(payers, back) x(id, n) where b.account_id = x.id;
+  end if;
+  if counters is not null then
+    insert into spends as s (subject, period, nano, held)
+      select c, p, n, -h from unnest(counters, in_periods, counts, freed) with ordinality x(c, p, n, h, place) order by place
+      on conflict (subject, period) do update set nano = s.nano + excluded.nano, held = s.held + excluded.held;
+  end if;
 end $$;
 
 -- Ends the reservations of processes that are no more: released when never sent, else settled on the estimate.

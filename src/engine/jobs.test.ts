@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { testDatabase } from '#test/database.ts'
+import { every, startJobs } from './jobs.ts'
+import { createLeases } from './leases.ts'
+import { createLog } from './log.ts'
+import { connectPostgres } from './postgres/client.ts'
+import { startProcess } from './processes.ts'
+
+const log = createLog('silent')
+
+async function instance(t: TestContext) {
+  const stack = new AsyncDisposableStack()
+  t.after(() => stack.disposeAsync())
+  const database = stack.use(await testDatabase())
+  const postgres = stack.use(connectPostgres(database.connection, () => {}))
+  return {
+    database,
+    postgres,
+    async process() {
+      const process = stack.use(await startProcess({ postgres, log }))
+      const jobs = stack.use(await startJobs({ postgres, process, log }))
+      return { process, jobs, leases: createLeases({ postgres, processId: process.id, log }) }
+    },
+  }
+}
+
+test(
+  'a job is done once its transaction is committed, never when that is rolled back, and again when it fails',
+  { timeout: 30_000 },
+  async (t) => {
+    const { postgres, process } = await instance(t)
+    const { jobs } = await process()
+    const seen: { n: number; attempt: number; lastAttempt: boolean }[] = []
+    const done = Promise.withResolvers<void>()
+    await jobs.work({
+      'test.note': async ({ n }: { n: number }, { attempt, lastAttempt }) => {
+        seen.push({ n, attempt, lastAttempt })
+        if (n === 2 && attempt === 1) throw new Error('not yet')
+        if (n === 2) done.resolve()
+      },
+    })
+    await assert.rejects(
+      postgres.db.transaction().execute(async (db) => {
+        await jobs.add({ db }, 'test.note', { n: 1 })
+        throw new Error('rolled back')
+      }),
+    )
+    await postgres.db.transaction().execute((db) => jobs.add({ db }, 'test.note', { n: 2 }, { attempts: 2 }))
+    await done.promise
+    assert.deepEqual(seen, [
+      { n: 2, attempt: 1, lastAttempt: false },
+      { n: 2, attempt: 2, lastAttempt: true },
+    ])
+  },
+)
+
+test('jobs are picked up in milliseconds, and one key is one waiting job', { timeout: 30_000 }, async (t) => {
+  const { postgres, process } = await instance(t)
+  const { jobs } = await process()
+  const runs: number[] = []
+  let done = Promise.withResolvers<void>()
+  await jobs.work({
+    'test.keyed': async ({ n }: { n: number }) => {
+      runs.push(n)
+      done.resolve()
+    },
+  })
+  const soon = new Date(Date.now() + 300)
+  for (const n of [1, 2, 3]) await jobs.add(postgres, 'test.keyed', { n }, { key: 'k', runAt: soon })
+  await done.promise
+  assert.deepEqual(runs, [3])
+  const times: number[] = []
+  for (let i = 0; i < 10; i++) {
+    done = Promise.withResolvers()
+    const startedAt = performance.now()
+    await jobs.add(postgres, 'test.keyed', { n: 10 + i })
+    await done.promise
+    times.push(performance.now() - startedAt)
+  }
+  assert.ok(times.toSorted((a, b) => a - b)[5]! < 200, `half took longer than 200 ms: ${times.join(' ')}`)
+})
+
+test(
+  'a schedule comes again after each end, also after a failure, and stopping tells a job to stop',
+  { timeout: 30_000 },
+  async (t) => {
+    const { postgres, process } = await instance(t)
+    const { jobs } = await process()
+    const waiting = Promise.withResolvers<void>()
+    const thrice = Promise.withResolvers<void>()
+    let rounds = 0
+    let stopped = false
+    await jobs.work(
+      {
+        'test.waits': (_, { signal }) =>
+          new Promise<void>((resolve) => {
+            waiting.resolve()
+            signal.addEventListener('abort', () => {
+              stopped = true
+              resolve()
+            })
+          }),
+      },
+      [
+        every('test.tick', 0.1, async () => {
+          rounds += 1
+          if (rounds === 3) thrice.resolve()
+          throw new Error('of no consequence')
+        }),
+      ],
+    )
+    await jobs.add(postgres, 'test.waits', {})
+    await waiting.promise
+    await thrice.promise
+    await jobs[Symbol.asyncDispose]()
+    assert.equal(stopped, true)
+  },
+)
+
+test('what a killed process was doing and holding goes to a living one', { timeout: 60_000 }, async (t) => {
+  const { database, process } = await instance(t)
+  const child = spawn(
+    globalThis.process.execPath,
+    [join(import.meta.dirname, '../../test/engine/process-child.ts'), JSON.stringify(database.connection)],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
+  await once(child.stdout, 'data')
+  const before = await process()
+  assert.equal(await before.leases.acquire('one'), null)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+
+  // A restart on the same machine sees at once that it is dead; elsewhere its lease expires after 30 s.
+  const after = await process()
+  const lease = await after.leases.acquire('one', 1)
+  assert.equal(lease?.fence, 2n)
+  const again = Promise.withResolvers<number>()
+  await after.jobs.work({ 'test.long': async (_, { attempt }) => again.resolve(attempt) })
+  assert.equal(await again.promise, 2)
+  assert.equal(after.process.inTouch(), true)
+  await lease![Symbol.asyncDispose]()
+  await using taken = await before.leases.acquire('one')
+  assert.equal(taken?.fence, 3n)
+})
+
+test('a lease that somebody took is lost to its holder', { timeout: 20_000 }, async (t) => {
+  const { postgres, process } = await instance(t)
+  const { leases } = await process()
+  const lease = (await leases.acquire('two', 1))!
+  await postgres.pool.query(`update leases set fence = fence + 1 where name = 'two'`)
+  if (!lease.signal.aborted) await once(lease.signal, 'abort')
+  assert.equal(lease.signal.aborted, true)
+})

@@ -1,0 +1,112 @@
+import { sql } from 'kysely'
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
+import { periodKey } from '#kernel/time.ts'
+import type { Billing } from '#kernel/usage.ts'
+import type { Log } from '../log.ts'
+import type { Postgres } from '../postgres/client.ts'
+import { createBatches } from './batches.ts'
+import { draws, guards, holdsOf } from './holds.ts'
+import { releaseItem, settleItem } from './item.ts'
+import type { Ledger, Payer } from './ledger.ts'
+import { createMarks } from './marks.ts'
+import { createSettleQueue } from './queue.ts'
+import { startReconciler } from './reconcile.ts'
+import { type Reserve, reserveAll } from './reserve.ts'
+import './tables.ts'
+
+/** Callers per round trip: more would make the first of them wait for the last. */
+const RESERVE_BATCH = 500
+
+/** The ledger of this process. Its lease row (`startProcess`) must be there before, or others would reconcile its calls. */
+export function createLedger({ postgres, processId, log }: { postgres: Postgres; processId: Id; log: Log }): Ledger {
+  const { pool, db } = postgres
+  const queue = createSettleQueue(pool, log)
+  const marks = createMarks(pool, log)
+  const reconciler = startReconciler(pool, log)
+  const reserve = createBatches(RESERVE_BATCH, async (items: Reserve[]) => {
+    try {
+      return await reserveAll(pool, processId, items)
+    } catch (error) {
+      // Whether it was committed is not known; what is not there is released without harm.
+      for (const { call } of items) queue.add(releaseItem(call.id))
+      throw error
+    }
+  })
+
+  return {
+    guards,
+    async affordable(payer, billing) {
+      if (!guards(payer, billing)) return null
+      return least(await left(payer, billing))
+    },
+    async reserve(call, worst) {
+      if (!guards(call.payer, call.billing)) return
+      if (worst === null) return refuse('unpriced_model', { details: { model: call.model } })
+      if (queue.full())
+        return refuse('unavailable', { message: 'Calls cannot be recorded now.', headers: { 'retry-after': '1' } })
+      // An id that was released and not yet written would take its new reservation away again.
+      if (queue.has(call.id)) await queue.flush()
+      const refused = await reserve({ call, worst })
+      if (refused !== null) throw refused
+    },
+    sent(call, soFar = 0n) {
+      if (guards(call.payer, call.billing)) marks.sent(call.id, soFar)
+    },
+    settle(call, outcome) {
+      marks.forget(call.id)
+      queue.add(settleItem(call, outcome))
+    },
+    release(call) {
+      if (!guards(call.payer, call.billing)) return
+      marks.forget(call.id)
+      queue.add(releaseItem(call.id))
+    },
+    flush: () => queue.flush(),
+    async spent(subjects) {
+      if (subjects.length === 0) return new Map()
+      await queue.flush()
+      const now = new Date()
+      const { rows } = await pool.query<{ subject: Id; nano: Nano }>({
+        name: 'spent',
+        text: `select s.subject, s.nano from unnest($1::text[], $2::text[]) x(s, p)
+          join spends s on s.subject = x.s and s.period = x.p where s.nano > 0`,
+        values: [subjects.map(({ id }) => id), subjects.map(({ period }) => periodKey(period, now))],
+      })
+      return new Map(rows.map(({ subject, nano }) => [subject, nano]))
+    },
+    async grant(db, accountId, amount, note, by) {
+      await sql`insert into ledger (account_id, kind, nano, change, note, by_account)
+        values (${accountId}, 'grant', ${amount}, ${amount}, ${note}, ${by})`.execute(db)
+      const { rows } = await sql<{
+        nano: Nano
+      }>`insert into balances as b (account_id, nano) values (${accountId}, ${amount})
+        on conflict (account_id) do update set nano = b.nano + excluded.nano returning nano`.execute(db)
+      return rows[0]!.nano
+    },
+    async [Symbol.asyncDispose]() {
+      await reconciler[Symbol.asyncDispose]()
+      await marks[Symbol.asyncDispose]()
+      await queue[Symbol.asyncDispose]()
+    },
+  }
+
+  /** What balance and each cap leave. */
+  async function left(payer: Payer, billing: Billing): Promise<Nano[]> {
+    const holds = holdsOf(payer, new Date())
+    const { rows } = await sql<{ balance: Nano; used: Nano[] }>`select
+      coalesce((select nano from balances where account_id = ${payer.accountId}), 0) as balance,
+      array(select coalesce(s.nano + s.held, 0) from unnest(${holds.map(({ subject }) => subject)}::text[], ${holds.map(({ period }) => period)}::text[])
+        with ordinality x(s, p, n) left join spends s on s.subject = x.s and s.period = x.p order by x.n) as used`.execute(
+      db,
+    )
+    const { balance, used } = rows[0]!
+    return [...(draws(payer, billing) ? [balance] : []), ...holds.map(({ cap }, i) => cap - BigInt(used[i]!))]
+  }
+}
+
+const least = (amounts: readonly Nano[]): Nano => {
+  const lowest = amounts.reduce((a, b) => (b < a ? b : a))
+  return lowest > 0n ? lowest : 0n
+}

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import * as fc from 'fast-check'
+import { Refusal } from '#kernel/errors.ts'
+import { newId } from '#kernel/ids.ts'
+import { testDatabase } from '#test/database.ts'
+import { call, outcome, payer } from '#test/engine/ledger-calls.ts'
+import { createLog } from '../log.ts'
+import { connectPostgres } from '../postgres/client.ts'
+import { startProcess } from '../processes.ts'
+import { createLedger } from './create-ledger.ts'
+import type { Ledger, Payer } from './ledger.ts'
+
+const log = createLog('silent')
+
+/** As many server processes on one database as ledgers are asked for. */
+async function instance(t: TestContext) {
+  const stack = new AsyncDisposableStack()
+  t.after(() => stack.disposeAsync())
+  const database = stack.use(await testDatabase())
+  const postgres = stack.use(connectPostgres(database.connection, () => {}))
+  const ledger = async (): Promise<Ledger> => {
+    const process = stack.use(await startProcess({ postgres, log }))
+    return stack.use(createLedger({ postgres, processId: process.id, log }))
+  }
+  const number = async (text: string, ...values: unknown[]): Promise<bigint> =>
+    BigInt((await postgres.pool.query<{ n: string }>(`select (${text})::text as n`, values)).rows[0]!.n)
+  return {
+    database,
+    postgres,
+    ledger,
+    balance: (by: Payer) => number('select nano from balances where account_id = $1', by.accountId),
+    /** What the lines of the account sum up to. */
+    lines: (by: Payer) => number('select coalesce(sum(change), 0) from ledger where account_id = $1', by.accountId),
+    held: (subject: string) => number('select coalesce(sum(held), 0) from spends where subject = $1', subject),
+    open: () => number('select count(*) from reservations'),
+    kinds: async (callId: string) =>
+      (
+        await postgres.pool.query<{ kind: string }>('select kind from ledger where call_id = $1 order by seq', [callId])
+      ).rows.map(({ kind }) => kind),
+    record: async (callId: string) =>
+      (await postgres.pool.query('select * from calls where id = $1', [callId])).rows[0],
+  }
+}
+
+const refusedWith = (code: string) => (error: unknown) =>
+  error instanceof Refusal && error.status === 402 && error.code === code
+
+test('what is held is given back when a call settles for less, and the lines sum up to the balance', async (t) => {
+  const { ledger: start, postgres, balance, lines, kinds, record, open } = await instance(t)
+  const ledger = await start()
+  const by = payer({ chatId: newId() })
+  assert.equal(await ledger.grant(postgres.db, by.accountId, 1_000n, 'a start', null), 1_000n)
+  const one = call(by)
+  await ledger.reserve(one, 800n)
+  assert.equal(await balance(by), 200n)
+  assert.equal(await ledger.affordable(by, 'credits'), 200n)
+  ledger.settle(one, outcome(300n))
+  ledger.settle(one, outcome(300n))
+  await ledger.flush()
+  ledger.settle(one, outcome(700n))
+  await ledger.flush()
+  assert.equal(await balance(by), 700n)
+  assert.equal(await lines(by), 700n)
+  assert.deepEqual(await kinds(one.id), ['reserve', 'settle'])
+  const { cost_nano, charged_nano, chat_id, output_tokens } = await record(one.id)
+  assert.deepEqual(
+    { cost_nano, charged_nano, chat_id, output_tokens },
+    { cost_nano: 300n, charged_nano: 300n, chat_id: by.chatId, output_tokens: 5n },
+  )
+
+  const unsent = call(by)
+  await ledger.reserve(unsent, 700n)
+  await assert.rejects(ledger.reserve(call(by), 1n), refusedWith('insufficient_credits'))
+  ledger.release(unsent)
+  await ledger.flush()
+  assert.equal(await balance(by), 700n)
+  assert.equal(await record(unsent.id), undefined)
+  assert.equal(await open(), 0n)
+})
+
+test('what a provider takes beyond the reserve is borne by the instance', async (t) => {
+  const { ledger: start, postgres, balance, lines, kinds, record } = await instance(t)
+  const ledger = await start()
+  const by = payer({ key: { id: newId(), cap: { nano: 500n, period: 'day' } } })
+  await ledger.grant(postgres.db, by.accountId, 1_000n, '', null)
+  const one = call(by)
+  await ledger.reserve(one, 400n)
+  ledger.settle(one, outcome(450n))
+  assert.deepEqual(await ledger.spent([{ id: by.key!.id, period: 'day' }]), new Map([[by.key!.id, 400n]]))
+  assert.equal(await balance(by), 600n)
+  assert.equal(await lines(by), 600n)
+  assert.deepEqual(await kinds(one.id), ['reserve', 'settle', 'overrun'])
+  assert.equal((await record(one.id)).overrun_nano, 50n)
+})
+
+test('the unlimited tier and the own provider key are charged nothing, recorded, and held to caps', async (t) => {
+  const { ledger: start, record } = await instance(t)
+  const ledger = await start()
+  const key = { id: newId(), cap: { nano: 100n, period: 'month' as const } }
+  const unlimited = payer({ tier: 'unlimited', key })
+  const byok = payer({ key })
+  assert.equal(ledger.guards(payer({ tier: 'unlimited' }), 'credits'), false)
+  assert.equal(ledger.guards(payer(), 'byok'), false)
+  const first = call(unlimited)
+  const second = call(byok, { billing: 'byok' })
+  await ledger.reserve(first, 60n)
+  await ledger.reserve(second, 40n)
+  await assert.rejects(ledger.reserve(call(byok, { billing: 'byok' }), 1n), refusedWith('spend_cap_reached'))
+  await assert.rejects(ledger.reserve(call(byok, { billing: 'byok' }), null), refusedWith('unpriced_model'))
+  ledger.settle(first, outcome(60n))
+  ledger.settle(second, outcome(40n))
+  assert.deepEqual(await ledger.spent([{ id: key.id, period: 'total' }]), new Map([[key.id, 100n]]))
+  assert.equal((await record(first.id)).charged_nano, 0n)
+  const free = call(payer({ tier: 'unlimited' }))
+  await ledger.reserve(free, null)
+  ledger.settle(free, outcome(null, { costSource: null }))
+  await ledger.flush()
+  assert.equal((await record(free.id)).cost_nano, null)
+})
+
+test('a budget is refused by its own name, and a period that is over leaves room', async (t) => {
+  const { ledger: start } = await instance(t)
+  const ledger = await start()
+  const goal = newId()
+  const by = payer({ tier: 'unlimited', budgets: [{ subject: goal, nano: 100n, period: 'day' }] })
+  const lastNight = new Date(Date.now() - 86_400_000)
+  await ledger.reserve(call(by, { startedAt: lastNight }), 100n)
+  await assert.rejects(ledger.reserve(call(by, { startedAt: lastNight }), 1n), refusedWith('budget_reached'))
+  await ledger.reserve(call(by), 100n)
+  await assert.rejects(
+    ledger.reserve(call(by), 1n),
+    (error: Refusal) => error.details?.available_usd === 0 && error.details.subject === goal,
+  )
+})
+
+test('no concurrency crosses a cap or a balance, whichever process asks', { timeout: 120_000 }, async (t) => {
+  const { ledger: start, postgres, balance, lines, held } = await instance(t)
+  const ledgers = [await start(), await start()]
+  const property = fc.asyncProperty(
+    fc.array(
+      fc.record({
+        worst: fc.integer({ min: 0, max: 400 }),
+        used: fc.double({ min: 0, max: 1.2, noNaN: true }),
+        end: fc.constantFrom('settle', 'release', 'leave'),
+      }),
+      { minLength: 100, maxLength: 400 },
+    ),
+    fc.integer({ min: 0, max: 20_000 }),
+    fc.integer({ min: 0, max: 20_000 }),
+    async (callers, cap, credits) => {
+      const key = { id: newId(), cap: { nano: BigInt(cap), period: 'total' as const } }
+      const by = payer({ key })
+      await ledgers[0]!.grant(postgres.db, by.accountId, BigInt(credits), '', null)
+      let holding = 0n
+      let settled = 0n
+      await Promise.all(
+        callers.map(async ({ worst, used, end }, i) => {
+          const ledger = ledgers[i % 2]!
+          const mine = call(by)
+          try {
+            await ledger.reserve(mine, BigInt(worst))
+          } catch (error) {
+            assert.ok(error instanceof Refusal, String(error))
+            return
+          }
+          if (end === 'leave') holding += BigInt(worst)
+          else if (end === 'release') ledger.release(mine)
+          else {
+            const cost = BigInt(Math.round(worst * used))
+            settled += cost < BigInt(worst) ? cost : BigInt(worst)
+            ledger.settle(mine, outcome(cost))
+          }
+        }),
+      )
+      await Promise.all(ledgers.map((ledger) => ledger.flush()))
+      const spent = (await ledgers[0]!.spent([{ id: key.id, period: 'total' }])).get(key.id) ?? 0n
+      assert.equal(spent, settled)
+      assert.equal(await held(key.id), holding)
+      assert.ok(spent + holding <= BigInt(cap), `${spent} + ${holding} crossed the cap ${cap}`)
+      assert.equal(await balance(by), BigInt(credits) - settled - holding)
+      assert.ok((await balance(by)) >= 0n)
+      assert.equal(await lines(by), await balance(by))
+    },
+  )
+  await fc.assert(property, { numRuns: 15, endOnFailure: true })
+})
+
+test('calls of a process that was killed are settled when they were sent, and released when not', async (t) => {
+  const { ledger: start, database, postgres, balance, lines, held, record, open } = await instance(t)
+  const by = payer({ key: { id: newId(), cap: { nano: 5_000n, period: 'total' } } })
+  await (await start()).grant(postgres.db, by.accountId, 10_000n, '', null)
+  const words = JSON.stringify({ ...by, key: { ...by.key, cap: { ...by.key!.cap, nano: String(by.key!.cap!.nano) } } })
+  const child = spawn(
+    process.execPath,
+    [join(import.meta.dirname, '../../../test/engine/ledger-child.ts'), JSON.stringify(database.connection), words],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
+  const [line] = (await once(child.stdout, 'data')) as [Buffer]
+  const [sent, unsent] = JSON.parse(line.toString()) as string[]
+  assert.equal(await balance(by), 7_000n)
+
+  // While it lives nobody touches its reservations.
+  await start()
+  assert.equal(await open(), 3n)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+
+  await using late = await start()
+  void late
+  while ((await open()) > 0n) await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(await balance(by), 9_700n)
+  assert.equal(await lines(by), 9_700n)
+  assert.equal(await held(by.key!.id), 0n)
+  const { cost_nano, cost_source, status } = await record(sent!)
+  assert.deepEqual({ cost_nano, cost_source, status }, { cost_nano: 300n, cost_source: 'estimated', status: 'failed' })
+  assert.equal(await record(unsent!), undefined)
+})
+
+test('one record that cannot be stored does not keep the others from being settled', async (t) => {
+  const { ledger: start, record } = await instance(t)
+  const ledger = await start()
+  const by = payer({ tier: 'unlimited' })
+  const bad = call(by, { startedAt: new Date(8.64e15) })
+  const good = [call(by), call(by, { model: 'nul\0' }), call(by)]
+  for (const each of [good[0]!, bad, good[1]!, good[2]!]) ledger.settle(each, outcome(1n))
+  await ledger.flush()
+  for (const each of good) assert.equal((await record(each.id)).cost_nano, 1n)
+  assert.equal(await record(bad.id), undefined)
+})

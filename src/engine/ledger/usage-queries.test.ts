@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Refusal } from '#kernel/errors.ts'
+import { newId } from '#kernel/ids.ts'
+import { testDatabase } from '#test/database.ts'
+import { call, outcome, payer } from '#test/engine/ledger-calls.ts'
+import { createLog } from '../log.ts'
+import { connectPostgres } from '../postgres/client.ts'
+import { createLedger } from './create-ledger.ts'
+import { callsOfChat, callsPage, costsOf, sumCalls, totalOf } from './usage-queries.ts'
+
+test('calls are paged newest first, filtered, and summed up per model, provider, key, day, chat and run', async (t) => {
+  await using stack = new AsyncDisposableStack()
+  const database = stack.use(await testDatabase())
+  const postgres = stack.use(connectPostgres(database.connection, () => {}))
+  const ledger = stack.use(createLedger({ postgres, processId: newId(), log: createLog('silent') }))
+  const { db } = postgres
+  const key = { id: newId(), cap: null }
+  const by = payer({ tier: 'unlimited', key, chatId: newId(), runId: newId(), messageId: newId() })
+  const plain = payer({ tier: 'unlimited', accountId: by.accountId })
+  const day = (n: number) => new Date(Date.UTC(2026, 10, n, 12))
+  ledger.settle(call(by, { startedAt: day(1) }), outcome(1_500_000_000n))
+  ledger.settle(call(by, { startedAt: day(2), model: 'other/model', provider: 'other' }), outcome(500_000_000n))
+  ledger.settle(call(plain, { startedAt: day(2) }), outcome(null, { costSource: null }))
+  ledger.settle(call(payer({ tier: 'unlimited' }), { startedAt: day(2) }), outcome(7n))
+  await ledger.flush()
+  const whose = { accountId: by.accountId }
+
+  await t.test('pages', async () => {
+    const first = await callsPage(db, whose, {}, { limit: 2 })
+    assert.deepEqual(
+      first.rows.map(({ cost_usd }) => cost_usd),
+      [null, 0.5],
+    )
+    const rest = await callsPage(db, whose, {}, { limit: 2, cursor: first.next! })
+    assert.deepEqual(
+      rest.rows.map(({ cost_usd, key_id }) => [cost_usd, key_id]),
+      [[1.5, key.id]],
+    )
+    assert.equal(rest.next, null)
+    await assert.rejects(
+      callsPage(db, whose, { model: 'x' }, { limit: 2, cursor: first.next! }),
+      (error) => error instanceof Refusal && error.code === 'invalid_cursor',
+    )
+    assert.equal(
+      (await callsPage(db, whose, { keyId: key.id, from: '2026-11-02', to: '2026-11-02' }, { limit: 9 })).rows.length,
+      1,
+    )
+  })
+
+  await t.test('sums', async () => {
+    const named = async (by: 'model' | 'provider' | 'key' | 'day') =>
+      (await sumCalls(db, whose, by)).map(({ name, calls, cost_usd }) => [name, calls, cost_usd])
+    assert.deepEqual(await named('model'), [
+      ['sim/echo', 2, 1.5],
+      ['other/model', 1, 0.5],
+    ])
+    assert.deepEqual(await named('provider'), [
+      ['sim', 2, 1.5],
+      ['other', 1, 0.5],
+    ])
+    assert.deepEqual(await named('key'), [
+      [key.id, 2, 2],
+      [null, 1, 0],
+    ])
+    assert.deepEqual(await named('day'), [
+      ['2026-11-02', 2, 0.5],
+      ['2026-11-01', 1, 1.5],
+    ])
+    assert.equal((await totalOf(db, { workspaceIds: [by.workspaceId] })).usage.total_tokens, 30)
+    assert.equal((await totalOf(db, whose, { model: 'nobody/has-it' })).cost_usd, 0)
+  })
+
+  await t.test('costs', async () => {
+    for (const [of, id] of [
+      ['chat_id', by.chatId!],
+      ['run_id', by.runId!],
+      ['message_id', by.messageId!],
+    ] as const)
+      assert.equal((await costsOf(db, of, [id, newId()])).get(id)?.cost_usd, 2)
+    assert.equal((await callsOfChat(db, by.chatId!)).length, 2)
+  })
+})

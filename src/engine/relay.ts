@@ -1,0 +1,159 @@
+import { sql } from 'kysely'
+import { type Id, newId } from '#kernel/ids.ts'
+import type { Bus } from './bus.ts'
+import { type Consumer, deliverTo } from './deliveries.ts'
+import type { Lease, Leases } from './leases.ts'
+import type { Log } from './log.ts'
+import type { Db, Postgres } from './postgres/client.ts'
+
+const POLL_MS = 1_000
+const BATCH = 500
+
+interface Row {
+  seq: bigint
+  id: Id
+  type: string
+  channels: string[]
+  resource_type: string | null
+  resource_id: string | null
+  actor: unknown
+  data: Record<string, unknown>
+  at: Date
+}
+
+export interface RelayParts {
+  postgres: Postgres
+  bus: Bus
+  leases: Leases
+  log: Log
+  consumers: readonly Consumer[]
+}
+
+/**
+ * Carries events from the outbox into `changes`, with one gap-free order per channel, and to the consumers of this
+ * server. One process at a time does it, under the lease `relay`; the others stand by.
+ *
+ * A relayed row is deleted, so nothing can be overlooked that commits out of order: it is there until it was carried.
+ */
+export function startRelay({ postgres, bus, leases, log, consumers }: RelayParts): AsyncDisposable {
+  let lease: Lease | null = null
+  let delivering: AsyncDisposable | null = null
+  const closing = new AbortController()
+  let again = false
+  let running: Promise<void> | null = null
+
+  async function turn(): Promise<void> {
+    if (lease?.signal.aborted) await stepDown()
+    if (lease === null) {
+      lease = await leases.acquire('relay')
+      if (lease === null) return
+      delivering = deliverTo({ postgres, bus, log, consumers, lease })
+    }
+    const { fence, signal } = lease
+    while (!closing.signal.aborted && !signal.aborted) {
+      const n = await postgres.db.transaction().execute((db) => relayBatch(db, fence, consumers))
+      if (n > 0) {
+        bus.poke('changes')
+        if (consumers.length > 0) bus.poke('deliveries')
+      }
+      if (n < BATCH) return
+    }
+  }
+
+  async function stepDown(): Promise<void> {
+    await delivering?.[Symbol.asyncDispose]()
+    delivering = null
+    await lease?.[Symbol.asyncDispose]()
+    lease = null
+  }
+
+  function wake(): void {
+    again = true
+    running ??= run().finally(() => (running = null))
+  }
+  async function run(): Promise<void> {
+    while (again && !closing.signal.aborted) {
+      again = false
+      await turn().catch((error: unknown) => log.error({ error }, 'events cannot be relayed now'))
+    }
+  }
+
+  const wakeUp = bus.on('outbox', wake)
+  const timer = setInterval(wake, POLL_MS)
+  wake()
+  return {
+    async [Symbol.asyncDispose]() {
+      closing.abort()
+      clearInterval(timer)
+      wakeUp[Symbol.dispose]()
+      await running
+      await stepDown()
+    },
+  }
+}
+
+/** Carries up to `BATCH` events; answers how many. Throws when the lease has gone to somebody else. */
+async function relayBatch(db: Db, fence: bigint, consumers: readonly Consumer[]): Promise<number> {
+  const { rows: held } = await sql`select 1 from leases where name = 'relay' and fence = ${fence} for update`.execute(
+    db,
+  )
+  if (held.length === 0) throw new Error('the relay lost its lease')
+  const { rows } =
+    await sql<Row>`select seq, id, type, channels, resource_type, resource_id, actor, data, at from outbox order by seq limit ${BATCH}`.execute(
+      db,
+    )
+  if (rows.length === 0) return 0
+  const perChannel = new Map<string, number>()
+  for (const { channels } of rows)
+    for (const channel of new Set(channels)) perChannel.set(channel, (perChannel.get(channel) ?? 0) + 1)
+  const offsets = await takeOffsets(db, perChannel)
+  const changes = rows.flatMap(({ channels, id, type, resource_type, resource_id, data, at }) =>
+    [...new Set(channels)].map((channel) => {
+      const offset = offsets.get(channel)!
+      offsets.set(channel, offset + 1n)
+      return { channel, offset: String(offset), id, type, resource_type, resource_id, data, at }
+    }),
+  )
+  await sql`insert into changes (channel, "offset", event_id, type, resource_type, resource_id, data, at)
+    select channel, "offset", id, type, resource_type, resource_id, data, at from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb)
+    as x(channel text, "offset" bigint, id text, type text, resource_type text, resource_id text, data jsonb, at timestamptz)`.execute(
+    db,
+  )
+  const deliveries = rows.flatMap(({ seq, ...event }) =>
+    consumers
+      .filter(({ types }) => types === undefined || types.includes(event.type))
+      .map(({ name }) => ({ consumer: name, seq: String(seq), event })),
+  )
+  if (deliveries.length > 0)
+    await sql`insert into deliveries (consumer, seq, event) select consumer, seq, event
+      from jsonb_to_recordset(${JSON.stringify(deliveries)}::jsonb) as x(consumer text, seq bigint, event jsonb)
+      on conflict do nothing`.execute(db)
+  await sql`delete from outbox where seq = any(${rows.map(({ seq }) => String(seq))}::int8[])`.execute(db)
+  return rows.length
+}
+
+/** Reserves so many offsets per channel; answers the first of each. A channel's first change has offset 1. */
+async function takeOffsets(db: Db, counts: ReadonlyMap<string, number>): Promise<Map<string, bigint>> {
+  const names = [...counts.keys()].toSorted()
+  const { rows } = await sql<{ name: string; offset: bigint }>`insert into channels as c (name, epoch, "offset")
+    select name, epoch, n from unnest(${names}::text[], ${names.map(() => newId())}::text[], ${names.map((name) => counts.get(name)!)}::int8[]) x(name, epoch, n)
+    on conflict (name) do update set "offset" = c."offset" + excluded."offset" returning name, "offset"`.execute(db)
+  return new Map(rows.map(({ name, offset }) => [name, offset - BigInt(counts.get(name)!) + 1n]))
+}
+
+const RETAIN_BATCH = 10_000
+
+/** Removes changes that are older than a day and not among the newest 10,000 of their channel. Answers how many. */
+export async function retainChanges(postgres: Postgres): Promise<number> {
+  let removed = 0
+  for (;;) {
+    const { rowCount } = await postgres.pool.query(
+      `delete from changes where ctid = any(array(
+        select c.ctid from changes c join channels n on n.name = c.channel
+        where c.at < now() - interval '24 hours' and c."offset" <= n."offset" - 10000 limit $1))`,
+      [RETAIN_BATCH],
+    )
+    removed += rowCount ?? 0
+    if ((rowCount ?? 0) < RETAIN_BATCH) return removed
+  }
+}
