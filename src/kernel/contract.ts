@@ -143,6 +143,14 @@ export const statusFilter = { status: status.default('active').describe('Which o
 /** `base` is what every stored resource carries. */
 export const base = { id: idOut, created_at: time, updated_at: time }
 export const inWorkspace = { workspace_id: idOut, created_by: idOut.nullable() }
+/** What every resource shows that lives in a workspace and can be put away. */
+export const resourceFields = {
+  ...base,
+  ...inWorkspace,
+  status,
+  archived_at: time.nullable(),
+  trashed_at: time.nullable(),
+}
 
 /**
  * Archive, unarchive, trash, restore, permanent delete: the same five doors on everything that can be put away.

@@ -2,9 +2,9 @@ import type { Context } from '#engine/context.ts'
 import type { Found } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
+import { checkPlace, checkWritable } from '#kernel/place.ts'
 import { type Membership, hasScope, membershipIn } from '#kernel/principal.ts'
 import type { Entry } from '#kernel/registry.ts'
-import { atLeast, roleFor } from '#kernel/scopes.ts'
 
 /** The scope of the endpoint, from the credential alone. */
 export function checkScope(ctx: Context, { endpoint }: Entry<Context>): void {
@@ -29,7 +29,7 @@ export async function permit(ctx: Context, entry: Entry<Context>, input: Record<
     const membership = placeOf(ctx, found)
     if (membership === null) refuse('not_found', { param: name! })
     if (found.workspace_id !== null) ctx.workspace = { id: found.workspace_id, membership }
-    checkPlace(entry, membership)
+    checkPlace(membership, endpoint.scope, endpoint.role)
     checkStatus(entry, found, membership)
     return
   }
@@ -41,7 +41,7 @@ export async function permit(ctx: Context, entry: Entry<Context>, input: Record<
     if (membership === null)
       refuse('not_found', { param: endpoint.within, message: 'There is no such workspace here.' })
     ctx.workspace = { id, membership }
-    checkPlace(entry, membership)
+    checkPlace(membership, endpoint.scope, endpoint.role)
     checkStatus(entry, null, membership)
   }
 }
@@ -55,27 +55,9 @@ function placeOf(ctx: Context, found: Found): Membership | null {
   return found.workspace_id === null ? null : membershipIn(ctx.principal, found.workspace_id)
 }
 
-function checkPlace({ endpoint }: Entry<Context>, { role, permissions }: Membership): void {
-  const needed = endpoint.role ?? (endpoint.scope === null ? 'viewer' : roleFor(endpoint.scope))
-  if (!atLeast(role, needed))
-    refuse('insufficient_role', {
-      message: `This needs the role ${needed} in the workspace; yours is ${role}.`,
-      details: { required_role: needed, role },
-    })
-  if (endpoint.scope !== null && permissions !== null && !permissions.has(endpoint.scope))
-    refuse('insufficient_role', {
-      message: `Your permissions in this workspace do not include \`${endpoint.scope}\`.`,
-      details: { required_scope: endpoint.scope, role },
-    })
-}
-
-function checkStatus({ endpoint }: Entry<Context>, found: Found | null, { status }: Membership): void {
+function checkStatus({ endpoint }: Entry<Context>, found: Found | null, membership: Membership): void {
   if (endpoint.method === 'GET' || endpoint.scope?.endsWith(':read')) return
-  if (status === 'archived' && endpoint.on !== 'workspace')
-    refuse('invalid_state', {
-      message: 'The workspace is archived, so it is read-only.',
-      details: { status, allowed: ['unarchive'] },
-    })
+  if (endpoint.on !== 'workspace') checkWritable(membership)
   if (endpoint.inAnyStatus || found?.status === undefined || found.status === 'active') return
   if (found.status === 'trashed')
     refuse('invalid_state', {
