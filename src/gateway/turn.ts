@@ -19,8 +19,15 @@ export interface Turn {
   tools?: Tool[]
   tool_choice?: 'auto' | 'required' | 'none' | { name: string }
   parallel_tool_calls?: boolean
-  response_format?: { type: 'text' } | { type: 'json_object' } | { type: 'json_schema'; name: string; schema: object; strict?: boolean }
-  reasoning?: { effort?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'; max_tokens?: number; exclude?: boolean }
+  response_format?:
+    | { type: 'text' }
+    | { type: 'json_object' }
+    | { type: 'json_schema'; name: string; schema: object; strict?: boolean }
+  reasoning?: {
+    effort?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
+    max_tokens?: number
+    exclude?: boolean
+  }
   /** An opaque name of the end user, for the vendor's abuse checks. */
   user?: string
 }
@@ -31,14 +38,18 @@ export interface TurnMessage {
 }
 
 export type TurnPart =
-  | { type: 'text'; text: string; cache?: '5m' | '1h' }
-  | { type: 'image'; source: MediaSource; detail?: 'auto' | 'low' | 'high' }
-  | { type: 'file'; source: MediaSource; name?: string }
+  | { type: 'text'; text: string; cache?: CacheMark }
+  | { type: 'image'; source: MediaSource; detail?: 'auto' | 'low' | 'high'; cache?: CacheMark }
+  | { type: 'file'; source: MediaSource; name?: string; cache?: CacheMark }
   /** `signature` and `redacted` are opaque and must come back byte for byte; `format` names whose they are. */
-  | { type: 'reasoning'; text: string; signature?: string; redacted?: string; format?: string }
+  | { type: 'reasoning'; text: string; signature?: string; redacted?: string; format?: string; id?: string }
   /** `arguments` is the JSON text as the model wrote it, valid or not. */
-  | { type: 'tool_call'; id: string; name: string; arguments: string }
-  | { type: 'tool_result'; id: string; content: TurnPart[]; is_error: boolean }
+  | { type: 'tool_call'; id: string; name: string; arguments: string; cache?: CacheMark }
+  /** Stands in a message of role `tool`; one such message may hold the results of several calls. */
+  | { type: 'tool_result'; id: string; content: TurnPart[]; is_error: boolean; cache?: CacheMark }
+
+/** The prompt up to here is worth caching for so long. */
+export type CacheMark = '5m' | '1h'
 
 export type MediaSource = { kind: 'base64'; media_type: string; data: string } | { kind: 'url'; url: string }
 
@@ -48,20 +59,24 @@ export interface Tool {
   /** JSON Schema of the arguments. */
   parameters: object
   strict?: boolean
+  cache?: CacheMark
 }
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error'
 
-/** What a model sends, piece by piece. Text and tool calls may interleave; a tool call's deltas name its id. */
+/**
+ * What a model sends, piece by piece. Text and tool calls may interleave; a tool call's deltas name its id.
+ * A reader's chunks hold whole code points and its last one is a `finish`, before which every tool call has ended, or an `error`.
+ */
 export type Chunk =
   | { type: 'start'; id: string; model: string }
   | { type: 'text'; text: string }
   | { type: 'reasoning'; text: string }
-  | { type: 'reasoning_end'; signature?: string; redacted?: string; format?: string }
+  | { type: 'reasoning_end'; signature?: string; redacted?: string; format?: string; id?: string }
   | { type: 'tool_call_start'; id: string; name: string }
   | { type: 'tool_call_delta'; id: string; delta: string }
   | { type: 'tool_call_end'; id: string }
-  /** Cumulative: the last one holds. `cost_usd` only where the provider reports one. */
+  /** Cumulative: the last one holds, and is whole once `finish` has come. `cost_usd` only where the provider reports one. */
   | { type: 'usage'; usage: Usage; cost_usd?: number }
   | { type: 'finish'; reason: FinishReason; native: string | null; stop_sequence?: string }
   | { type: 'error'; error: UpstreamFault }

@@ -1,0 +1,16 @@
+import type { Billing, Usage } from '#kernel/usage.ts'
+
+/** What an answer says of itself beside what the model said. */
+export interface AnswerAbout {
+  /** Without the surface's prefix (`chatcmpl-`, `gen-`, `msg_`), which the writers add: the request's id, say. */
+  id: string
+  /** The model as the client shall see it. */
+  model: string
+  /** Seconds since 1970. */
+  created: number
+  /** The provider's name; only compat-c shows it. */
+  provider: string
+  billing: Billing
+  /** US dollars for this usage, where `reported` is what the provider says, if it does; null: nobody knows. */
+  costOf: (usage: Usage, reported: number | null) => number | null
+}

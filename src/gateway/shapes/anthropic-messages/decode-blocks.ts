@@ -1,0 +1,86 @@
+import type { MediaSource, TurnPart } from '../../turn.ts'
+import { boolean, compact, type Json, list, missing, object, string } from '../json.ts'
+import { Losses } from '../losses.ts'
+import { cacheOf } from './cache.ts'
+import { ANTHROPIC_FORMAT, openSignature } from './signature.ts'
+
+/** Content as a string or as blocks; empty text is no content. */
+export function contentOf(content: unknown, at: string, losses: Losses): TurnPart[] {
+  if (content === undefined || content === null) return []
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  return (list(content, at) ?? []).flatMap((block, i) => decodeBlock(block, `${at}.${i}`, losses))
+}
+
+/** One content block. Kinds that a Turn has no place for, such as the vendor's own tools' results, are losses. */
+export function decodeBlock(given: unknown, at: string, losses: Losses): TurnPart[] {
+  const block = object(given, at) ?? missing(at)
+  const type = string(block['type'], `${at}.type`) ?? missing(`${at}.type`)
+  const cache = cacheOf(block)
+  switch (type) {
+    case 'text': {
+      const text = string(block['text'], `${at}.text`) ?? missing(`${at}.text`)
+      return text === '' ? [] : [compact({ type, text, cache })]
+    }
+    case 'image': {
+      const source = sourceOf(block, at)
+      if (source) return [compact({ type, source, cache })]
+      losses.add('messages.image.file_id')
+      return []
+    }
+    case 'document':
+      return documentOf(block, at, losses).map((part) => compact({ ...part, cache }))
+    case 'thinking': {
+      const text = string(block['thinking'], `${at}.thinking`) ?? ''
+      const sealed = string(block['signature'], `${at}.signature`)
+      return [{ type: 'reasoning', text, ...(sealed ? openSignature(sealed) : {}) }]
+    }
+    case 'redacted_thinking': {
+      const redacted = string(block['data'], `${at}.data`) ?? missing(`${at}.data`)
+      return [{ type: 'reasoning', text: '', redacted, format: ANTHROPIC_FORMAT }]
+    }
+    case 'tool_use': {
+      const id = string(block['id'], `${at}.id`) ?? missing(`${at}.id`)
+      const name = string(block['name'], `${at}.name`) ?? missing(`${at}.name`)
+      const input = object(block['input'], `${at}.input`) ?? {}
+      return [compact({ type: 'tool_call', id, name, arguments: JSON.stringify(input), cache })]
+    }
+    case 'tool_result': {
+      const id = string(block['tool_use_id'], `${at}.tool_use_id`) ?? missing(`${at}.tool_use_id`)
+      const content = contentOf(block['content'], `${at}.content`, losses)
+      const is_error = boolean(block['is_error'], `${at}.is_error`) ?? false
+      return [compact({ type, id, content, is_error, cache })]
+    }
+    default:
+      losses.add(`messages.${type}`)
+      return []
+  }
+}
+
+function sourceOf(block: Json, at: string): MediaSource | null {
+  const source = object(block['source'], `${at}.source`) ?? missing(`${at}.source`)
+  const type = string(source['type'], `${at}.source.type`)
+  if (type === 'url')
+    return { kind: 'url', url: string(source['url'], `${at}.source.url`) ?? missing(`${at}.source.url`) }
+  if (type !== 'base64') return null
+  return {
+    kind: 'base64',
+    media_type: string(source['media_type'], `${at}.source.media_type`) ?? missing(`${at}.source.media_type`),
+    data: string(source['data'], `${at}.source.data`) ?? missing(`${at}.source.data`),
+  }
+}
+
+/** PDFs by bytes or by URL are files; a document of plain text or of blocks is what it says. */
+function documentOf(block: Json, at: string, losses: Losses): TurnPart[] {
+  const title = string(block['title'], `${at}.title`)
+  const source = object(block['source'], `${at}.source`) ?? missing(`${at}.source`)
+  const heading: TurnPart[] = title === undefined ? [] : [{ type: 'text', text: `${title}:` }]
+  if (source['type'] === 'text') {
+    const text = string(source['data'], `${at}.source.data`) ?? ''
+    return text === '' ? [] : [...heading, { type: 'text', text }]
+  }
+  if (source['type'] === 'content') return [...heading, ...contentOf(source['content'], `${at}.source.content`, losses)]
+  const found = sourceOf(block, at)
+  if (found) return [compact({ type: 'file', source: found, name: title })]
+  losses.add('messages.document.file_id')
+  return []
+}

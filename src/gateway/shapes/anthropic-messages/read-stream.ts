@@ -1,0 +1,106 @@
+import type { Chunk } from '../../turn.ts'
+import { readStreamFault } from '../faults.ts'
+import { isObject, type Json, objectOf, parseJson, textOf } from '../json.ts'
+import { type SseEvent, SseReader } from '../sse.ts'
+import { readFinish } from './finish.ts'
+import { BlockReader } from './read-blocks.ts'
+import { readUsage } from './usage.ts'
+
+/**
+ * A provider's stream, fed with its bytes as they come, cut anywhere. The last chunk of all is one `finish` or one
+ * `error`; after it nothing more is said. A `usage` chunk comes with the start, for what the input costs even if the
+ * rest never comes, and again whole before the finish.
+ */
+export class StreamReader {
+  readonly #sse = new SseReader()
+  readonly #blocks = new BlockReader()
+  #usage: Json = {}
+  #stop: { reason: string; sequence: unknown } | null = null
+  #spoke = false
+  #over = false
+
+  feed(bytes: Uint8Array): Chunk[] {
+    return this.#guard(() => this.#events(this.#sse.feed(bytes)))
+  }
+
+  /** The connection has ended. */
+  end(): Chunk[] {
+    return this.#guard(() => {
+      const chunks = this.#events(this.#sse.end())
+      return this.#over ? chunks : [...chunks, ...this.#last()]
+    })
+  }
+
+  #events(events: SseEvent[]): Chunk[] {
+    return events.flatMap((event) => (this.#over ? [] : this.#event(event)))
+  }
+
+  #event({ event, data }: SseEvent): Chunk[] {
+    // Vendors that borrow the shape send OpenAI's last word too.
+    if (data.trim() === '' || data.trim() === '[DONE]') return []
+    const payload = parseJson(data)
+    if (!isObject(payload)) return this.#fail('The stream of the provider holds something that is no event.')
+    switch (textOf(payload['type']) || event) {
+      case 'message_start': {
+        const message = objectOf(payload['message'])
+        const start: Chunk = { type: 'start', id: textOf(message['id']), model: textOf(message['model']) }
+        return [start, ...this.#used(message['usage'])]
+      }
+      case 'content_block_start':
+        this.#spoke = true
+        return this.#blocks.start(payload['index'], payload['content_block'])
+      case 'content_block_delta':
+        return this.#blocks.delta(payload['index'], payload['delta'])
+      case 'content_block_stop':
+        return this.#blocks.stop(payload['index'])
+      case 'message_delta': {
+        const delta = objectOf(payload['delta'])
+        const reason = textOf(delta['stop_reason'])
+        if (reason !== '') this.#stop = { reason, sequence: delta['stop_sequence'] }
+        return this.#used(payload['usage'])
+      }
+      case 'message_stop':
+        return this.#last()
+      case 'error':
+        this.#over = true
+        return [{ type: 'error', error: readStreamFault(payload['error'] ?? payload) }]
+      default:
+        return []
+    }
+  }
+
+  /** Counts are cumulative, and one that is missing or null leaves the earlier one as it was. */
+  #used(given: unknown): Chunk[] {
+    if (!isObject(given)) return []
+    for (const [name, value] of Object.entries(given)) {
+      if (value !== null && value !== undefined) this.#usage[name] = value
+    }
+    const usage = readUsage(this.#usage)
+    return usage ? [{ type: 'usage', ...usage }] : []
+  }
+
+  #last(): Chunk[] {
+    this.#over = true
+    if (this.#stop) {
+      const { reason, sequence } = this.#stop
+      return [...this.#blocks.stopAll(), readFinish(reason, sequence, this.#blocks.calls > 0)]
+    }
+    const message = this.#spoke ? 'The answer of the provider broke off.' : 'The provider ended without an answer.'
+    return [{ type: 'error', error: { kind: 'garbage', message } }]
+  }
+
+  #fail(message: string): Chunk[] {
+    this.#over = true
+    return [{ type: 'error', error: { kind: 'garbage', message } }]
+  }
+
+  #guard(read: () => Chunk[]): Chunk[] {
+    if (this.#over) return []
+    try {
+      return read()
+    } catch (error) {
+      if (error instanceof RangeError) return this.#fail(`The provider sent too much: ${error.message}.`)
+      throw error
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import { refuse } from '#kernel/errors.ts'
+
+/** JSON from outside, before anybody has looked at it. */
+export type Json = Record<string, unknown>
+
+export const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Readers that never fail, for answers that were paid for: the value, or a stand-in where it is of another type. */
+export const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
+export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+export const countOf = (value: unknown): number =>
+  typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0
+
+/** JSON text, or undefined where it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Readers of a client's request: null is as good as absent, another type is the client's mistake. */
+const wrong = (param: string, right: string): never =>
+  refuse('invalid_parameter', { message: `\`${param}\` must be ${right}.`, param })
+
+export const missing = (param: string): never =>
+  refuse('missing_parameter', { message: `\`${param}\` is required.`, param })
+
+export function object(value: unknown, param: string): Json | undefined {
+  if (value === undefined || value === null) return undefined
+  return isObject(value) ? value : wrong(param, 'an object')
+}
+
+export function list(value: unknown, param: string): unknown[] | undefined {
+  if (value === undefined || value === null) return undefined
+  return Array.isArray(value) ? value : wrong(param, 'an array')
+}
+
+export function string(value: unknown, param: string): string | undefined {
+  if (value === undefined || value === null) return undefined
+  return typeof value === 'string' ? value : wrong(param, 'a string')
+}
+
+export function number(value: unknown, param: string): number | undefined {
+  if (value === undefined || value === null) return undefined
+  return typeof value === 'number' ? value : wrong(param, 'a number')
+}
+
+export function integer(value: unknown, param: string, least: number): number | undefined {
+  const found = number(value, param)
+  if (found === undefined) return undefined
+  return Number.isSafeInteger(found) && found >= least ? found : wrong(param, `an integer of at least ${least}`)
+}
+
+export function boolean(value: unknown, param: string): boolean | undefined {
+  if (value === undefined || value === null) return undefined
+  return typeof value === 'boolean' ? value : wrong(param, 'true or false')
+}
+
+/** The object without the keys whose value is undefined, so that optional fields stay absent. */
+export function compact<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>
+  }
+}

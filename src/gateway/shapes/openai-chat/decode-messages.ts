@@ -1,0 +1,76 @@
+import { refuse } from '#kernel/errors.ts'
+import type { TurnMessage, TurnPart } from '../../turn.ts'
+import { compact, type Json, list, missing, object, string } from '../json.ts'
+import { Losses } from '../losses.ts'
+import { decodePart } from './decode-parts.ts'
+import { readDetails } from './reasoning.ts'
+
+/** Messages of every role; tool results stay where they stood, one message each. */
+export function decodeMessages(messages: unknown[], losses: Losses): TurnMessage[] {
+  // The old function calls have no ids: the n-th call and the n-th result belong together.
+  let calls = 0
+  let results = 0
+  return messages.map((given, i) => {
+    const at = `messages.${i}`
+    const message = object(given, at) ?? missing(at)
+    const role = string(message['role'], `${at}.role`) ?? missing(`${at}.role`)
+    const content = () => contentOf(message['content'], `${at}.content`, losses)
+    if (role === 'system' || role === 'developer') return { role: 'system', content: content() }
+    if (role === 'user') return { role: 'user', content: content() }
+    if (role === 'assistant') {
+      const call = object(message['function_call'], `${at}.function_call`)
+      const legacy = call ? [functionCall(call, `function_${calls++}`, `${at}.function_call`)] : []
+      return { role: 'assistant', content: [...assistantParts(message, at, content(), losses), ...legacy] }
+    }
+    if (role === 'tool' || role === 'function') {
+      const id =
+        role === 'function'
+          ? `function_${results++}`
+          : (string(message['tool_call_id'], `${at}.tool_call_id`) ?? missing(`${at}.tool_call_id`))
+      return { role: 'tool', content: [{ type: 'tool_result', id, content: content(), is_error: false }] }
+    }
+    return refuse('invalid_parameter', {
+      message: `\`${at}.role\` must be developer, system, user, assistant or tool.`,
+      param: `${at}.role`,
+    })
+  })
+}
+
+function contentOf(content: unknown, at: string, losses: Losses): TurnPart[] {
+  if (content === undefined || content === null) return []
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  return (list(content, at) ?? []).flatMap((part, i) => decodePart(part, `${at}.${i}`, losses))
+}
+
+/** Reasoning first, then text, then calls: the order in which models make them and vendors want them back. */
+function assistantParts(message: Json, at: string, content: TurnPart[], losses: Losses): TurnPart[] {
+  const details = readDetails(message['reasoning_details'])
+  const plain =
+    string(message['reasoning_content'], `${at}.reasoning_content`) || string(message['reasoning'], `${at}.reasoning`)
+  const reasoning: TurnPart[] = details.length > 0 ? details : plain ? [{ type: 'reasoning', text: plain }] : []
+  const refusal = string(message['refusal'], `${at}.refusal`)
+  if (message['audio']) losses.add('messages.audio')
+  if (message['images']) losses.add('messages.images')
+  const calls = (list(message['tool_calls'], `${at}.tool_calls`) ?? []).flatMap((given, i): TurnPart[] => {
+    const path = `${at}.tool_calls.${i}`
+    const call = object(given, path) ?? {}
+    const called = object(call['function'], `${path}.function`)
+    if (!called) {
+      losses.add('messages.tool_calls.custom')
+      return []
+    }
+    return [functionCall(called, string(call['id'], `${path}.id`) ?? missing(`${path}.id`), `${path}.function`)]
+  })
+  return [...reasoning, ...content, ...(refusal ? [{ type: 'text' as const, text: refusal }] : []), ...calls]
+}
+
+const functionCall = (called: Json, id: string, at: string): TurnPart =>
+  compact({
+    type: 'tool_call',
+    id,
+    name: string(called['name'], `${at}.name`) ?? missing(`${at}.name`),
+    arguments:
+      typeof called['arguments'] === 'object'
+        ? JSON.stringify(called['arguments'] ?? {})
+        : (string(called['arguments'], `${at}.arguments`) ?? ''),
+  })

@@ -1,0 +1,51 @@
+import { refuse } from '#kernel/errors.ts'
+import type { TurnPart } from '../../turn.ts'
+import { compact, type Json, missing, object, string } from '../json.ts'
+import { Losses } from '../losses.ts'
+import { sourceOf } from '../media.ts'
+import { cacheOf } from './cache.ts'
+
+/** One content part. Kinds that a Turn has no place for are losses. */
+export function decodePart(given: unknown, at: string, losses: Losses): TurnPart[] {
+  const part = object(given, at) ?? missing(at)
+  const type = string(part['type'], `${at}.type`) ?? missing(`${at}.type`)
+  const cache = cacheOf(part)
+  if (type === 'text' || type === 'input_text' || type === 'output_text') {
+    const text = string(part['text'], `${at}.text`) ?? missing(`${at}.text`)
+    return text === '' ? [] : [compact({ type: 'text', text, cache })]
+  }
+  if (type === 'refusal') return [{ type: 'text', text: string(part['refusal'], `${at}.refusal`) ?? '' }]
+  if (type === 'image_url' || type === 'input_image') return [{ ...imageOf(part, at), ...(cache && { cache }) }]
+  if (type === 'file') {
+    const file = fileOf(part, at, losses)
+    return file ? [{ ...file, ...(cache && { cache }) }] : []
+  }
+  losses.add(`messages.${type}`)
+  return []
+}
+
+function imageOf(part: Json, at: string): Extract<TurnPart, { type: 'image' }> {
+  const given = part['image_url']
+  const image = typeof given === 'string' ? { url: given } : (object(given, `${at}.image_url`) ?? {})
+  const param = `${at}.image_url.url`
+  const source = sourceOf(string(image['url'], param) ?? missing(param))
+  if (!source)
+    return refuse('invalid_parameter', { message: `\`${param}\` must be an http(s) or a base64 data URL.`, param })
+  const detail = string(image['detail'], `${at}.image_url.detail`)
+  return detail === 'auto' || detail === 'low' || detail === 'high'
+    ? { type: 'image', source, detail }
+    : { type: 'image', source }
+}
+
+function fileOf(part: Json, at: string, losses: Losses): Extract<TurnPart, { type: 'file' }> | null {
+  const file = object(part['file'], `${at}.file`) ?? missing(`${at}.file`)
+  const param = `${at}.file.file_data`
+  const data = string(file['file_data'], param)
+  if (data === undefined) {
+    losses.add('messages.file_id')
+    return null
+  }
+  const source = sourceOf(data)
+  if (!source) return refuse('invalid_parameter', { message: `\`${param}\` must be a base64 data URL.`, param })
+  return compact({ type: 'file', source, name: string(file['filename'], `${at}.file.filename`) })
+}

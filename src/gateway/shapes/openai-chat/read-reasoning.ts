@@ -1,0 +1,64 @@
+import type { Chunk } from '../../turn.ts'
+import { listOf, objectOf, textOf } from '../json.ts'
+import { WholeText } from '../whole-text.ts'
+import { pieceOf } from './reasoning.ts'
+
+type End = Extract<Chunk, { type: 'reasoning_end' }>
+
+/** Reasoning from `reasoning_details`, else from the plain text that vendors call `reasoning` or `reasoning_content`. */
+export class ReasoningReader {
+  #key: string | null = null
+  #end: End = { type: 'reasoning_end' }
+  readonly #whole = new WholeText()
+  /** Once details came, the plain text beside them says the same again. */
+  #detailed = false
+
+  /** The chunks of a message or a delta. */
+  read(message: Record<string, unknown>): Chunk[] {
+    const chunks: Chunk[] = []
+    const pieces = listOf(message['reasoning_details']).flatMap((detail) => pieceOf(detail) ?? [])
+    this.#detailed ||= pieces.length > 0
+    for (const { key, text, ...opaque } of pieces) {
+      if (this.#key !== null && (this.#key !== key || this.#end.signature !== undefined)) chunks.push(...this.end())
+      this.#key = key
+      this.#push(text, chunks)
+      Object.assign(this.#end, opaque)
+      if (opaque.redacted !== undefined) chunks.push(...this.end())
+    }
+    if (this.#detailed) return chunks
+    const plain = textOf(message['reasoning_content']) || textOf(message['reasoning']) || thinking(message['content'])
+    if (plain === '') return chunks
+    this.#key ??= 'plain'
+    this.#push(plain, chunks)
+    return chunks
+  }
+
+  /** Something else begins, or the answer ends. */
+  end(): Chunk[] {
+    if (this.#key === null) return []
+    const chunks: Chunk[] = []
+    const rest = this.#whole.rest()
+    if (rest !== '') chunks.push({ type: 'reasoning', text: rest })
+    chunks.push(this.#end)
+    this.#key = null
+    this.#end = { type: 'reasoning_end' }
+    return chunks
+  }
+
+  #push(piece: string, chunks: Chunk[]): void {
+    const text = this.#whole.push(piece)
+    if (text !== '') chunks.push({ type: 'reasoning', text })
+  }
+}
+
+/** Mistral's thinking parts, which stand in the content. */
+const thinking = (content: unknown): string =>
+  listOf(content)
+    .map(objectOf)
+    .filter((part) => part['type'] === 'thinking')
+    .flatMap((part) =>
+      typeof part['thinking'] === 'string'
+        ? part['thinking']
+        : listOf(part['thinking']).map((one) => textOf(objectOf(one)['text'])),
+    )
+    .join('')

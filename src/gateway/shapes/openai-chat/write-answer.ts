@@ -1,0 +1,63 @@
+import { usageOf } from '#kernel/usage.ts'
+import type { Collected } from '../../collect.ts'
+import type { AnswerAbout } from '../about.ts'
+import { compact, type Json } from '../json.ts'
+import type { ChatSurface } from './errors.ts'
+import { writeDetails } from './reasoning.ts'
+import { writeUsage, writeUsageWithCost } from './usage.ts'
+
+export const answerId = (id: string, surface: ChatSurface): string =>
+  surface === 'compat-a' ? `chatcmpl-${id}` : `gen-${id}`
+
+/** A `chat.completion`. The caller has dealt with `error` and a missing `finish` before. */
+export function writeAnswer(answer: Collected, about: AnswerAbout, surface: ChatSurface): Json {
+  const { content, finish } = answer
+  const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+  const calls = content.filter((part) => part.type === 'tool_call')
+  const message = compact({
+    role: 'assistant',
+    content: text === '' && calls.length > 0 ? null : text,
+    refusal: null,
+    ...writeReasoning(answer, surface),
+    tool_calls:
+      calls.length === 0
+        ? undefined
+        : calls.map(({ id, name, arguments: words }) => ({
+            id,
+            type: 'function',
+            function: { name, arguments: words },
+          })),
+  })
+  const choice = {
+    index: 0,
+    message,
+    logprobs: null,
+    finish_reason: finish?.reason ?? 'stop',
+    ...(surface === 'compat-c' && { native_finish_reason: finish?.native ?? null }),
+  }
+  const usage = answer.usage ?? usageOf({})
+  return {
+    id: answerId(about.id, surface),
+    object: 'chat.completion',
+    created: about.created,
+    model: about.model,
+    ...(surface === 'compat-c' && { provider: about.provider }),
+    choices: [choice],
+    usage:
+      surface === 'compat-a'
+        ? writeUsage(usage)
+        : writeUsageWithCost(usage, about.costOf(usage, answer.cost_usd), about.billing === 'byok'),
+    system_fingerprint: null,
+  }
+}
+
+function writeReasoning({ content }: Collected, surface: ChatSurface): Json {
+  const parts = content.filter((part) => part.type === 'reasoning')
+  if (parts.length === 0) return {}
+  const text = parts.map((part) => part.text).join('')
+  return surface === 'compat-a'
+    ? text === ''
+      ? {}
+      : { reasoning_content: text }
+    : { reasoning: text === '' ? null : text, reasoning_details: parts.flatMap(writeDetails) }
+}

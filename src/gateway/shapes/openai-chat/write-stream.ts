@@ -1,0 +1,149 @@
+import { type Usage, usageOf } from '#kernel/usage.ts'
+import { problemOf } from '../../problem.ts'
+import type { Chunk } from '../../turn.ts'
+import type { AnswerAbout } from '../about.ts'
+import { type Json } from '../json.ts'
+import { type ChatSurface, errorOfA, errorOfC } from './errors.ts'
+import { writeDetails, writeTextDetail } from './reasoning.ts'
+import { answerId } from './write-answer.ts'
+import { writeUsage, writeUsageWithCost } from './usage.ts'
+
+/** A comment that keeps connections open while there is nothing to say. */
+export const keepAlive: Record<ChatSurface, string> = {
+  'compat-a': ': keep-alive\n\n',
+  'compat-c': ': OPENROUTER PROCESSING\n\n',
+}
+
+/**
+ * Chunks as the server-sent events of a chat completion. Finish and usage are held until `end()`, because providers send
+ * them in either order. After an `error`, and at an end without a finish, the stream breaks off with the surface's
+ * error frame: a client is never told `stop` for what was cut.
+ */
+export class StreamWriter {
+  readonly #surface: ChatSurface
+  readonly #about: AnswerAbout
+  readonly #includeUsage: boolean
+  readonly #calls = new Map<string, number>()
+  #began = false
+  #over = false
+  #block = 0
+  #usage: Usage | null = null
+  #reported: number | null = null
+  #finish: Extract<Chunk, { type: 'finish' }> | null = null
+
+  constructor(about: AnswerAbout, surface: ChatSurface, includeUsage: boolean) {
+    this.#about = about
+    this.#surface = surface
+    // The OpenRouter surface always says what was used.
+    this.#includeUsage = includeUsage || surface === 'compat-c'
+  }
+
+  write(chunk: Chunk): string {
+    if (this.#over) return ''
+    switch (chunk.type) {
+      case 'start':
+        return this.#begin()
+      case 'text':
+        return chunk.text === '' ? '' : this.#delta({ content: chunk.text })
+      case 'reasoning':
+        return chunk.text === '' ? '' : this.#delta(this.#reasoning(chunk.text))
+      case 'reasoning_end':
+        return this.#endReasoning(chunk)
+      case 'tool_call_start': {
+        const index = this.#calls.size
+        this.#calls.set(chunk.id, index)
+        const called = { name: chunk.name, arguments: '' }
+        return this.#delta({ tool_calls: [{ index, id: chunk.id, type: 'function', function: called }] })
+      }
+      case 'tool_call_delta': {
+        const index = this.#calls.get(chunk.id)
+        if (index === undefined || chunk.delta === '') return ''
+        return this.#delta({ tool_calls: [{ index, function: { arguments: chunk.delta } }] })
+      }
+      case 'tool_call_end':
+        return ''
+      case 'usage':
+        this.#usage = chunk.usage
+        this.#reported = chunk.cost_usd ?? null
+        return ''
+      case 'finish':
+        this.#finish = chunk
+        return ''
+      case 'error':
+        return this.fail(chunk.error)
+    }
+  }
+
+  /** Nothing more comes. */
+  end(): string {
+    if (this.#over) return ''
+    const finish = this.#finish
+    if (!finish) return this.fail({ kind: 'garbage', message: 'The answer of the provider broke off.' })
+    if (finish.reason === 'error')
+      return this.fail({ kind: 'server_error', message: 'The provider failed while it answered.' })
+    this.#over = true
+    const began = this.#begin()
+    const last = this.#frame({ choices: [this.#choice({}, finish.reason, finish.native)] })
+    const usage = this.#includeUsage ? this.#frame({ choices: [], usage: this.#usageBody() }) : ''
+    return `${began}${last}${usage}data: [DONE]\n\n`
+  }
+
+  /** Breaks off: an upstream fault, a refusal, or anything thrown. */
+  fail(failure: unknown): string {
+    if (this.#over) return ''
+    this.#over = true
+    const problem = problemOf(failure)
+    if (this.#surface === 'compat-a') return data({ error: errorOfA(problem) })
+    const choice = this.#choice({ content: '' }, 'error', 'error')
+    return this.#frame({ error: errorOfC(problem), choices: [choice] })
+  }
+
+  #begin(): string {
+    if (this.#began) return ''
+    this.#began = true
+    return this.#frame({ choices: [this.#choice({ role: 'assistant', content: '' })] })
+  }
+
+  #delta(delta: Json): string {
+    return this.#begin() + this.#frame({ choices: [this.#choice(delta)] })
+  }
+
+  #reasoning(text: string): Json {
+    if (this.#surface === 'compat-a') return { reasoning_content: text }
+    return { reasoning: text, reasoning_details: [writeTextDetail(text, this.#block)] }
+  }
+
+  #endReasoning(end: Extract<Chunk, { type: 'reasoning_end' }>): string {
+    const index = this.#block++
+    if (this.#surface === 'compat-a') return ''
+    return this.#delta({ reasoning_details: writeDetails({ text: '', ...end }, index) })
+  }
+
+  #choice(delta: Json, finish: string | null = null, native: string | null = null): Json {
+    const choice = { index: 0, delta, logprobs: null, finish_reason: finish }
+    return this.#surface === 'compat-c' ? { ...choice, native_finish_reason: native } : choice
+  }
+
+  #usageBody(): Json {
+    const usage = this.#usage ?? usageOf({})
+    const { billing, costOf } = this.#about
+    return this.#surface === 'compat-a'
+      ? writeUsage(usage)
+      : writeUsageWithCost(usage, costOf(usage, this.#reported), billing === 'byok')
+  }
+
+  #frame(more: Json): string {
+    const { id, created, model, provider } = this.#about
+    return data({
+      id: answerId(id, this.#surface),
+      object: 'chat.completion.chunk',
+      created,
+      model,
+      ...(this.#surface === 'compat-c' && { provider }),
+      ...(this.#surface === 'compat-a' && this.#includeUsage && { usage: null }),
+      ...more,
+    })
+  }
+}
+
+const data = (frame: Json): string => `data: ${JSON.stringify(frame)}\n\n`
