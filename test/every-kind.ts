@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import * as c from '#kernel/contract.ts'
 
-const Thing = z.object({ ...c.base, ...c.inWorkspace, name: z.string(), note: z.string().nullable(), size: z.number().default(1) }).meta({ id: 'Thing' })
+const Thing = z
+  .object({ ...c.base, ...c.inWorkspace, name: z.string(), note: z.string().nullable(), size: z.number().default(1) })
+  .meta({ id: 'Thing' })
 const Option = z.object({ mark: z.string(), times: z.number().default(2) }).meta({ id: 'Option' })
 
 /** An area with an endpoint of every kind: what the tests of the faces read where no real area has that kind yet. */
@@ -9,27 +11,73 @@ export const things = c.area(
   'things',
   { title: 'Things', summary: 'Every kind of <endpoint> & `reply`.' },
   {
-    list: c.endpoint('GET /things', { summary: 'List things', scope: 'chat:read', query: { ...c.statusFilter, tag: z.array(z.string()).optional(), exact: c.flag.optional() }, reply: c.page(Thing) }),
-    get: c.endpoint('GET /things/:id', { summary: 'Read a thing', scope: 'chat:read', on: 'thing', reply: c.one(Thing) }),
+    list: c.endpoint('GET /things', {
+      summary: 'List things',
+      scope: 'chat:read',
+      query: { ...c.statusFilter, tag: z.array(z.string()).optional(), exact: c.flag.optional() },
+      reply: c.page(Thing),
+    }),
+    get: c.endpoint('GET /things/:id', {
+      summary: 'Read a thing',
+      scope: 'chat:read',
+      on: 'thing',
+      reply: c.one(Thing),
+    }),
     create: c.endpoint('POST /things', {
       summary: 'Make a thing',
       scope: 'chat:write',
       within: 'workspace_id',
-      body: { workspace_id: c.workspaceId, name: z.string().min(1), note: z.string().nullable().default(null), options: z.array(Option).default([]), extra: z.record(z.string(), z.unknown()).optional(), loud: z.boolean().default(true), secret: z.string().optional() },
+      body: {
+        workspace_id: c.workspaceId,
+        name: z.string().min(1),
+        note: z.string().nullable().default(null),
+        options: z.array(Option).default([]),
+        extra: z.record(z.string(), z.unknown()).optional(),
+        loud: z.boolean().default(true),
+        secret: z.string().optional(),
+      },
       reply: c.one(Thing),
       status: 201,
       errors: ['already_exists'],
     }),
-    options: c.endpoint('GET /things/:id/options', { summary: 'List the options', scope: 'chat:read', on: 'thing', reply: c.page(Option) }),
-    search: c.endpoint('GET /things/search', { summary: 'Search things', scope: 'search:read', limit: 'searches', query: { q: z.string() }, reply: c.results(Thing, { kind: z.string() }) }),
-    work: c.endpoint('POST /things/:id/work', { summary: 'Work on a thing', scope: 'chat:run', on: 'thing', body: { hours: z.number().int().min(1) }, reply: c.operation(Thing) }),
+    options: c.endpoint('GET /things/:id/options', {
+      summary: 'List the options',
+      scope: 'chat:read',
+      on: 'thing',
+      reply: c.page(Option),
+    }),
+    search: c.endpoint('GET /things/search', {
+      summary: 'Search things',
+      scope: 'search:read',
+      limit: 'searches',
+      query: { q: z.string() },
+      reply: c.results(Thing, { kind: z.string() }),
+    }),
+    work: c.endpoint('POST /things/:id/work', {
+      summary: 'Work on a thing',
+      scope: 'chat:run',
+      on: 'thing',
+      body: { hours: z.number().int().min(1) },
+      reply: c.operation(Thing),
+    }),
     watch: c.endpoint('GET /things/:id/watch', {
       summary: 'Watch a thing',
       scope: 'chat:read',
       on: 'thing',
-      reply: c.stream(z.discriminatedUnion('event', [z.object({ event: z.literal('text.delta'), data: z.object({ delta: z.string() }) }), z.object({ event: z.literal('run.completed'), data: z.object({ thing: Thing }) })])),
+      reply: c.stream(
+        z.discriminatedUnion('event', [
+          z.object({ event: z.literal('text.delta'), data: z.object({ delta: z.string() }) }),
+          z.object({ event: z.literal('run.completed'), data: z.object({ thing: Thing }) }),
+        ]),
+      ),
     }),
-    content: c.endpoint('GET /things/:name/content', { summary: 'The bytes of a thing', scope: 'drive:read', params: { name: z.string() }, greedy: true, reply: c.bytes }),
+    content: c.endpoint('GET /things/:name/content', {
+      summary: 'The bytes of a thing',
+      scope: 'drive:read',
+      params: { name: z.string() },
+      greedy: true,
+      reply: c.bytes,
+    }),
     forget: c.endpoint('POST /things/forget', { summary: 'Forget all', scope: null, auth: 'session', reply: c.none }),
     ...c.lifecycle(Thing, '/things/:id', 'thing', 'chat:write', 'a thing'),
   },

@@ -1,0 +1,53 @@
+import { type Schema, resolve } from './schemas.ts'
+
+/** A value that a schema accepts: its own example where it has one, else the plainest there is. */
+export function exampleOf(schema: Schema, components: Record<string, Schema>, name = '', depth = 0): unknown {
+  const { type, properties, items, anyOf, oneOf, allOf, ...rest } = resolve(schema, components)
+  if (rest.examples?.[0] !== undefined) return rest.examples[0]
+  if (rest.const !== undefined) return rest.const
+  if (rest.default !== undefined) return rest.default
+  if (rest.enum) return rest.enum[0]
+  if (depth > 6) return null
+  const inner = (one: Schema, called = name) => exampleOf(one, components, called, depth + 1)
+  const choice = (anyOf ?? oneOf)?.find((one) => one.type !== 'null')
+  if (choice) return inner(choice)
+  if (allOf) return Object.assign({}, ...allOf.map((one) => inner(one) as object)) as unknown
+  const plain = Array.isArray(type) ? type.find((one) => one !== 'null') : type
+  switch (plain) {
+    case 'object':
+      return Object.fromEntries(Object.entries(properties ?? {}).map(([key, one]) => [key, inner(one, key)]))
+    case 'array':
+      return items ? [inner(items)] : []
+    case 'integer':
+    case 'number':
+      return Math.min(rest.maximum ?? Infinity, Math.max(rest.minimum ?? 0, numberFor(name, plain)))
+    case 'boolean':
+      return false
+    case 'string':
+      return textFor(name, rest)
+    default:
+      return plain === undefined && rest.pattern === undefined ? {} : null
+  }
+}
+
+const ULID = '01KAJ8R3T2M6QK5W9V0XBZC4DE'
+
+const numberFor = (name: string, type: string): number =>
+  name.endsWith('_usd') ? 0.0125 : type === 'integer' ? 1 : 0.5
+
+function textFor(name: string, { format, minLength, description = '' }: Schema): string {
+  if (format === 'date-time') return '2026-11-21T09:30:00.000Z'
+  if (format === 'uri') return 'https://example.com/'
+  if (name === 'id' || name.endsWith('_id') || description.includes('ULID')) return ULID
+  if (name === 'email') return 'ada@example.com'
+  if (name.endsWith('password')) return 'correct horse battery'
+  if (name === 'model') return 'sim/echo'
+  const text = (name || 'text').replaceAll('_', ' ')
+  return text.padEnd(typeof minLength === 'number' ? minLength : 0, '.')
+}
+
+/** Only what a call must hold: the required properties of an object schema. */
+export function leastExample(schema: Schema, components: Record<string, Schema>): Record<string, unknown> {
+  const { properties = {}, required = [] } = resolve(schema, components)
+  return Object.fromEntries(required.map((name) => [name, exampleOf(properties[name]!, components, name)]))
+}
