@@ -1,0 +1,254 @@
+/**
+ * The typed client: every area and endpoint of the contracts as a method, over `fetch`, in browsers and in Node.
+ *
+ *     const uk = createClient(contracts, { origin: 'http://127.0.0.1:4242', key: process.env.UK_KEY })
+ *     for await (const chat of (await uk.chats.list({ limit: 100 })).all) console.log(chat.title)
+ */
+import type { AnyEndpoint, Area, Background, Call, Endpoint, Page, Results } from '#kernel/contract.ts'
+import type { z } from 'zod'
+import { type Received, readEvents } from './sse.ts'
+
+export interface ClientOptions {
+  /** Where the instance is, such as `https://uk.example.com`. In the app: `location.origin`. */
+  origin: string
+  /** An API key. Without one a browser sends its session cookie. */
+  key?: string | undefined
+  /** The dated version to speak. Default: the key's pin, else the newest. */
+  version?: string
+  /** Sent with every call. */
+  headers?: Record<string, string>
+  /** How requests travel. Default: `fetch`. */
+  send?: (request: Request) => Promise<Response>
+}
+
+export interface More {
+  signal?: AbortSignal
+  headers?: Record<string, string>
+  /** Resumes a stream after the event with this id. */
+  lastEventId?: string
+}
+
+/** What the server refused, or failed at. Branch on `type`; `code` says why, `requestId` is what to quote. */
+export class ApiError extends Error {
+  override name = 'ApiError'
+  readonly status: number
+  readonly type: string
+  readonly code: string | undefined
+  readonly param: string | undefined
+  readonly details: Record<string, unknown> | undefined
+  readonly requestId: string | null
+  /** From `Retry-After`. */
+  readonly retryAfterSeconds: number | null
+  constructor(
+    status: number,
+    headers: Headers,
+    error: { type?: string; message?: string; code?: string; param?: string; details?: Record<string, unknown> },
+  ) {
+    super(error.message ?? `The server answered ${status}.`)
+    this.status = status
+    this.type = error.type ?? 'internal_error'
+    this.code = error.code
+    this.param = error.param
+    this.details = error.details
+    this.requestId = headers.get('x-request-id')
+    const after = Number(headers.get('retry-after') ?? NaN)
+    this.retryAfterSeconds = Number.isFinite(after) ? after : null
+  }
+}
+
+/** A page of a list, and with `all` every row from this page to the end. */
+export interface Listing<T> extends Page<T> {
+  all: AsyncIterable<T>
+}
+export interface Found<T> extends Results<T> {
+  offset: number
+  has_more: boolean
+}
+export interface File {
+  headers: Headers
+  body: AsyncIterable<Uint8Array>
+}
+
+/** What a call of this endpoint resolves to. */
+export type Answer<E> =
+  E extends Endpoint<any, any, any, any, infer R>
+    ? R extends { kind: 'one'; of: infer T extends z.ZodType }
+      ? z.output<T>
+      : R extends { kind: 'page'; of: infer T extends z.ZodType }
+        ? Listing<z.output<T>>
+        : R extends { kind: 'results'; of: infer T extends z.ZodType }
+          ? Found<z.output<T>>
+          : R extends { kind: 'operation'; of: infer T extends z.ZodType }
+            ? z.output<T> | Background
+            : R extends { kind: 'stream'; of: infer T extends z.ZodType }
+              ? AsyncIterable<z.output<T> & { id?: string }>
+              : R extends { kind: 'bytes' }
+                ? File
+                : R extends { kind: 'deleted' }
+                  ? { deleted: true; id: string }
+                  : void
+    : never
+
+type Method<E> =
+  {} extends Call<E>
+    ? (input?: Call<E>, more?: More) => Promise<Answer<E>>
+    : (input: Call<E>, more?: More) => Promise<Answer<E>>
+
+export type Loaders = Record<string, () => Promise<Area<any>>>
+export type Client<L extends Loaders> = {
+  [N in keyof L]: Awaited<ReturnType<L[N]>> extends Area<infer E> ? { [V in keyof E]: Method<E[V]> } : never
+}
+
+export function createClient<const L extends Loaders>(contracts: L, options: ClientOptions): Client<L> {
+  const call = createCall(options)
+  const areas = Object.entries(contracts).map(([name, load]) => [name, methodsOf(name, load, call)])
+  return Object.fromEntries(areas) as Client<L>
+}
+
+const methodsOf = (name: string, load: () => Promise<Area>, call: SendCall): object =>
+  new Proxy(
+    {},
+    {
+      get: (_: object, verb: string | symbol) =>
+        // An object with a `then` would be taken for a promise.
+        verb === 'then' || typeof verb !== 'string'
+          ? undefined
+          : async (input: Record<string, unknown> = {}, more: More = {}) => {
+              const endpoint = (await load()).endpoints[verb]
+              if (!endpoint) throw new TypeError(`${name}.${verb} is not an endpoint`)
+              return answerOf(endpoint, input, more, call)
+            },
+    },
+  )
+
+export type SendCall = (endpoint: AnyEndpoint, input: Record<string, unknown>, more?: More) => Promise<Response>
+
+/** One call, as its raw response; throws `ApiError` for what is not 2xx. */
+export function createCall({
+  origin,
+  key,
+  version,
+  headers,
+  send = (request) => fetch(request),
+}: ClientOptions): SendCall {
+  return async (endpoint, input, more = {}) => {
+    const { path, query, body } = split(endpoint, input)
+    const response = await send(
+      new Request(`${origin.replace(/\/+$/, '')}/v1${path}${query}`, {
+        method: endpoint.method,
+        credentials: key === undefined ? 'same-origin' : 'omit',
+        signal: more.signal ?? null,
+        body,
+        headers: {
+          ...(body !== null && { 'content-type': 'application/json' }),
+          ...(key === undefined ? { 'x-uk-csrf': '1' } : { authorization: `Bearer ${key}` }),
+          ...(version !== undefined && { 'x-service-version': version }),
+          ...(more.lastEventId !== undefined && { 'last-event-id': more.lastEventId }),
+          ...headers,
+          ...more.headers,
+        },
+      }),
+    )
+    if (response.ok) return response
+    const text = await response.text()
+    throw new ApiError(response.status, response.headers, errorIn(text))
+  }
+}
+
+function errorIn(text: string): ConstructorParameters<typeof ApiError>[2] {
+  try {
+    return (JSON.parse(text) as { error?: object }).error ?? {}
+  } catch {
+    return {}
+  }
+}
+
+/** Flat input → where each field travels: in the path, the query or the body. */
+export function split(
+  endpoint: AnyEndpoint,
+  input: Record<string, unknown>,
+): { path: string; query: string; body: string | null } {
+  const left = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
+  const path = endpoint.path.replace(/:(\w+)/g, (_: string, name: string) => {
+    const value = left.get(name)
+    if (value === undefined || value === '') throw new TypeError(`${name} is missing`)
+    left.delete(name)
+    const words = encodeURIComponent(String(value))
+    return endpoint.greedy ? words.replaceAll('%2F', '/') : words
+  })
+  const query = new URLSearchParams()
+  const body: Record<string, unknown> = {}
+  for (const [name, value] of left) {
+    if (!isInQuery(endpoint, name)) body[name] = value
+    else
+      for (const one of Array.isArray(value) ? value : [value])
+        query.append(name, typeof one === 'object' ? JSON.stringify(one) : String(one))
+  }
+  const carries = Object.keys(body).length > 0
+  return { path, query: query.size > 0 ? `?${query}` : '', body: carries ? JSON.stringify(body) : null }
+}
+
+function isInQuery({ method, query = {}, body = {}, reply }: AnyEndpoint, name: string): boolean {
+  if (name in body) return false
+  const paging = { page: ['limit', 'cursor'], results: ['limit', 'offset'] }[reply.kind as string] ?? []
+  return method === 'GET' || name in query || paging.includes(name)
+}
+
+async function answerOf(
+  endpoint: AnyEndpoint,
+  input: Record<string, unknown>,
+  more: More,
+  call: SendCall,
+): Promise<unknown> {
+  const response = await call(endpoint, input, more)
+  switch (endpoint.reply.kind) {
+    case 'one':
+      return ((await response.json()) as { data: unknown }).data
+    case 'operation': {
+      const { data } = (await response.json()) as { data: Record<string, unknown> }
+      return response.status === 202 ? ({ operation: data } satisfies Background) : data
+    }
+    case 'page': {
+      const first = pageIn(await response.json())
+      const after = (cursor: string) => call(endpoint, { ...input, cursor }, more)
+      return { ...first, all: { [Symbol.asyncIterator]: () => rowsFrom(first, after) } } satisfies Listing<unknown>
+    }
+    case 'results':
+    case 'deleted':
+      return response.json()
+    case 'stream':
+      return readEvents(partsOf(response)) satisfies AsyncIterable<Received>
+    case 'bytes':
+      return { headers: response.headers, body: partsOf(response) } satisfies File
+    case 'none':
+      return undefined
+  }
+}
+
+interface Wire {
+  data: unknown[]
+  pagination: { has_more: boolean; next_cursor: string | null }
+}
+
+export function pageIn(json: unknown): Page<unknown> {
+  const { data, pagination, ...extra } = json as Wire
+  return { rows: data, next: pagination.next_cursor, extra }
+}
+
+async function* rowsFrom(first: Page<unknown>, after: (cursor: string) => Promise<Response>): AsyncGenerator<unknown> {
+  for (let page = first; ; page = pageIn(await (await after(page.next)).json())) {
+    yield* page.rows
+    if (page.next === null) return
+  }
+}
+
+/** A body's bytes; a reader that stops early closes the connection. Not every browser can iterate a stream itself. */
+export async function* partsOf(response: Response): AsyncGenerator<Uint8Array> {
+  if (response.body === null) return
+  const reader = response.body.getReader()
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value
+  } finally {
+    await reader.cancel().catch(() => {})
+  }
+}
