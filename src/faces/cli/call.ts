@@ -1,0 +1,58 @@
+import { contracts } from '#areas/contracts.ts'
+import type { Listed } from '#kernel/registry.ts'
+import { type Loaders, type More, type SendCall, createCall } from '../client.ts'
+import type { Globals } from './arguments.ts'
+import { targetOf } from './credentials.ts'
+import { Stop } from './exit.ts'
+import { print } from './print.ts'
+import type { Terminal } from './terminal.ts'
+
+/** Sends one call and prints its answer; what only a signed-in person may do asks for the password first. */
+export async function callEndpoint(
+  listed: Listed,
+  input: Record<string, unknown>,
+  globals: Globals,
+  terminal: Terminal,
+): Promise<number> {
+  const { auth = 'any' } = listed.endpoint
+  const { origin, key } = await targetOf(terminal, globals)
+  const go = (call: SendCall) => answer(listed, input, globals, terminal, call)
+  if (auth === 'session') return (await import('./session.ts')).withSession(origin, globals, terminal, go)
+  if (auth === 'any' && key === undefined)
+    throw new Stop('auth', `Not signed in to ${origin}.`, 'Run `uk login`, or set UK_KEY.')
+  return go(createCall({ origin, key: auth === 'any' ? key : undefined }))
+}
+
+async function answer(
+  listed: Listed,
+  input: Record<string, unknown>,
+  globals: Globals,
+  terminal: Terminal,
+  call: SendCall,
+): Promise<number> {
+  const send = (further: Record<string, unknown> = {}, more?: More) =>
+    call(listed.endpoint, { ...input, ...further }, more)
+  const response = await send()
+  const settled = globals.wait && response.status === 202 ? await settle(response, call, terminal) : response
+  return print({ listed, response: settled, next: (cursor) => send({ cursor }), globals, terminal })
+}
+
+interface Operation {
+  id: string
+  status: string
+  progress: number | null
+}
+const terminalStates = ['succeeded', 'failed', 'cancelled', 'expired']
+
+/** Waits until background work has ended; answers its last state. */
+async function settle(accepted: Response, call: SendCall, terminal: Terminal): Promise<Response> {
+  const wait = (await (contracts as Loaders).operations?.())?.endpoints.await
+  if (!wait) throw new Stop('usage', 'There is nothing to wait with in this version.')
+  let response = accepted
+  for (;;) {
+    const { id, status, progress } = ((await response.clone().json()) as { data: Operation }).data
+    if (terminalStates.includes(status)) return response
+    terminal.err(`${status}${progress === null || progress === undefined ? '' : ` ${Math.round(progress * 100)} %`} …`)
+    response = await call(wait, { id, since_status: status, timeout_seconds: 60 })
+  }
+}

@@ -1,0 +1,288 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { loadContracts } from '#areas/contracts.ts'
+import { list } from '#kernel/registry.ts'
+import { testServer } from '#test/server.ts'
+import { things } from '#test/every-kind.ts'
+import { wordsOf } from '../words.ts'
+import { parseArguments } from './arguments.ts'
+import { Stop, exits } from './exit.ts'
+import { fieldsOf } from './fields.ts'
+import { helpOn } from './help.ts'
+import { run } from './run.ts'
+import { specials } from './specials.ts'
+import { table } from './table.ts'
+import { type Terminal, clean, fit, widthOf } from './terminal.ts'
+
+const program = fileURLToPath(new URL('../../../bin/uk', import.meta.url))
+const home = await mkdtemp(join(tmpdir(), 'uk-cli-'))
+after(() => rm(home, { recursive: true }))
+
+interface Ran {
+  code: number | null
+  out: string
+  err: string
+}
+
+/** The program as a person runs it, in a home of its own. */
+function uk(
+  words: readonly string[],
+  { stdin = '', env = {} }: { stdin?: string; env?: Record<string, string> } = {},
+): Promise<Ran> {
+  const child = spawn(program, words, { env: { PATH: process.env.PATH!, HOME: home, ...env } })
+  const ran: Ran = { code: null, out: '', err: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (ran.out += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (ran.err += text))
+  child.stdin.on('error', () => {}).end(stdin)
+  return new Promise((resolve, reject) => child.on('error', reject).on('close', (code) => resolve({ ...ran, code })))
+}
+
+/** A terminal that keeps what it is told. */
+function recorder(more: Partial<Terminal> = {}): Terminal & { said: string[]; told: string[] } {
+  const said: string[] = []
+  const told: string[] = []
+  return {
+    said,
+    told,
+    out: async (text) => void said.push(String(text)),
+    err: (text) => void told.push(text),
+    interactive: false,
+    canAsk: false,
+    columns: 80,
+    env: {},
+    style: (_, text) => text,
+    ...more,
+  }
+}
+
+test('from sign-up to logout, with one home', async () => {
+  await using server = await testServer()
+  const { origin } = server
+
+  const nobody = await uk(['me', 'get', '--origin', origin])
+  assert.equal(nobody.code, exits.auth[0])
+  assert.match(nobody.err, /Not signed in.*\n.*uk login/)
+
+  const signedUp = await uk(
+    ['sign-up', '--origin', origin, '--email', 'ada@example.com', '--name', 'Ada', '--password-stdin'],
+    { stdin: 'a long password\n' },
+  )
+  assert.equal(signedUp.code, 0, signedUp.err)
+  assert.equal(signedUp.out, '')
+  const file = join(home, '.config/ukiyo/credentials.json')
+  const kept = JSON.parse(await readFile(file, 'utf8')) as { key: string; key_id: string; origin: string }
+  assert.match(kept.key, /^uk_[0-9A-Za-z]{49}$/)
+  assert.equal((await stat(file)).mode & 0o777, 0o600)
+  assert.equal((await stat(join(home, '.config/ukiyo'))).mode & 0o777, 0o700)
+
+  const me = await uk(['me', 'get', '--json'])
+  assert.equal((JSON.parse(me.out) as { data: { email: string } }).data.email, 'ada@example.com')
+  const asked = await fetch(`${origin}/v1/me`, { headers: { authorization: `Bearer ${kept.key}` } })
+  assert.equal(me.out, `${await asked.text()}\n`, 'with --json exactly what the API answers')
+  const whoami = await uk(['whoami'])
+  assert.match(whoami.out, /email +ada@example\.com/)
+  assert.ok(!whoami.out.includes(kept.key))
+
+  // Another origin never sees the stored key.
+  const elsewhere = await uk(['whoami'], { env: { UK_ORIGIN: 'http://localhost:1' } })
+  assert.equal(elsewhere.code, exits.auth[0])
+
+  // What only a person may do asks for the password, for this one call.
+  const keys = await uk(['api-keys', 'list', '--password-stdin'], { stdin: 'a long password' })
+  assert.equal(keys.code, 0, keys.err)
+  assert.match(keys.out, /^id\tname\tstatus/)
+  assert.ok(keys.out.includes(kept.key_id))
+  const wrong = await uk(['api-keys', 'list', '--password-stdin'], { stdin: 'a wrong password' })
+  assert.equal(wrong.code, exits.auth[0])
+  assert.match(wrong.err, /request id [0-9A-Z]{26}/)
+
+  const again = await uk(['login', '--origin', origin, '--email', 'ada@example.com', '--password-stdin'], {
+    stdin: 'a long password\n',
+  })
+  assert.equal(again.code, 0, again.err)
+  const renewed = await fetch(`${origin}/v1/me`, { headers: { authorization: `Bearer ${kept.key}` } })
+  assert.equal(renewed.status, 401, 'the key of the login before is revoked')
+
+  const changed = await uk(['settings', 'update', '--theme', 'dark', '--json'])
+  assert.equal((JSON.parse(changed.out) as { data: { theme: string } }).data.theme, 'dark')
+  const refused = await uk(['settings', 'update', '--theme', 'purple'])
+  assert.equal(refused.code, exits.usage[0])
+  assert.match(refused.err, /--theme/)
+  const asJson = await uk(['settings', 'update', '--theme', 'purple', '--json'])
+  assert.equal((JSON.parse(asJson.err) as { error: { param: string } }).error.param, 'theme')
+  const fromFile = join(home, 'settings.json')
+  await writeFile(fromFile, '{"theme":"light","locale":"de-DE"}')
+  const both = await uk(['settings', 'update', '--input', fromFile, '--theme', 'system', '--json'])
+  assert.deepEqual(pick(both.out, 'theme', 'locale'), { theme: 'system', locale: 'de-DE' })
+  const emptied = await uk(['settings', 'update', '--locale', 'null', '--json'])
+  assert.deepEqual(pick(emptied.out, 'locale'), { locale: null })
+
+  const out = await uk(['logout'])
+  assert.match(out.err, /api-keys revoke/)
+  assert.equal((await uk(['whoami', '--origin', origin])).code, exits.auth[0])
+  const key = await uk(['me', 'get', '--origin', origin], { env: { UK_KEY: `uk_${'0'.repeat(49)}` } })
+  assert.equal(key.code, exits.auth[0])
+})
+
+const pick = (json: string, ...names: string[]): Record<string, unknown> => {
+  const { data } = JSON.parse(json) as { data: Record<string, unknown> }
+  return Object.fromEntries(names.map((name) => [name, data[name]]))
+}
+
+test('a server that is not there ends with 7 and says what to do', async () => {
+  const ran = await uk(['me', 'get', '--origin', 'http://127.0.0.1:9'], { env: { UK_KEY: 'uk_x' } })
+  assert.equal(ran.code, exits.unreachable[0])
+  assert.match(ran.err, /npm start/)
+})
+
+test('every endpoint is a command with help, and no two share their words', async () => {
+  const all = list(await loadContracts())
+  const words = all.map((one) => wordsOf(one).join(' '))
+  assert.deepEqual(words, [...new Set(words)])
+  const reserved = [...specials.map((special) => special.words.join(' ')), 'help']
+  assert.deepEqual(
+    words.filter((one) => reserved.includes(one)),
+    [],
+  )
+  for (const one of all) {
+    const text = await helpOn([one], recorder())
+    assert.match(text, new RegExp(`uk ${wordsOf(one).join(' ')}`))
+    assert.ok(!text.includes('undefined') && !text.includes('[object'), text)
+    const taken = fieldsOf(one.endpoint).find(({ flag }) => flag === 'json' || flag === 'help')
+    assert.equal(taken, undefined, `${one.name}: a field is called as an option that every command needs`)
+  }
+})
+
+test('help goes to stdout when asked for, and names the topics', async () => {
+  for (const topic of [
+    '',
+    'commands',
+    'exit-codes',
+    'input',
+    'output',
+    'environment',
+    'api-keys',
+    'login',
+    'api-keys create',
+  ]) {
+    const terminal = recorder()
+    assert.equal(await run(['help', ...topic.split(' ').filter(Boolean)], terminal), 0)
+    assert.ok(terminal.said.join('').length > 40)
+  }
+  const terminal = recorder()
+  assert.equal(await run([], terminal), exits.usage[0])
+  assert.deepEqual(terminal.said, [])
+})
+
+test('a mistyped word names the nearest', async () => {
+  const terminal = recorder()
+  assert.equal(await run(['api-key', 'list'], terminal), exits.usage[0])
+  assert.match(terminal.told.join('\n'), /Did you mean api-keys/)
+  const verb = recorder()
+  assert.equal(await run(['api-keys', 'lst'], verb), exits.usage[0])
+  assert.match(verb.told.join('\n'), /Did you mean list/)
+})
+
+test('completion scripts are well-formed, and bash completes with them', async () => {
+  for (const shell of ['bash', 'zsh', 'fish']) {
+    const terminal = recorder()
+    await run(['completion', shell], terminal)
+    const script = terminal.said.join('')
+    assert.match(script, /api-keys/)
+    if (shell === 'bash') {
+      const complete = async (...words: string[]): Promise<string[]> => {
+        const line = `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _uk; printf '%s\\n' "\${COMPREPLY[@]}"`
+        return (await shellRun('bash', `${script}\n${line}`)).split('\n').filter(Boolean)
+      }
+      assert.deepEqual(await complete('uk', 'api-k'), ['api-keys'])
+      assert.deepEqual(await complete('uk', 'api-keys', 'r'), ['revoke', 'rotate'])
+      assert.deepEqual(await complete('uk', 'api-keys', 'list', '--stat'), ['--status'])
+      assert.deepEqual(await complete('uk', 'api-keys', 'list', '--status', 're'), ['revoked'])
+      assert.deepEqual(await complete('uk', 'api-keys', 'list', '--all', '--js'), ['--json'])
+    }
+  }
+})
+
+function shellRun(shell: string, script: string): Promise<string> {
+  const child = spawn(shell, ['-s'])
+  let out = ''
+  let err = ''
+  child.stdout.on('data', (text) => (out += String(text)))
+  child.stderr.on('data', (text) => (err += String(text)))
+  child.stdin.end(script)
+  return new Promise((resolve, reject) =>
+    child.on('error', reject).on('close', (code) => (code === 0 || out ? resolve(out) : reject(new Error(err)))),
+  )
+}
+
+test('words become input as the contract says', async () => {
+  const files: Record<string, string> = { 'note.md': 'from a file\n', '-': 'from stdin\n' }
+  const parse = async (verb: keyof typeof things.endpoints, ...words: string[]) =>
+    (await parseArguments(words, fieldsOf(things.endpoints[verb]), async (from) => files[from] ?? assert.fail(from)))
+      .input
+  assert.deepEqual(await parse('create', 'a name'), { name: 'a name' })
+  assert.deepEqual(await parse('create', '--name=x', '--note', '@note.md', '--no-loud'), {
+    name: 'x',
+    note: 'from a file\n',
+    loud: false,
+  })
+  assert.deepEqual(await parse('create', 'x', '--note', '@@here', '--secret', '-'), {
+    name: 'x',
+    note: '@here',
+    secret: 'from stdin',
+  })
+  assert.deepEqual(await parse('create', 'x', '--note', 'null'), { name: 'x', note: null })
+  assert.deepEqual(await parse('create', 'x', '--options', '{"mark":"a"}', '--options', '{"mark":"b"}'), {
+    name: 'x',
+    options: [{ mark: 'a' }, { mark: 'b' }],
+  })
+  assert.deepEqual(await parse('create', 'x', '--extra', '{"deep":[1]}'), { name: 'x', extra: { deep: [1] } })
+  assert.deepEqual(await parse('create', '--', '--x'), { name: '--x' })
+  assert.deepEqual(await parse('list', '--tag', 'a', '--tag', 'b', '--limit', '5', '--exact'), {
+    tag: ['a', 'b'],
+    limit: 5,
+    exact: true,
+  })
+  assert.deepEqual(await parse('list', '--tag', '["a","b"]'), { tag: ['a', 'b'] })
+  assert.deepEqual(await parse('work', 'ID', '3'), { id: 'ID', hours: 3 })
+  assert.deepEqual(await parse('work', 'ID', '--hours', '-3'), { id: 'ID', hours: -3 })
+  const wrong = (verb: keyof typeof things.endpoints, ...words: string[]) =>
+    assert.rejects(parse(verb, ...words), (error) => error instanceof Stop && error.exit === 'usage')
+  await wrong('create')
+  await wrong('create', 'x', 'y')
+  await wrong('create', 'x', '--nonsense')
+  await wrong('create', 'x', '--note')
+  await wrong('create', 'x', '--secret', 'plain words')
+  await wrong('create', 'x', '--extra', '{')
+  await wrong('work', 'ID', 'three')
+})
+
+test('what others wrote cannot move the cursor', () => {
+  assert.equal(clean('a\u001b[31mred\u001b[0m \u001b]0;title\u0007b\u009b2Jc\rd'), 'ared bcd')
+  assert.ok(!table([{ id: '1', name: 'x\u001b[2Jy' }], recorder({ interactive: true })).includes('\u001b'))
+})
+
+test('tables fit the window and keep ids whole', () => {
+  const rows = [
+    {
+      note: 'n'.repeat(200),
+      id: '01KAJ8R3T2M6QK5W9V0XBZC4DE',
+      name: '日本語の名前',
+      created_at: '2026-11-21T09:30:00.000Z',
+    },
+  ]
+  for (const columns of [30, 60, 100]) {
+    const lines = table(rows, recorder({ interactive: true, columns }))
+      .trimEnd()
+      .split('\n')
+    for (const line of lines) assert.ok(widthOf(line) <= columns, line)
+    assert.match(lines[1]!, /^01KAJ8R3T2M6QK5W9V0XBZC4DE/)
+  }
+  assert.equal(table(rows, recorder()).split('\n')[0], 'id\tname\tnote\tcreated_at')
+  assert.equal(fit('日本語', 5), '日本…')
+})

@@ -1,0 +1,21 @@
+import { describeSettings } from '#config'
+import { parseArguments } from './arguments.ts'
+import { codeOf } from './exit.ts'
+import { readText } from './input.ts'
+import { pad, type Terminal } from './terminal.ts'
+
+/** `uk config`: the settings of the server that would start in this environment. */
+export async function config(words: readonly string[], terminal: Terminal): Promise<number> {
+  const { globals } = await parseArguments(words, [], readText)
+  const settings = describeSettings(terminal.env)
+  if (globals.json) await terminal.out(`${JSON.stringify(settings)}\n`)
+  else {
+    const width = Math.max(...settings.map(({ name }) => name.length))
+    const lines = settings.map(({ name, value, set, meaning }) => {
+      const shown = value === '' ? '(empty)' : value
+      return `${terminal.style(set ? 'bold' : 'dim', pad(name, width))}  ${set ? shown : terminal.style('dim', shown)}\n${' '.repeat(width + 2)}${meaning}\n`
+    })
+    await terminal.out(lines.join(''))
+  }
+  return codeOf('ok')
+}

@@ -1,0 +1,96 @@
+import { ApiError } from '../client.ts'
+import { Stop, codeOf, exitFor } from './exit.ts'
+import { clean, type Terminal } from './terminal.ts'
+import { kebab } from '../words.ts'
+
+interface Around {
+  terminal: Terminal
+  json: boolean
+  words: readonly string[]
+}
+
+/** Says what went wrong and what to do next, on stderr; answers the exit code. */
+export function explain(error: unknown, around: Around): number {
+  if (error instanceof ApiError) return explainApi(error, around)
+  if (error instanceof Stop) return say(around, codeOf(error.exit), error.exit, error.message, error.hint)
+  const network = networkFault(error)
+  if (network) return say(around, codeOf('unreachable'), 'unreachable', ...network)
+  return say(
+    around,
+    codeOf('failure'),
+    'failure',
+    error instanceof Error ? (error.stack ?? error.message) : String(error),
+  )
+}
+
+function explainApi(error: ApiError, around: Around): number {
+  const { terminal, json } = around
+  const exit = exitFor(error.status)
+  if (json) {
+    const { type, message, code, param, details, requestId } = error
+    terminal.err(JSON.stringify({ error: { type, message, code, param, details }, request_id: requestId }))
+    return codeOf(exit)
+  }
+  say(around, codeOf(exit), exit, clean(error.message), hintFor(error, around))
+  if (error.requestId !== null) terminal.err(terminal.style('dim', `request id ${error.requestId}`))
+  return codeOf(exit)
+}
+
+function say({ terminal, json }: Around, code: number, type: string, message: string, hint?: string): number {
+  if (json) terminal.err(JSON.stringify({ error: { type, message, ...(hint !== undefined && { hint }) } }))
+  else {
+    terminal.err(`${terminal.style('red', 'uk:')} ${message}`)
+    if (hint !== undefined) terminal.err(hint)
+  }
+  return code
+}
+
+/** What a person can do about it. */
+function hintFor(
+  { type, code, param, details, retryAfterSeconds, status }: ApiError,
+  { words }: Around,
+): string | undefined {
+  const command = words
+    .filter((word) => !word.startsWith('-'))
+    .slice(0, 2)
+    .join(' ')
+  switch (code ?? type) {
+    case 'missing_scope':
+      return `Make a key with the scope ${String(details?.required_scope ?? '')} in the app under Settings → Developer, or run \`uk login\`.`
+    case 'invalid_credentials':
+      return 'Try again, or ask the administrator for a new password.'
+    case 'setup_required':
+      return 'Run `uk sign-up` with the setup token that the server printed at its first start.'
+    case 'insufficient_credits':
+    case 'spend_cap_reached':
+    case 'budget_reached':
+      return 'Raise it in the app under AI routing, or use a provider key of your own.'
+    case 'stale_update':
+      return 'Read it again and repeat the change on what is there now.'
+    case 'invalid_state':
+      return Array.isArray(details?.allowed) ? `This works while it is ${details.allowed.join(' or ')}.` : undefined
+    case 'unknown_parameter':
+      return 'This program and the server may be of different versions: compare `uk --version`.'
+  }
+  if (status === 401) return 'Run `uk login`, or set UK_KEY.'
+  if (status === 429 && retryAfterSeconds !== null) return `Try again in ${retryAfterSeconds} s.`
+  if (status === 404) return `Check the id; \`uk help ${words[0]}\` shows how to list what there is.`
+  if (status === 400)
+    return `${param === undefined ? '' : `It is --${kebab(param.split('.')[0]!)}. `}See \`uk ${command} --help\`.`
+  if (status >= 500) return 'Try again. If it stays, ask who runs the server and name the request id.'
+  return undefined
+}
+
+function networkFault(error: unknown): [message: string, hint: string] | null {
+  if (!(error instanceof TypeError) || error.message !== 'fetch failed') return null
+  const { cause } = error as { cause?: NodeJS.ErrnoException & { errors?: NodeJS.ErrnoException[] } }
+  const why = cause?.errors?.[0] ?? cause
+  const at = why && 'address' in why ? ` at ${String(why.address)}:${String((why as { port?: number }).port)}` : ''
+  const hint = 'Is it running? Start it with `npm start`, or name another with --origin or UK_ORIGIN.'
+  return [
+    why?.code === 'ECONNREFUSED'
+      ? `No server answers${at}.`
+      : `The server cannot be reached: ${why?.message ?? 'no connection'}.`,
+    hint,
+  ]
+}

@@ -1,0 +1,76 @@
+import { pathNames, type AnyEndpoint } from '#kernel/contract.ts'
+import { inputSchema } from '#kernel/registry.ts'
+import { type Schema, convert, resolve } from '../schemas.ts'
+import { kebab } from '../words.ts'
+
+/** How the words on a command line become the value of a field. */
+export type Kind = 'text' | 'number' | 'switch' | 'list' | 'json'
+
+/** One field of an endpoint's input as the command line takes it. */
+export interface Field {
+  name: string
+  /** `--page-size` without the dashes. */
+  flag: string
+  kind: Kind
+  inPath: boolean
+  required: boolean
+  nullable: boolean
+  /** Never as a plain word: other users of the machine can read command lines. */
+  secret: boolean
+  description: string
+  /** The words it may be, where they are few. */
+  choices: readonly string[]
+  fallback: unknown
+}
+
+const secretName = /(^|_)(password|secret|token|api_key)$/
+
+export function fieldsOf(endpoint: AnyEndpoint): Field[] {
+  const { schemas, defs } = convert('input', { input: inputSchema(endpoint) })
+  const { properties = {}, required = [] } = schemas.input!
+  const inPath = pathNames(endpoint.path)
+  return Object.entries(properties).map(([name, property]) => {
+    const schema = resolve(property, defs)
+    const variants = (schema.anyOf ?? schema.oneOf ?? [schema]).map((variant) => resolve(variant, defs))
+    const types = variants.flatMap(({ type }) => type ?? [])
+    const kind = kindOf(types, variants)
+    return {
+      name,
+      flag: kebab(name),
+      kind,
+      inPath: inPath.includes(name),
+      required: required.includes(name),
+      nullable: types.includes('null'),
+      secret: secretName.test(name) && kind === 'text',
+      description: schema.description ?? '',
+      choices: choicesOf(
+        variants.flatMap((variant) =>
+          variant.type === 'array' && variant.items ? [resolve(variant.items, defs)] : [variant],
+        ),
+      ),
+      fallback: schema.default,
+    }
+  })
+}
+
+function kindOf(types: readonly string[], variants: readonly Schema[]): Kind {
+  if (types.includes('string') || variants.some((variant) => variant.enum?.some((word) => typeof word === 'string')))
+    return 'text'
+  if (types.includes('integer') || types.includes('number')) return 'number'
+  if (types.includes('boolean')) return 'switch'
+  if (types.includes('array')) return 'list'
+  return 'json'
+}
+
+const choicesOf = (variants: readonly Schema[]): string[] =>
+  variants
+    .flatMap(({ enum: words, const: word }) => (words ?? (word === undefined ? [] : [word])) as unknown[])
+    .filter((word) => typeof word === 'string')
+
+/** What may be given by position: the path, then every required text or number, in this order. */
+export const positionals = (fields: readonly Field[]): Field[] => [
+  ...fields.filter((field) => field.inPath),
+  ...fields.filter(
+    (field) => field.required && !field.inPath && !field.secret && (field.kind === 'text' || field.kind === 'number'),
+  ),
+]

@@ -1,0 +1,158 @@
+import type { Listed } from '#kernel/registry.ts'
+import { refusalsOf } from '../refusals.ts'
+import { globals } from './arguments.ts'
+import { exampleCommands, usageOf } from './examples.ts'
+import { Stop } from './exit.ts'
+import { type Field, fieldsOf, positionals } from './fields.ts'
+import { type Pair, columns, examples, sections } from './layout.ts'
+import { commandGroups, findCommand, nearWords } from './resolve.ts'
+import { type Special, specialFor, specials } from './specials.ts'
+import type { Terminal } from './terminal.ts'
+import { topicSummaries, topics } from './topics.ts'
+
+/** The help on a topic, a group of commands or one command; without a topic that of the program. */
+export async function helpOn(topic: readonly (string | Listed)[], terminal: Terminal): Promise<string> {
+  const [head] = topic
+  if (head === undefined) return programHelp(terminal)
+  if (typeof head !== 'string') return commandHelp(head, terminal)
+  const words = topic as readonly string[]
+  const page = topics[head]
+  if (page) return page(terminal)
+  const special = specialFor(words)
+  if (special) return specialHelp(special, terminal)
+  const found = await findCommand(words)
+  if (found.kind === 'command') return commandHelp(found.listed, terminal)
+  if (found.kind === 'group') return groupHelp(found.words[0]!, found.listed, terminal)
+  const near = nearWords(found.word, [...found.known, ...Object.keys(topics)])
+  throw new Stop(
+    'usage',
+    `There is no help on "${found.word}".`,
+    near.length > 0 ? `Did you mean ${near.join(' or ')}?` : undefined,
+  )
+}
+
+async function programHelp(terminal: Terminal): Promise<string> {
+  const groups = [...(await commandGroups())].map(([word, { area }]): Pair => [word, area.summary])
+  return sections(terminal, [
+    ['Usage', 'uk <area> <command> [values] [--options]'],
+    ['Examples', examples(['uk login', 'uk me get', 'uk api-keys list', 'uk help exit-codes'])],
+    ['Areas', columns(groups, terminal)],
+    [
+      'Further commands',
+      columns(
+        specials.map(({ words, summary }): Pair => [words.join(' '), summary]),
+        terminal,
+      ),
+    ],
+    ['Options of every command', columns(optionPairs(), terminal)],
+    [
+      'Help',
+      columns(
+        Object.keys(topics).map((name): Pair => [`uk help ${name}`, topicSummaries[name]!]),
+        terminal,
+      ),
+    ],
+  ])
+}
+
+function groupHelp(word: string, listed: readonly Listed[], terminal: Terminal): string {
+  const { title, summary } = listed[0]!.area
+  const commands = listed.map((one): Pair => [usageOf(one).slice(3), one.endpoint.summary])
+  return sections(terminal, [
+    [title, summary],
+    ['Usage', `uk ${word} <command> [values] [--options]`],
+    ['Commands', columns(commands, terminal)],
+    ['More', `uk help ${word} <command>`],
+  ])
+}
+
+function commandHelp(listed: Listed, terminal: Terminal): string {
+  const { endpoint } = listed
+  const fields = fieldsOf(endpoint)
+  const placed = positionals(fields)
+  const flags = fields.filter((field) => !field.inPath)
+  const { kind } = endpoint.reply
+  const useful = optionPairs().filter(([option]) =>
+    optionFits(option.split(' ')[0]!.slice(2), kind, endpoint.auth === 'session'),
+  )
+  return sections(terminal, [
+    [endpoint.summary, endpoint.description ?? ''],
+    ['Usage', `${usageOf(listed)}${flags.length > 0 ? ' [--options]' : ''}`],
+    [
+      'Values',
+      columns(
+        placed.map((field): Pair => [`<${field.flag}>`, aboutField(field)]),
+        terminal,
+      ),
+    ],
+    [
+      'Options',
+      columns(
+        flags.map((field): Pair => [flagWords(field), aboutField(field)]),
+        terminal,
+      ),
+    ],
+    ['Options of every command', columns(useful, terminal)],
+    ['Examples', examples(exampleCommands(listed))],
+    ['Needs', needs(listed)],
+    [
+      'May be refused with',
+      refusalsOf(endpoint)
+        .filter((code) => endpoint.errors?.includes(code))
+        .join(', '),
+    ],
+    ['Request', `${endpoint.method} /v1${endpoint.path}`],
+  ])
+}
+
+const optionFits = (option: string, kind: string, session: boolean): boolean =>
+  ({
+    all: kind === 'page',
+    wait: kind === 'operation',
+    output: kind === 'bytes' || kind === 'stream',
+    email: session,
+    'password-stdin': session,
+  })[option] ?? true
+
+function needs({ endpoint: { auth = 'any', scope } }: Listed): string {
+  if (auth === 'session') return 'Your password: only a signed-in person may do this, never a key.'
+  if (auth !== 'any') return 'Nothing.'
+  return scope === null ? 'A key.' : `A key with the scope ${scope}.`
+}
+
+function flagWords({ flag, kind, fallback }: Field): string {
+  if (kind === 'switch') return fallback === true ? `--no-${flag}` : `--[no-]${flag}`
+  return `--${flag} <${{ text: 'text', number: 'number', list: 'item', json: 'json' }[kind]}>`
+}
+
+function aboutField({ description, choices, fallback, kind, required, inPath, secret }: Field): string {
+  const parts = [
+    description,
+    choices.length > 0 && choices.length <= 8 ? `One of ${choices.join(', ')}.` : '',
+    kind === 'list' ? 'Repeat it for more.' : '',
+    secret ? 'As - or @file.' : '',
+    fallback !== undefined && fallback !== null && !description.includes('Default')
+      ? `Default: ${typeof fallback === 'object' ? JSON.stringify(fallback) : String(fallback)}.`
+      : '',
+    required && !inPath ? 'Required.' : '',
+  ]
+  return parts.filter(Boolean).join(' ')
+}
+
+const specialHelp = ({ words, usage, summary, more }: Special, terminal: Terminal): string =>
+  sections(terminal, [
+    [summary, more],
+    ['Usage', `uk ${words.join(' ')} ${usage}`.trim()],
+    [
+      'Examples',
+      examples([
+        `uk ${words.join(' ')} ${usage.includes('bash|') ? 'bash' : usage.includes('--json') ? '--json' : ''}`.trim(),
+      ]),
+    ],
+  ])
+
+const optionPairs = (): Pair[] =>
+  Object.entries(globals).map(([name, [kind, meaning]]): Pair => [
+    `--${name}${kind === 'value' ? ` <${name === 'email' ? 'address' : name === 'origin' ? 'url' : 'file'}>` : ''}`,
+    meaning,
+  ])

@@ -1,0 +1,148 @@
+import { open } from 'node:fs/promises'
+import type { Listed } from '#kernel/registry.ts'
+import { pageIn, partsOf } from '../client.ts'
+import { type Received, readEvents } from '../sse.ts'
+import type { Globals } from './arguments.ts'
+import { Stop, codeOf } from './exit.ts'
+import { card, table } from './table.ts'
+import { type Terminal, clean } from './terminal.ts'
+
+type Row = Record<string, unknown>
+
+interface Printing {
+  listed: Listed
+  response: Response
+  /** The page that starts at this cursor. */
+  next(cursor: string): Promise<Response>
+  globals: Globals
+  terminal: Terminal
+}
+
+/** Prints an answer: one branch per kind of reply. With --json exactly what the API gave. Answers the exit code. */
+export async function print(printing: Printing): Promise<number> {
+  const { listed, response, globals, terminal } = printing
+  const { kind } = listed.endpoint.reply
+  if (kind === 'stream') return printStream(printing)
+  if (kind === 'bytes') return printBytes(printing)
+  if (kind === 'none' || response.status === 204) return codeOf('ok')
+  if (kind === 'page' && globals.all) return printAll(printing)
+  const text = await response.text()
+  const json = JSON.parse(text) as Row
+  if (globals.json) await terminal.out(`${text}\n`)
+  else if (kind === 'page') await printPage(json, terminal)
+  else if (kind === 'results') await terminal.out(rowsOrNothing(json.items as Row[], terminal))
+  else if (kind === 'deleted') await terminal.out(`${terminal.interactive ? 'done: ' : ''}${clean(String(json.id))}\n`)
+  else await terminal.out(oneThing(json.data as Row, response.status === 202, terminal))
+  const { status } = (json.data ?? {}) as { status?: unknown }
+  return globals.wait && (status === 'failed' || status === 'cancelled' || status === 'expired')
+    ? codeOf('failure')
+    : codeOf('ok')
+}
+
+function oneThing(data: Row, background: boolean, terminal: Terminal): string {
+  // What a model or a file says is wanted as text; what it cost is said beside it.
+  if (typeof data.text === 'string' && 'finish_reason' in data) {
+    if (typeof data.model === 'string')
+      terminal.err(
+        terminal.style(
+          'dim',
+          `${clean(data.model)} · ${data.cost_usd === null ? 'cost unknown' : `$${String(data.cost_usd)}`}`,
+        ),
+      )
+    return `${clean(data.text)}\n`
+  }
+  if (Array.isArray(data.lines))
+    return (data.lines as { text?: string }[]).map(({ text }) => `${clean(text ?? '')}\n`).join('')
+  if (background && typeof data.id === 'string')
+    terminal.err(`Goes on in the background. Follow it: uk operations get ${data.id}, or add --wait.`)
+  return card(data, terminal)
+}
+
+const rowsOrNothing = (rows: readonly Row[], terminal: Terminal): string => {
+  if (rows.length > 0) return table(rows, terminal)
+  if (terminal.interactive) terminal.err('Nothing.')
+  return ''
+}
+
+async function printPage(json: unknown, terminal: Terminal): Promise<void> {
+  const { rows, next } = pageIn(json)
+  await terminal.out(rowsOrNothing(rows as Row[], terminal))
+  if (next !== null) terminal.err(`There are more: add --all, or --cursor ${next}`)
+}
+
+async function printAll({ response, next, globals, terminal }: Printing): Promise<number> {
+  const rows: Row[] = []
+  for (let page = pageIn(await response.json()); ; page = pageIn(await (await next(page.next)).json())) {
+    if (globals.json) for (const row of page.rows) await terminal.out(`${JSON.stringify(row)}\n`)
+    else rows.push(...(page.rows as Row[]))
+    if (page.next === null) break
+  }
+  if (!globals.json) await terminal.out(rowsOrNothing(rows, terminal))
+  return codeOf('ok')
+}
+
+/** Model text as it comes; what else belongs to a run is kept quiet; any other event is a line. */
+async function printStream({ response, globals, terminal }: Printing): Promise<number> {
+  await using sink = globals.output === undefined ? null : await fileSink(globals.output)
+  let failed: string | null = null
+  let midLine = false
+  for await (const received of readEvents(partsOf(response))) {
+    const { event } = received
+    const data = (received.data ?? {}) as Row
+    if (event.endsWith('.failed')) failed = clean(String((data.error as Row | undefined)?.message ?? 'The run failed.'))
+    if (globals.json) await terminal.out(`${JSON.stringify(received)}\n`)
+    else if (event === 'text.delta') {
+      const text = clean(String(data.delta))
+      midLine = !text.endsWith('\n')
+      await terminal.out(text)
+    } else if (typeof data.audio === 'string') await sink?.write(Buffer.from(data.audio, 'base64'))
+    else if (event === 'tool_call.completed')
+      terminal.err(terminal.style('dim', `→ ${clean(`${String(data.name)} ${JSON.stringify(data.arguments)}`)}`))
+    else if (!isOfARun(received)) await terminal.out(`${event}\t${clean(JSON.stringify(data))}\n`)
+  }
+  if (midLine) await terminal.out('\n')
+  if (failed !== null && !globals.json) terminal.err(`${terminal.style('red', 'uk:')} ${failed}`)
+  return codeOf(failed === null ? 'ok' : 'failure')
+}
+
+const isOfARun = ({ event }: Received): boolean =>
+  /^(run|message|reasoning|tool_call|tool_result|usage|audio)(\.|$)/.test(event)
+
+async function printBytes({ response, globals, terminal }: Printing): Promise<number> {
+  const type = response.headers.get('content-type') ?? ''
+  if (globals.output === undefined) {
+    const readable = /^(text\/|application\/(json|xml|x-ndjson))/.test(type)
+    if (terminal.interactive && !readable) {
+      await response.body?.cancel()
+      throw new Stop(
+        'usage',
+        `These bytes (${type || 'of unknown type'}) are not for a terminal.`,
+        'Add --output <file>, or pipe them.',
+      )
+    }
+    for await (const part of partsOf(response))
+      await terminal.out(terminal.interactive ? clean(Buffer.from(part).toString('utf8')) : part)
+    return codeOf('ok')
+  }
+  await using sink = await fileSink(globals.output)
+  for await (const part of partsOf(response)) await sink.write(part)
+  terminal.err(`${sink.written()} bytes in ${globals.output}`)
+  return codeOf('ok')
+}
+
+async function fileSink(
+  file: string,
+): Promise<AsyncDisposable & { write(part: Uint8Array): Promise<void>; written(): number }> {
+  const handle = await open(file, 'w').catch((error: Error) => {
+    throw new Stop('usage', `${file} cannot be written: ${error.message}.`)
+  })
+  let bytes = 0
+  return {
+    written: () => bytes,
+    async write(part) {
+      bytes += part.length
+      await handle.writeFile(part)
+    },
+    [Symbol.asyncDispose]: () => handle.close(),
+  }
+}

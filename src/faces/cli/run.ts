@@ -1,0 +1,88 @@
+import type { Listed } from '#kernel/registry.ts'
+import { globals, parseArguments } from './arguments.ts'
+import { Stop, codeOf } from './exit.ts'
+import { findCommand, nearWords } from './resolve.ts'
+import { specialFor, specials } from './specials.ts'
+import type { Terminal } from './terminal.ts'
+
+/** The program: words in, exit code out. */
+export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
+  const { words, asksHelp } = startOf(argv)
+  const json = argv.includes('--json')
+  try {
+    if (argv[0] === '--version') return await printVersion(terminal)
+    if (words.length === 0 || words[0] === 'help') return await help(words.slice(1), terminal, argv.length > 0)
+    const special = specialFor(words)
+    if (special) {
+      if (asksHelp) return await help([...special.words], terminal, true)
+      return await special.run(words.slice(special.words.length), terminal)
+    }
+    const found = await findCommand(words)
+    if (found.kind === 'command') return await runEndpoint(found.listed, found.rest, terminal)
+    if (found.kind === 'group' && found.wrong === null) return await help(found.words, terminal, asksHelp)
+    return refuseWords(found)
+  } catch (error) {
+    const { explain } = await import('./failure.ts')
+    return explain(error, { terminal, json, words })
+  }
+}
+
+/** Global options may stand before the first word; they go behind it, where every command takes them. */
+function startOf(argv: readonly string[]): { words: string[]; asksHelp: boolean } {
+  const before: string[] = []
+  let i = 0
+  for (; i < argv.length && argv[i]!.startsWith('-'); i++) {
+    before.push(argv[i]!)
+    const option = globals[argv[i]!.slice(2) as keyof typeof globals]
+    if (option?.[0] === 'value' && i + 1 < argv.length) before.push(argv[++i]!)
+  }
+  const rest = argv.slice(i)
+  const asksHelp = argv.includes('--help') || argv.includes('-h')
+  return { words: rest.length === 0 ? [] : [...rest, ...before], asksHelp }
+}
+
+function refuseWords(found: Exclude<Awaited<ReturnType<typeof findCommand>>, { kind: 'command' }>): never {
+  if (found.kind === 'nothing') {
+    const near = nearWords(found.word, [...found.known, ...specials.map(({ words }) => words[0]!)])
+    throw new Stop(
+      'usage',
+      `There is no command "${found.word}".`,
+      near.length > 0 ? `Did you mean ${near.join(' or ')}?` : 'See `uk help`.',
+    )
+  }
+  const near = nearWords(
+    found.wrong!,
+    found.listed.map(({ verb }) => verb.replaceAll('_', '-')),
+  )
+  const group = found.words.join(' ')
+  throw new Stop(
+    'usage',
+    `There is no command "${group} ${found.wrong}".`,
+    near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `See \`uk help ${group}\`.`,
+  )
+}
+
+async function runEndpoint(listed: Listed, words: readonly string[], terminal: Terminal): Promise<number> {
+  const [{ fieldsOf }, { readText }] = await Promise.all([import('./fields.ts'), import('./input.ts')])
+  const { input, globals } = await parseArguments(words, fieldsOf(listed.endpoint), readText)
+  if (globals.help) return help([listed], terminal, true)
+  const { callEndpoint } = await import('./call.ts')
+  return callEndpoint(listed, input, globals, terminal)
+}
+
+async function help(topic: readonly (string | Listed)[], terminal: Terminal, asked: boolean): Promise<number> {
+  const { helpOn } = await import('./help.ts')
+  const text = await helpOn(topic, terminal)
+  if (asked) await terminal.out(text)
+  else terminal.err(text)
+  return codeOf(asked ? 'ok' : 'usage')
+}
+
+async function printVersion(terminal: Terminal): Promise<number> {
+  const [{ default: about }, { newestVersion }] = await Promise.all([
+    import('../../../package.json', { with: { type: 'json' } }),
+    import('#kernel/version.ts'),
+  ])
+  await terminal.out(`uk ${about.version} (API ${newestVersion})\n`)
+  return codeOf('ok')
+}

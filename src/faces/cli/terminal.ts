@@ -1,0 +1,60 @@
+import { stripVTControlCharacters, styleText } from 'node:util'
+
+/** What the program speaks through: data goes to `out`, everything said to a person to `err`. */
+export interface Terminal {
+  out(text: string | Uint8Array): Promise<void>
+  err(text: string): void
+  /** Whether a person reads stdout. */
+  interactive: boolean
+  /** Whether a person can be asked: stdin and stderr are a terminal. */
+  canAsk: boolean
+  columns: number
+  env: Readonly<Record<string, string | undefined>>
+  style(style: 'bold' | 'dim' | 'red', text: string): string
+}
+
+export function createTerminal({ stdin, stdout, stderr, env }: NodeJS.Process): Terminal {
+  // A reader that has seen enough (`uk … | head`) is no failure.
+  stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+  return {
+    out: (text) => new Promise((resolve) => void (stdout.write(text) ? resolve() : stdout.once('drain', resolve))),
+    err: (text) => void stderr.write(`${text}\n`),
+    interactive: stdout.isTTY === true,
+    canAsk: stdin.isTTY === true && stderr.isTTY === true,
+    columns: stdout.columns || Number(env.COLUMNS) || 80,
+    env,
+    // NO_COLOR, FORCE_COLOR and a stream that is no terminal are honoured by styleText itself.
+    style: (style, text) => styleText(style, text, { stream: stdout }),
+  }
+}
+
+/** Text by others without what could move the cursor, colour the screen or rename the window. */
+export const clean = (text: string): string =>
+  stripVTControlCharacters(text.replaceAll('\r\n', '\n')).replace(/(?![\n\t])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, '')
+
+const wide = /\p{Emoji_Presentation}|[\p{sc=Han}\p{sc=Hangul}\p{sc=Hiragana}\p{sc=Katakana}\uff01-\uff60]/u
+const joined = /^\p{M}+$/u
+
+/** How many columns a text takes. */
+export function widthOf(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length
+  let width = 0
+  for (const { segment } of new Intl.Segmenter().segment(text))
+    width += joined.test(segment) ? 0 : wide.test(segment) ? 2 : 1
+  return width
+}
+
+/** At most `columns` wide; what is cut ends in `…`. */
+export function fit(text: string, columns: number): string {
+  if (widthOf(text) <= columns) return text
+  let kept = ''
+  let width = 0
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    width += wide.test(segment) ? 2 : 1
+    if (width > columns - 1) break
+    kept += segment
+  }
+  return `${kept}…`
+}
+
+export const pad = (text: string, columns: number): string => text + ' '.repeat(Math.max(0, columns - widthOf(text)))
