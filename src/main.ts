@@ -28,12 +28,13 @@ async function serve(): Promise<void> {
   const { config, warnings } = readConfig(process.env)
   for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`)
   const log = createLog(config.logLevel)
+  // Before the database is started: a signal in between must not leave it behind.
+  const stopped = stopSignal()
   await using stack = new AsyncDisposableStack()
-  stack.use(await lockDataDir(config.dataDir))
+  stack.use(lockDataDir(config.dataDir))
   const database = stack.use(await openDatabase(config, (line) => log.info(line)))
   const keys = rootKeys(config.secretKeys, config.dataDir)
   await sayToken(config, database.connection, log)
-  const stopped = stopSignal()
   const failed = database.failed.then((reason) => {
     throw new StartRefused(`the database has stopped: ${reason}`)
   })

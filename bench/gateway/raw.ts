@@ -1,0 +1,45 @@
+/** The rival that does nothing: node:http in, undici dispatch out, bytes through. Argument: the upstream's port. */
+import { createServer } from 'node:http'
+import type { ServerResponse } from 'node:http'
+import { type Dispatcher, Pool } from 'undici'
+
+const pool = new Pool(`http://127.0.0.1:${process.argv[2]}`, { connections: 128, pipelining: 1 })
+
+class Through implements Dispatcher.DispatchHandler {
+  response: ServerResponse
+  constructor(response: ServerResponse) {
+    this.response = response
+  }
+  onRequestStart(): void {}
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Record<string, string | string[] | undefined>): void {
+    const length = headers['content-length']
+    this.response.writeHead(status, { 'content-type': headers['content-type'] ?? 'application/json', ...(length && { 'content-length': length }) })
+    this.response.on('drain', () => controller.resume())
+  }
+  onResponseData(controller: Dispatcher.DispatchController, part: Buffer): void {
+    if (!this.response.write(part)) controller.pause()
+  }
+  onResponseEnd(): void {
+    this.response.end()
+  }
+  onResponseError(): void {
+    this.response.destroy()
+  }
+}
+
+const server = createServer((request, response) => {
+  const parts: Buffer[] = []
+  request.on('data', (part: Buffer) => parts.push(part))
+  request.on('end', () => {
+    pool.dispatch(
+      {
+        path: '/v1/chat/completions',
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: request.headers.authorization ?? '' },
+        body: Buffer.concat(parts),
+      },
+      new Through(response),
+    )
+  })
+})
+server.listen(0, '127.0.0.1', () => process.stdout.write(`ready ${(server.address() as { port: number }).port}\n`))

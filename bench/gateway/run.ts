@@ -1,0 +1,109 @@
+/**
+ * Gateway pass-through on one core: ours, a raw node:http + undici pass-through, and Portkey's gateway, in turn, on
+ * the same upstream. The server under test has core 0; load, upstream and database have the others.
+ */
+import { join } from 'node:path'
+import { load, post } from '../measure/load.ts'
+import { startOurs } from '../measure/ours.ts'
+import { type Measurable, median, pin, root, startMeasurable } from '../measure/process.ts'
+import type { Report } from '../report.ts'
+
+const ROUNDS = 7
+const SECONDS = 2
+
+const body = (bytes: number): string => {
+  const shell = JSON.stringify({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: '' }] })
+  return shell.replace('""', JSON.stringify('x'.repeat(bytes - shell.length)))
+}
+
+interface Contender {
+  name: string
+  server: Measurable
+  request: Buffer
+}
+
+export async function gateway(): Promise<Report> {
+  await using vendor = await startMeasurable([process.execPath, 'bench/gateway/vendor.ts'], { ready: /ready (\d+)/, core: 1 })
+  await using raw = await startMeasurable([process.execPath, 'bench/gateway/raw.ts', String(vendor.port)], { ready: /ready (\d+)/, core: 0 })
+  const portkeyPort = 18_787
+  await using portkey = await startMeasurable(
+    [process.execPath, join(root, 'bench/node_modules/@portkey-ai/gateway/build/start-server.js'), '--headless', `--port=${portkeyPort}`],
+    { ready: /running|Ready|listening|localhost/i, port: portkeyPort, core: 0 },
+  )
+  await using ours = await startOurs({ OPENAI_API_KEY: 'sk-bench', OPENAI_BASE_URL: `http://127.0.0.1:${vendor.port}/v1` }, 0)
+  pin(process.pid, 1)
+
+  const contenders = (bytes: number): Contender[] => {
+    const json = body(bytes)
+    const portkeyHeaders = {
+      authorization: 'Bearer sk-bench',
+      'x-portkey-provider': 'openai',
+      'x-portkey-custom-host': `http://127.0.0.1:${vendor.port}/v1`,
+    }
+    return [
+      { name: 'raw', server: raw, request: post('/v1/chat/completions', { authorization: 'Bearer sk-bench' }, json) },
+      { name: 'ours', server: ours.server, request: post('/compat-a/v1/chat/completions', { authorization: `Bearer ${ours.key}` }, json) },
+      { name: 'portkey', server: portkey, request: post('/v1/chat/completions', portkeyHeaders, json) },
+    ]
+  }
+
+  const rows: Record<string, unknown>[] = []
+  for (const [bytes, connections] of [
+    [1024, 64],
+    [1024, 1],
+    [20_480, 64],
+  ] as const) {
+    const field = contenders(bytes)
+    for (const { server, request } of field) await load({ port: server.port, request, connections, seconds: 1 })
+    for (let round = 0; round < ROUNDS; round++)
+      for (const { name, server, request } of field) {
+        const before = server.cpuSeconds()
+        const measured = await load({ port: server.port, request, connections, seconds: SECONDS })
+        if (measured.failed > 0) throw new Error(`${name}: ${measured.failed} of ${measured.requests} failed`)
+        rows.push({ bytes, connections, round, name, ...measured, cpuUs: ((server.cpuSeconds() - before) / measured.requests) * 1e6, rss: server.rssMegabytes() })
+      }
+    // The upstream straight, for what a gateway adds.
+    const direct = await load({ port: vendor.port, request: field[0]!.request, connections, seconds: SECONDS })
+    rows.push({ bytes, connections, round: 0, name: 'direct', ...direct })
+  }
+  return { name: 'gateway', rows, table: table(rows) }
+}
+
+type Row = { bytes: number; connections: number; round: number; name: string; requests: number; seconds: number; p50: number; p99: number; cpuUs: number; rss: number }
+
+export function table(raw: Record<string, unknown>[]): string {
+  const rows = raw as unknown as Row[]
+  const of = (bytes: number, connections: number, name: string): Row[] =>
+    rows.filter((row) => row.bytes === bytes && row.connections === connections && row.name === name)
+  const mid = (list: Row[], pick: (row: Row) => number): number => median(list.map(pick))
+  /** The median of the rounds' own ratios: what drifts between rounds cancels. */
+  const ratio = (bytes: number, connections: number, a: string, b: string, pick: (row: Row) => number): number =>
+    median(of(bytes, connections, a).map((row, i) => pick(row) / pick(of(bytes, connections, b)[i]!)))
+  const rps = (row: Row): number => row.requests / row.seconds
+  const cpu = (row: Row): number => row.cpuUs
+  const lines = ['| body | connections | server | requests/s | CPU µs/request | p50 µs | p99 µs | memory MB |', '|--:|--:|---|--:|--:|--:|--:|--:|']
+  for (const [bytes, connections] of [
+    [1024, 64],
+    [20_480, 64],
+    [1024, 1],
+  ] as const)
+    for (const name of ['direct', 'raw', 'ours', 'portkey']) {
+      const list = of(bytes, connections, name)
+      if (list.length === 0) continue
+      const number = (value: number, digits = 0): string => (Number.isFinite(value) ? value.toFixed(digits) : '–')
+      lines.push(
+        `| ${bytes} B | ${connections} | ${name} | ${number(mid(list, rps))} | ${number(mid(list, cpu), 1)} | ${number(mid(list, (row) => row.p50))} | ${number(mid(list, (row) => row.p99))} | ${number(mid(list, (row) => row.rss))} |`,
+      )
+    }
+  const added = mid(of(1024, 1, 'ours'), (row) => row.p50) - mid(of(1024, 1, 'direct'), (row) => row.p50)
+  return [
+    ...lines,
+    '',
+    '| ratio, median of the rounds | is | goal |',
+    '|---|--:|--:|',
+    `| CPU per request to raw node:http + undici, 1 KB, 64 connections | ${ratio(1024, 64, 'ours', 'raw', cpu).toFixed(2)} | ≤ 1.33 |`,
+    `| the same, 20 KB | ${ratio(20_480, 64, 'ours', 'raw', cpu).toFixed(2)} | – |`,
+    `| throughput to Portkey 1.15.2, 1 KB, 64 connections | ${ratio(1024, 64, 'ours', 'portkey', rps).toFixed(1)} | ≥ 7 |`,
+    `| added latency at one connection, p50 | ${(added / 1000).toFixed(3)} ms | ≤ 0.2 ms |`,
+  ].join('\n')
+}

@@ -1,0 +1,91 @@
+/**
+ * A closed-loop load of HTTP/1.1 over keep-alive sockets: each connection sends, waits for the whole answer, sends
+ * again. Written on node:net because its own cost per request must stay well below that of what is measured.
+ */
+import { connect } from 'node:net'
+
+export interface Load {
+  port: number
+  /** The whole request, head and body, as bytes. */
+  request: Buffer
+  connections: number
+  seconds: number
+}
+
+export interface Measured {
+  requests: number
+  /** Answers whose status was not 200. */
+  failed: number
+  seconds: number
+  /** Microseconds. */
+  p50: number
+  p99: number
+}
+
+export async function load({ port, request, connections, seconds }: Load): Promise<Measured> {
+  const latencies: number[] = []
+  let failed = 0
+  let stopping = false
+  const startedAt = performance.now()
+  const client = () =>
+    new Promise<void>((resolve, reject) => {
+      const socket = connect(port, '127.0.0.1').setNoDelay()
+      let sentAt = 0
+      let left = 0
+      let head = ''
+      const send = () => {
+        sentAt = performance.now()
+        socket.write(request)
+      }
+      const finished = () => {
+        latencies.push((performance.now() - sentAt) * 1000)
+        if (!stopping) return send()
+        socket.destroy()
+        resolve()
+      }
+      socket.on('connect', send).on('error', reject)
+      socket.on('close', () => (stopping ? resolve() : reject(new Error(`port ${port} closed the connection: ${head.slice(0, 200)}`))))
+      socket.on('data', (part) => {
+        if (left > 0) {
+          left -= part.length
+          if (left <= 0) finished()
+          return
+        }
+        const text = head + part.toString('latin1')
+        const end = text.indexOf('\r\n\r\n')
+        if (end < 0) {
+          head = text
+          return
+        }
+        head = ''
+        if (!text.startsWith('HTTP/1.1 200')) failed += 1
+        const length = /\r\ncontent-length: *(\d+)/i.exec(text.slice(0, end))?.[1]
+        if (length === undefined) {
+          // Chunked: small answers come whole, so the last chunk ends this read.
+          if (text.endsWith('\r\n0\r\n\r\n')) return finished()
+          left = Infinity
+          return
+        }
+        left = end + 4 + Number(length) - text.length
+        if (left <= 0) finished()
+      })
+    })
+  const clients = Array.from({ length: connections }, client)
+  const timer = setTimeout(() => (stopping = true), seconds * 1000)
+  await Promise.all(clients)
+  clearTimeout(timer)
+  const elapsed = (performance.now() - startedAt) / 1000
+  latencies.sort((a, b) => a - b)
+  const at = (q: number): number => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * q))] ?? 0
+  return { requests: latencies.length, failed, seconds: elapsed, p50: at(0.5), p99: at(0.99) }
+}
+
+export function post(path: string, headers: Record<string, string>, body: string): Buffer {
+  const head = Object.entries({ host: '127.0.0.1', 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)), ...headers })
+  return Buffer.from(`POST ${path} HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`)
+}
+
+export function get(path: string, headers: Record<string, string>): Buffer {
+  const head = Object.entries({ host: '127.0.0.1', ...headers })
+  return Buffer.from(`GET ${path} HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`)
+}

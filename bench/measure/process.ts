@@ -1,0 +1,61 @@
+/** Processes under measurement: started, pinned to a core, their CPU time and memory read from /proc. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export const root = join(import.meta.dirname, '../..')
+
+export interface Measurable extends AsyncDisposable {
+  child: ChildProcess
+  pid: number
+  port: number
+  /** Seconds of CPU, user and system, of all its threads since its start. */
+  cpuSeconds(): number
+  rssMegabytes(): number
+}
+
+const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK']).toString())
+
+/** Starts `command`, waits for `ready` in its output (its first group is the port, where the port is not given). */
+export async function startMeasurable(
+  command: string[],
+  how: { ready: RegExp; port?: number; environment?: Record<string, string>; core?: number },
+): Promise<Measurable> {
+  const child = spawn(command[0]!, command.slice(1), { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...how.environment } })
+  let output = ''
+  const ready = await new Promise<RegExpExecArray>((resolve, reject) => {
+    const read = (part: Buffer) => {
+      output += part
+      const match = how.ready.exec(output)
+      if (match) resolve(match)
+    }
+    child.stdout.on('data', read)
+    child.stderr.on('data', read)
+    child.on('exit', (code) => reject(new Error(`${command.join(' ')} ended with ${code}: ${output}`)))
+    setTimeout(() => reject(new Error(`${command.join(' ')} is not ready: ${output}`)), 30_000).unref()
+  })
+  const pid = child.pid!
+  if (how.core !== undefined) pin(pid, how.core)
+  return {
+    child,
+    pid,
+    port: how.port ?? Number(ready[1]),
+    cpuSeconds() {
+      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '').split(' ')
+      return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
+    },
+    rssMegabytes: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024,
+    async [Symbol.asyncDispose]() {
+      const ended = new Promise((resolve) => child.once('exit', resolve))
+      child.kill('SIGTERM')
+      const timer = setTimeout(() => child.kill('SIGKILL'), 10_000)
+      await ended
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** All threads of a process on one core. */
+export const pin = (pid: number, core: number): void => void execFileSync('taskset', ['-a', '-c', '-p', String(core), String(pid)])
+
+export const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN

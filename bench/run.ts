@@ -1,0 +1,55 @@
+/**
+ * `npm run bench [name …]`: runs the benches side by side with their rivals, writes the raw rows to bench/results and
+ * the tables into bench/README.md. `--tables` only writes the tables again from the committed rows.
+ */
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { join } from 'node:path'
+import { cli, table as cliTable } from './cli/run.ts'
+import { gateway, table as gatewayTable } from './gateway/run.ts'
+import { root } from './measure/process.ts'
+import type { Report } from './report.ts'
+import { rest, table as restTable } from './rest/run.ts'
+import { start, table as startTable } from './start/run.ts'
+
+const benches: Record<string, { run: () => Promise<Report>; table: (rows: Record<string, unknown>[]) => string }> = {
+  gateway: { run: gateway, table: gatewayTable },
+  rest: { run: rest, table: restTable },
+  start: { run: start, table: startTable },
+  cli: { run: cli, table: cliTable },
+}
+
+interface Kept {
+  date: string
+  node: string
+  machine: string
+  rows: Record<string, unknown>[]
+}
+
+const args = process.argv.slice(2)
+const names = args.filter((arg) => !arg.startsWith('--'))
+const unknown = names.find((name) => !(name in benches))
+if (unknown) throw new Error(`no bench is called ${unknown}: ${Object.keys(benches).join(', ')}`)
+if (!existsSync(join(root, 'bench/node_modules')))
+  execFileSync('npm', ['ci', '--ignore-scripts'], { cwd: join(root, 'bench'), stdio: 'inherit' })
+
+const pathOf = (name: string): string => join(root, `bench/results/${name}.json`)
+if (!args.includes('--tables'))
+  for (const name of names.length > 0 ? names : Object.keys(benches)) {
+    process.stdout.write(`${name} …\n`)
+    const { rows } = await benches[name]!.run()
+    const kept: Kept = { date: new Date().toISOString().slice(0, 10), node: process.version, machine: `${cpus().length} × ${cpus()[0]!.model}`, rows }
+    writeFileSync(pathOf(name), `${JSON.stringify(kept, null, 1)}\n`)
+  }
+
+const readme = join(root, 'bench/README.md')
+let text = readFileSync(readme, 'utf8')
+for (const [name, { table }] of Object.entries(benches)) {
+  if (!existsSync(pathOf(name))) continue
+  const { date, node, machine, rows } = JSON.parse(readFileSync(pathOf(name), 'utf8')) as Kept
+  const made = `${table(rows)}\n\nMeasured ${date}, Node ${node}, ${machine}.\n`
+  text = text.replace(new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*?(<!-- /${name} -->)`), (_, a: string, b: string) => a + made + b)
+  process.stdout.write(`\n# ${name}\n${made}`)
+}
+writeFileSync(readme, text)

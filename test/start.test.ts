@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { readFileSync, statSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { startProgram, temporaryDir } from './program.ts'
+import { caller } from './server.ts'
+
+const signUp = { email: 'alice@example.com', password: 'a long password', name: 'Alice' }
+const csrf = { 'x-uk-csrf': '1' }
+
+test('a first start says the setup token and that it is ready; a second keeps what was acknowledged', async () => {
+  using dir = temporaryDir()
+  const environment = { UK_DATA_DIR: dir.path }
+  let cookie: string
+  {
+    await using program = startProgram(environment)
+    const origin = await program.ready
+    const token = /^setup token: (\S+)$/m.exec(program.output().stdout)![1]!
+    assert.equal(readFileSync(join(dir.path, 'setup-token'), 'utf8').trim(), token)
+    assert.equal(statSync(join(dir.path, 'setup-token')).mode & 0o777, 0o600)
+    assert.equal(statSync(join(dir.path, 'secret-key')).mode & 0o777, 0o600)
+    const answer = await caller(origin, csrf).post('/auth/sign-up', signUp)
+    assert.equal(answer.status, 201)
+    cookie = answer.headers.get('set-cookie')!.split(';')[0]!
+    for (const path of ['/healthz', '/readyz', '/metrics']) assert.equal((await caller(origin, {}).get(path)).status, 200, path)
+  }
+  await using program = startProgram(environment)
+  const origin = await program.ready
+  assert.doesNotMatch(program.output().stdout, /setup token/)
+  assert.equal((await caller(origin, { cookie }).get('/me')).body.data.email, signUp.email)
+  program.child.kill('SIGTERM')
+  assert.equal(await program.exited, 0)
+})
+
+test('killed without warning, with its database still running, it comes back and has lost nothing', async () => {
+  using dir = temporaryDir()
+  const environment = { UK_DATA_DIR: dir.path }
+  const first = startProgram(environment)
+  let cookie = ''
+  try {
+    const answer = await caller(await first.ready, csrf).post('/auth/sign-up', signUp)
+    cookie = answer.headers.get('set-cookie')!.split(';')[0]!
+    assert.equal((await caller(await first.ready, { cookie, ...csrf }).patch('/settings', { theme: 'dark' })).status, 200)
+  } finally {
+    first.child.kill('SIGKILL')
+    await first.exited
+  }
+  await using again = startProgram(environment)
+  assert.equal((await caller(await again.ready, { cookie }).get('/settings')).body.data.theme, 'dark')
+})
+
+test('a second instance on the same data dir, a port in use and settings that cannot be are refused in one line', async () => {
+  using dir = temporaryDir()
+  await using running = startProgram({ UK_DATA_DIR: dir.path })
+  const { port } = new URL(await running.ready)
+  using other = temporaryDir()
+  const refusals: [Record<string, string>, RegExp][] = [
+    [{ UK_DATA_DIR: dir.path }, new RegExp(`${dir.path}.*${running.child.pid}|in use`)],
+    [{ UK_DATA_DIR: other.path, UK_PORT: port }, new RegExp(`port ${port} .* is in use.*UK_PORT`)],
+    [{ UK_DATA_DIR: other.path, UK_PORT: 'many' }, /UK_PORT must be a whole number/],
+    [{ UK_DATA_DIR: other.path, UK_SECRET_KEY: 'short' }, /UK_SECRET_KEY needs at least 32 characters/],
+    [{ UK_DATA_DIR: other.path, DATABASE_URL: 'mysql://x' }, /DATABASE_URL must be a URL that starts with postgres/],
+  ]
+  for (const [environment, line] of refusals) {
+    const program = startProgram(environment)
+    assert.equal(await program.exited, 1)
+    const { stderr } = program.output()
+    const lines = stderr.trim().split('\n')
+    assert.match(lines.at(-1)!, line)
+    assert.match(lines.at(-1)!, /^ukiyo: /)
+  }
+})
+
+test('a database that cannot be reached is named without its password', async () => {
+  using dir = temporaryDir()
+  const program = startProgram({ UK_DATA_DIR: dir.path, DATABASE_URL: 'postgres://ukiyo:hunter2@127.0.0.1:1/ukiyo' })
+  assert.equal(await program.exited, 1)
+  const { stderr } = program.output()
+  assert.match(stderr, /^ukiyo: the database of DATABASE_URL \(127\.0\.0\.1:1\/ukiyo\) cannot be used: /m)
+  assert.doesNotMatch(stderr, /hunter2/)
+})
+
+test('a setting that is not known is a warning with the nearest name', async () => {
+  using dir = temporaryDir()
+  await using program = startProgram({ UK_DATA_DIR: dir.path, UK_PROT: '1' })
+  await program.ready
+  assert.match(program.output().stderr, /UK_PROT is not a setting; did you mean UK_PORT\?/)
+})
+
+test('a stopping server finishes what it has begun', async () => {
+  using dir = temporaryDir()
+  const program = startProgram({ UK_DATA_DIR: dir.path })
+  const origin = await program.ready
+  // Hashing the password keeps this request busy while the signal arrives.
+  const begun = caller(origin, csrf).post('/auth/sign-up', signUp)
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  program.child.kill('SIGTERM')
+  assert.equal((await begun).status, 201)
+  assert.equal(await program.exited, 0)
+})
+
+test('several processes share one port, and each answers', async () => {
+  using dir = temporaryDir()
+  await using program = startProgram({ UK_DATA_DIR: dir.path, UK_WORKERS: '2', UK_PORT: String(await freePort()) })
+  const origin = await program.ready
+  const answer = await caller(origin, csrf).post('/auth/sign-up', signUp)
+  const cookie = answer.headers.get('set-cookie')!.split(';')[0]!
+  const answers = await Promise.all(Array.from({ length: 8 }, () => caller(origin, { cookie, connection: 'close' }).get('/me')))
+  assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200])
+})
+
+test('a full disk is one clear line and a non-zero exit', { skip: !canMount() && 'needs the right to mount' }, async () => {
+  using dir = temporaryDir()
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', dir.path])
+  try {
+    const program = startProgram({ UK_DATA_DIR: dir.path })
+    assert.equal(await program.exited, 1)
+    assert.match(program.output().stderr.trim().split('\n').at(-1)!, /^ukiyo: .*no space left/i)
+  } finally {
+    execFileSync('umount', ['-l', dir.path])
+  }
+})
+
+function canMount(): boolean {
+  if (process.getuid?.() !== 0) return false
+  using dir = temporaryDir()
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', dir.path], { stdio: 'ignore' })
+    execFileSync('umount', [dir.path], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
