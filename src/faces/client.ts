@@ -18,8 +18,25 @@ export interface ClientOptions {
   /** Sent with every call. */
   headers?: Record<string, string>
   /** How requests travel. Default: `fetch`. */
-  send?: (request: Request) => Promise<Response>
+  send?: Send
 }
+
+/** A request on its way out, and an answer on its way in, whatever carries them. */
+export interface Outgoing {
+  method: string
+  url: string
+  headers: Record<string, string>
+  body: string | null
+  signal: AbortSignal | undefined
+}
+export interface Incoming {
+  status: number
+  header(name: string): string | null
+  text(): Promise<string>
+  /** A reader that stops early closes the connection. */
+  bytes(): AsyncIterable<Uint8Array>
+}
+export type Send = (outgoing: Outgoing) => Promise<Incoming>
 
 export interface More {
   signal?: AbortSignal
@@ -40,8 +57,7 @@ export class ApiError extends Error {
   /** From `Retry-After`. */
   readonly retryAfterSeconds: number | null
   constructor(
-    status: number,
-    headers: Headers,
+    { status, header }: Pick<Incoming, 'status' | 'header'>,
     error: { type?: string; message?: string; code?: string; param?: string; details?: Record<string, unknown> },
   ) {
     super(error.message ?? `The server answered ${status}.`)
@@ -50,8 +66,8 @@ export class ApiError extends Error {
     this.code = error.code
     this.param = error.param
     this.details = error.details
-    this.requestId = headers.get('x-request-id')
-    const after = Number(headers.get('retry-after') ?? NaN)
+    this.requestId = header('x-request-id')
+    const after = Number(header('retry-after') ?? NaN)
     this.retryAfterSeconds = Number.isFinite(after) ? after : null
   }
 }
@@ -65,7 +81,7 @@ export interface Found<T> extends Results<T> {
   has_more: boolean
 }
 export interface File {
-  headers: Headers
+  header(name: string): string | null
   body: AsyncIterable<Uint8Array>
 }
 
@@ -121,41 +137,42 @@ const methodsOf = (name: string, load: () => Promise<Area>, call: SendCall): obj
     },
   )
 
-export type SendCall = (endpoint: AnyEndpoint, input: Record<string, unknown>, more?: More) => Promise<Response>
+export type SendCall = (endpoint: AnyEndpoint, input: Record<string, unknown>, more?: More) => Promise<Incoming>
 
-/** One call, as its raw response; throws `ApiError` for what is not 2xx. */
-export function createCall({
-  origin,
-  key,
-  version,
-  headers,
-  send = (request) => fetch(request),
-}: ClientOptions): SendCall {
+/** One call, as its raw answer; throws `ApiError` for what is not 2xx. */
+export function createCall({ origin, key, version, headers, send = sendByFetch }: ClientOptions): SendCall {
   return async (endpoint, input, more = {}) => {
     const { path, query, body } = split(endpoint, input)
-    const response = await send(
-      new Request(`${origin.replace(/\/+$/, '')}/v1${path}${query}`, {
-        method: endpoint.method,
-        credentials: key === undefined ? 'same-origin' : 'omit',
-        signal: more.signal ?? null,
-        body,
-        headers: {
-          ...(body !== null && { 'content-type': 'application/json' }),
-          ...(key === undefined ? { 'x-uk-csrf': '1' } : { authorization: `Bearer ${key}` }),
-          ...(version !== undefined && { 'x-service-version': version }),
-          ...(more.lastEventId !== undefined && { 'last-event-id': more.lastEventId }),
-          ...headers,
-          ...more.headers,
-        },
-      }),
-    )
-    if (response.ok) return response
-    const text = await response.text()
-    throw new ApiError(response.status, response.headers, errorIn(text))
+    const answer = await send({
+      method: endpoint.method,
+      url: `${origin.replace(/\/+$/, '')}/v1${path}${query}`,
+      body,
+      signal: more.signal,
+      headers: {
+        ...(body !== null && { 'content-type': 'application/json' }),
+        ...(key === undefined ? { 'x-uk-csrf': '1' } : { authorization: `Bearer ${key}` }),
+        ...(version !== undefined && { 'x-service-version': version }),
+        ...(more.lastEventId !== undefined && { 'last-event-id': more.lastEventId }),
+        ...headers,
+        ...more.headers,
+      },
+    })
+    if (answer.status >= 200 && answer.status < 300) return answer
+    throw new ApiError(answer, errorIn(await answer.text()))
   }
 }
 
-function errorIn(text: string): ConstructorParameters<typeof ApiError>[2] {
+const sendByFetch: Send = async ({ url, signal = null, ...rest }) => {
+  const response = await fetch(url, { ...rest, signal, credentials: 'same-origin' })
+  return {
+    status: response.status,
+    header: (name) => response.headers.get(name),
+    text: () => response.text(),
+    bytes: () => partsOf(response),
+  }
+}
+
+function errorIn(text: string): ConstructorParameters<typeof ApiError>[1] {
   try {
     return (JSON.parse(text) as { error?: object }).error ?? {}
   } catch {
@@ -203,27 +220,29 @@ async function answerOf(
   const response = await call(endpoint, input, more)
   switch (endpoint.reply.kind) {
     case 'one':
-      return ((await response.json()) as { data: unknown }).data
+      return ((await json(response)) as { data: unknown }).data
     case 'operation': {
-      const { data } = (await response.json()) as { data: Record<string, unknown> }
+      const { data } = (await json(response)) as { data: Record<string, unknown> }
       return response.status === 202 ? ({ operation: data } satisfies Background) : data
     }
     case 'page': {
-      const first = pageIn(await response.json())
+      const first = pageIn(await json(response))
       const after = (cursor: string) => call(endpoint, { ...input, cursor }, more)
       return { ...first, all: { [Symbol.asyncIterator]: () => rowsFrom(first, after) } } satisfies Listing<unknown>
     }
     case 'results':
     case 'deleted':
-      return response.json()
+      return json(response)
     case 'stream':
-      return readEvents(partsOf(response)) satisfies AsyncIterable<Received>
+      return readEvents(response.bytes()) satisfies AsyncIterable<Received>
     case 'bytes':
-      return { headers: response.headers, body: partsOf(response) } satisfies File
+      return { header: response.header, body: response.bytes() } satisfies File
     case 'none':
       return undefined
   }
 }
+
+const json = async (incoming: Incoming): Promise<unknown> => JSON.parse(await incoming.text())
 
 interface Wire {
   data: unknown[]
@@ -235,15 +254,15 @@ export function pageIn(json: unknown): Page<unknown> {
   return { rows: data, next: pagination.next_cursor, extra }
 }
 
-async function* rowsFrom(first: Page<unknown>, after: (cursor: string) => Promise<Response>): AsyncGenerator<unknown> {
-  for (let page = first; ; page = pageIn(await (await after(page.next)).json())) {
+async function* rowsFrom(first: Page<unknown>, after: (cursor: string) => Promise<Incoming>): AsyncGenerator<unknown> {
+  for (let page = first; ; page = pageIn(await json(await after(page.next)))) {
     yield* page.rows
     if (page.next === null) return
   }
 }
 
-/** A body's bytes; a reader that stops early closes the connection. Not every browser can iterate a stream itself. */
-export async function* partsOf(response: Response): AsyncGenerator<Uint8Array> {
+/** Not every browser can iterate a stream itself. */
+async function* partsOf(response: Response): AsyncGenerator<Uint8Array> {
   if (response.body === null) return
   const reader = response.body.getReader()
   try {

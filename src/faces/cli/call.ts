@@ -1,10 +1,11 @@
 import { contracts } from '#areas/contracts.ts'
 import type { Listed } from '#kernel/registry.ts'
-import { type Loaders, type More, type SendCall, createCall } from '../client.ts'
-import type { Globals } from './arguments.ts'
+import { type Incoming, type Loaders, type More, type SendCall, createCall } from '../client.ts'
+import type { Globals } from './globals.ts'
 import { targetOf } from './credentials.ts'
 import { Stop } from './exit.ts'
 import { print } from './print.ts'
+import { send } from './send.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Sends one call and prints its answer; what only a signed-in person may do asks for the password first. */
@@ -20,7 +21,7 @@ export async function callEndpoint(
   if (auth === 'session') return (await import('./session.ts')).withSession(origin, globals, terminal, go)
   if (auth === 'any' && key === undefined)
     throw new Stop('auth', `Not signed in to ${origin}.`, 'Run `uk login`, or set UK_KEY.')
-  return go(createCall({ origin, key: auth === 'any' ? key : undefined }))
+  return go(createCall({ origin, key: auth === 'any' ? key : undefined, send }))
 }
 
 async function answer(
@@ -30,11 +31,11 @@ async function answer(
   terminal: Terminal,
   call: SendCall,
 ): Promise<number> {
-  const send = (further: Record<string, unknown> = {}, more?: More) =>
+  const ask = (further: Record<string, unknown> = {}, more?: More) =>
     call(listed.endpoint, { ...input, ...further }, more)
-  const response = await send()
+  const response = await ask()
   const settled = globals.wait && response.status === 202 ? await settle(response, call, terminal) : response
-  return print({ listed, response: settled, next: (cursor) => send({ cursor }), globals, terminal })
+  return print({ listed, response: settled, next: (cursor) => ask({ cursor }), globals, terminal })
 }
 
 interface Operation {
@@ -45,13 +46,14 @@ interface Operation {
 const terminalStates = ['succeeded', 'failed', 'cancelled', 'expired']
 
 /** Waits until background work has ended; answers its last state. */
-async function settle(accepted: Response, call: SendCall, terminal: Terminal): Promise<Response> {
+async function settle(accepted: Incoming, call: SendCall, terminal: Terminal): Promise<Incoming> {
   const wait = (await (contracts as Loaders).operations?.())?.endpoints.await
   if (!wait) throw new Stop('usage', 'There is nothing to wait with in this version.')
   let response = accepted
   for (;;) {
-    const { id, status, progress } = ((await response.clone().json()) as { data: Operation }).data
-    if (terminalStates.includes(status)) return response
+    const text = await response.text()
+    const { id, status, progress } = (JSON.parse(text) as { data: Operation }).data
+    if (terminalStates.includes(status)) return { ...response, text: async () => text }
     terminal.err(`${status}${progress === null || progress === undefined ? '' : ` ${Math.round(progress * 100)} %`} …`)
     response = await call(wait, { id, since_status: status, timeout_seconds: 60 })
   }

@@ -1,6 +1,6 @@
 import type { Listed } from '#kernel/registry.ts'
 import { wordsOf } from '../words.ts'
-import { globals } from './arguments.ts'
+import { globals } from './globals.ts'
 import { Stop, codeOf } from './exit.ts'
 import { type Field, fieldsOf } from './fields.ts'
 import { commandGroups } from './resolve.ts'

@@ -1,7 +1,7 @@
 import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { Globals } from './arguments.ts'
+import type { Globals } from './globals.ts'
 import { Stop } from './exit.ts'
 import type { Terminal } from './terminal.ts'
 

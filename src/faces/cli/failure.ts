@@ -1,6 +1,7 @@
 import { ApiError } from '../client.ts'
 import { Stop, codeOf, exitFor } from './exit.ts'
 import { clean, type Terminal } from './terminal.ts'
+import { Unreachable } from './send.ts'
 import { kebab } from '../words.ts'
 
 interface Around {
@@ -13,8 +14,14 @@ interface Around {
 export function explain(error: unknown, around: Around): number {
   if (error instanceof ApiError) return explainApi(error, around)
   if (error instanceof Stop) return say(around, codeOf(error.exit), error.exit, error.message, error.hint)
-  const network = networkFault(error)
-  if (network) return say(around, codeOf('unreachable'), 'unreachable', ...network)
+  if (error instanceof Unreachable)
+    return say(
+      around,
+      codeOf('unreachable'),
+      'unreachable',
+      `${error.at} does not answer: ${error.message}.`,
+      'Is it running? Start it with `npm start`, or name another with --origin or UK_ORIGIN.',
+    )
   return say(
     around,
     codeOf('failure'),
@@ -79,18 +86,4 @@ function hintFor(
     return `${param === undefined ? '' : `It is --${kebab(param.split('.')[0]!)}. `}See \`uk ${command} --help\`.`
   if (status >= 500) return 'Try again. If it stays, ask who runs the server and name the request id.'
   return undefined
-}
-
-function networkFault(error: unknown): [message: string, hint: string] | null {
-  if (!(error instanceof TypeError) || error.message !== 'fetch failed') return null
-  const { cause } = error as { cause?: NodeJS.ErrnoException & { errors?: NodeJS.ErrnoException[] } }
-  const why = cause?.errors?.[0] ?? cause
-  const at = why && 'address' in why ? ` at ${String(why.address)}:${String((why as { port?: number }).port)}` : ''
-  const hint = 'Is it running? Start it with `npm start`, or name another with --origin or UK_ORIGIN.'
-  return [
-    why?.code === 'ECONNREFUSED'
-      ? `No server answers${at}.`
-      : `The server cannot be reached: ${why?.message ?? 'no connection'}.`,
-    hint,
-  ]
 }

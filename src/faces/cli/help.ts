@@ -1,6 +1,6 @@
 import type { Listed } from '#kernel/registry.ts'
 import { refusalsOf } from '../refusals.ts'
-import { globals } from './arguments.ts'
+import { globals } from './globals.ts'
 import { exampleCommands, usageOf } from './examples.ts'
 import { Stop } from './exit.ts'
 import { type Field, fieldsOf, positionals } from './fields.ts'

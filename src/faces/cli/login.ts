@@ -1,12 +1,14 @@
 import { hostname } from 'node:os'
 import { contracts } from '#areas/contracts.ts'
 import { ApiError, type SendCall, createCall } from '../client.ts'
-import { type Globals, parseArguments } from './arguments.ts'
+import { parseArguments } from './arguments.ts'
+import type { Globals } from './globals.ts'
 import { type Login, forgetLogin, loginFile, readLogin, targetOf, writeLogin } from './credentials.ts'
 import { Stop, codeOf } from './exit.ts'
 import type { Field } from './fields.ts'
 import { readText } from './input.ts'
 import { ask, askHidden, askPassword } from './prompt.ts'
+import { send } from './send.ts'
 import { inSession, withSession } from './session.ts'
 import { card } from './table.ts'
 import type { Terminal } from './terminal.ts'
@@ -67,9 +69,8 @@ async function keepKey(call: SendCall, origin: string, email: string, terminal: 
   const before = await readLogin(terminal).catch(() => null)
   const apiKeys = await contracts.api_keys()
   const name = `uk on ${hostname()}`
-  const made = (await (await call(apiKeys.endpoints.create, { name, scopes: ['*'] })).json()) as {
-    data: { id: string; key: string }
-  }
+  const answer = await call(apiKeys.endpoints.create, { name, scopes: ['*'] })
+  const made = JSON.parse(await answer.text()) as { data: { id: string; key: string } }
   const login: Login = { origin, key: made.data.key, key_id: made.data.id, email }
   let file: string
   try {
@@ -100,7 +101,7 @@ export async function whoami(words: readonly string[], terminal: Terminal): Prom
   const { globals } = await parseArguments(words, [], readText)
   const { origin, key } = await targetOf(terminal, globals as Globals)
   if (key === undefined) throw new Stop('auth', `Not signed in to ${origin}.`, 'Run `uk login`, or set UK_KEY.')
-  const text = await (await createCall({ origin, key })((await contracts.me()).endpoints.get, {})).text()
+  const text = await (await createCall({ origin, key, send })((await contracts.me()).endpoints.get, {})).text()
   const { data } = JSON.parse(text) as { data: Record<string, unknown> }
   await terminal.out(globals.json ? `${text}\n` : card({ origin, key: `${key.slice(0, 11)}…`, ...data }, terminal))
   return codeOf('ok')

@@ -2,4 +2,5 @@
 import { run } from './run.ts'
 import { createTerminal } from './terminal.ts'
 
-process.exitCode = await run(process.argv.slice(2), createTerminal(process))
+// Not left to end by itself: an answer that nobody wants to read to its end would keep its connection open.
+process.exit(await run(process.argv.slice(2), createTerminal(process)))

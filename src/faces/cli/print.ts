@@ -1,8 +1,8 @@
 import { open } from 'node:fs/promises'
 import type { Listed } from '#kernel/registry.ts'
-import { pageIn, partsOf } from '../client.ts'
+import { type Incoming, pageIn } from '../client.ts'
 import { type Received, readEvents } from '../sse.ts'
-import type { Globals } from './arguments.ts'
+import type { Globals } from './globals.ts'
 import { Stop, codeOf } from './exit.ts'
 import { card, table } from './table.ts'
 import { type Terminal, clean } from './terminal.ts'
@@ -11,9 +11,9 @@ type Row = Record<string, unknown>
 
 interface Printing {
   listed: Listed
-  response: Response
+  response: Incoming
   /** The page that starts at this cursor. */
-  next(cursor: string): Promise<Response>
+  next(cursor: string): Promise<Incoming>
   globals: Globals
   terminal: Terminal
 }
@@ -70,9 +70,11 @@ async function printPage(json: unknown, terminal: Terminal): Promise<void> {
   if (next !== null) terminal.err(`There are more: add --all, or --cursor ${next}`)
 }
 
+const pageOf = async (response: Incoming) => pageIn(JSON.parse(await response.text()))
+
 async function printAll({ response, next, globals, terminal }: Printing): Promise<number> {
   const rows: Row[] = []
-  for (let page = pageIn(await response.json()); ; page = pageIn(await (await next(page.next)).json())) {
+  for (let page = await pageOf(response); ; page = await pageOf(await next(page.next))) {
     if (globals.json) for (const row of page.rows) await terminal.out(`${JSON.stringify(row)}\n`)
     else rows.push(...(page.rows as Row[]))
     if (page.next === null) break
@@ -86,7 +88,7 @@ async function printStream({ response, globals, terminal }: Printing): Promise<n
   await using sink = globals.output === undefined ? null : await fileSink(globals.output)
   let failed: string | null = null
   let midLine = false
-  for await (const received of readEvents(partsOf(response))) {
+  for await (const received of readEvents(response.bytes())) {
     const { event } = received
     const data = (received.data ?? {}) as Row
     if (event.endsWith('.failed')) failed = clean(String((data.error as Row | undefined)?.message ?? 'The run failed.'))
@@ -109,23 +111,22 @@ const isOfARun = ({ event }: Received): boolean =>
   /^(run|message|reasoning|tool_call|tool_result|usage|audio)(\.|$)/.test(event)
 
 async function printBytes({ response, globals, terminal }: Printing): Promise<number> {
-  const type = response.headers.get('content-type') ?? ''
+  const type = response.header('content-type') ?? ''
   if (globals.output === undefined) {
     const readable = /^(text\/|application\/(json|xml|x-ndjson))/.test(type)
     if (terminal.interactive && !readable) {
-      await response.body?.cancel()
       throw new Stop(
         'usage',
         `These bytes (${type || 'of unknown type'}) are not for a terminal.`,
         'Add --output <file>, or pipe them.',
       )
     }
-    for await (const part of partsOf(response))
+    for await (const part of response.bytes())
       await terminal.out(terminal.interactive ? clean(Buffer.from(part).toString('utf8')) : part)
     return codeOf('ok')
   }
   await using sink = await fileSink(globals.output)
-  for await (const part of partsOf(response)) await sink.write(part)
+  for await (const part of response.bytes()) await sink.write(part)
   terminal.err(`${sink.written()} bytes in ${globals.output}`)
   return codeOf('ok')
 }

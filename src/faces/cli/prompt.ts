@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises'
-import type { Globals } from './arguments.ts'
+import type { Globals } from './globals.ts'
 import { Stop, codeOf } from './exit.ts'
 import { readText } from './input.ts'
 import type { Terminal } from './terminal.ts'

@@ -1,7 +1,7 @@
 import type { Listed } from '#kernel/registry.ts'
-import { globals, parseArguments } from './arguments.ts'
+import { globals } from './globals.ts'
 import { Stop, codeOf } from './exit.ts'
-import { findCommand, nearWords } from './resolve.ts'
+import type { Found } from './resolve.ts'
 import { specialFor, specials } from './specials.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -17,10 +17,12 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
       if (asksHelp) return await help([...special.words], terminal, true)
       return await special.run(words.slice(special.words.length), terminal)
     }
+    // Loaded when a command is certain: it brings the contracts, and they most of the time to start.
+    const { findCommand, nearWords } = await import('./resolve.ts')
     const found = await findCommand(words)
     if (found.kind === 'command') return await runEndpoint(found.listed, found.rest, terminal)
     if (found.kind === 'group' && found.wrong === null) return await help(found.words, terminal, asksHelp)
-    return refuseWords(found)
+    return refuseWords(found, nearWords)
   } catch (error) {
     const { explain } = await import('./failure.ts')
     return explain(error, { terminal, json, words })
@@ -41,7 +43,10 @@ function startOf(argv: readonly string[]): { words: string[]; asksHelp: boolean 
   return { words: rest.length === 0 ? [] : [...rest, ...before], asksHelp }
 }
 
-function refuseWords(found: Exclude<Awaited<ReturnType<typeof findCommand>>, { kind: 'command' }>): never {
+function refuseWords(
+  found: Exclude<Found, { kind: 'command' }>,
+  nearWords: (word: string, known: readonly string[]) => string[],
+): never {
   if (found.kind === 'nothing') {
     const near = nearWords(found.word, [...found.known, ...specials.map(({ words }) => words[0]!)])
     throw new Stop(
@@ -63,10 +68,14 @@ function refuseWords(found: Exclude<Awaited<ReturnType<typeof findCommand>>, { k
 }
 
 async function runEndpoint(listed: Listed, words: readonly string[], terminal: Terminal): Promise<number> {
-  const [{ fieldsOf }, { readText }] = await Promise.all([import('./fields.ts'), import('./input.ts')])
+  const [{ fieldsOf }, { parseArguments }, { readText }, { callEndpoint }] = await Promise.all([
+    import('./fields.ts'),
+    import('./arguments.ts'),
+    import('./input.ts'),
+    import('./call.ts'),
+  ])
   const { input, globals } = await parseArguments(words, fieldsOf(listed.endpoint), readText)
   if (globals.help) return help([listed], terminal, true)
-  const { callEndpoint } = await import('./call.ts')
   return callEndpoint(listed, input, globals, terminal)
 }
 

@@ -1,8 +1,9 @@
 import { contracts } from '#areas/contracts.ts'
-import { type SendCall, createCall } from '../client.ts'
-import type { Globals } from './arguments.ts'
+import { type Send, type SendCall, createCall } from '../client.ts'
+import type { Globals } from './globals.ts'
 import { readLogin } from './credentials.ts'
 import { ask, askPassword } from './prompt.ts'
+import { send } from './send.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Signs in for the length of `work` and signs out again, also when it fails. */
@@ -41,17 +42,17 @@ export async function inSession<T>(
   }
 }
 
-/** `fetch` that keeps the cookies of one origin, in memory only. */
-function withCookies(): (request: Request) => Promise<Response> {
+/** Keeps the cookies of one origin, in memory only. */
+function withCookies(): Send {
   const jar = new Map<string, string>()
-  return async (request) => {
-    if (jar.size > 0) request.headers.set('cookie', [...jar].map(([name, value]) => `${name}=${value}`).join('; '))
-    const response = await fetch(request)
-    for (const line of response.headers.getSetCookie()) {
+  return async (outgoing) => {
+    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
+    const answer = await send({ ...outgoing, headers: { ...outgoing.headers, ...(cookie !== '' && { cookie }) } })
+    for (const line of answer.cookies) {
       const [pair = ''] = line.split(';')
       const equals = pair.indexOf('=')
       jar.set(pair.slice(0, equals).trim(), pair.slice(equals + 1).trim())
     }
-    return response
+    return answer
   }
 }

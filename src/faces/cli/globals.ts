@@ -1,0 +1,16 @@
+/** Options of the program itself; a command's own field of the same name wins. */
+export const globals = {
+  json: ['switch', 'Print the answer exactly as the API gives it.'],
+  all: ['switch', 'Every page of a list; with --json one row per line.'],
+  wait: ['switch', 'Wait until background work has ended.'],
+  output: ['value', 'Write bytes to this file.'],
+  input: ['value', 'Take fields from a JSON file; - is stdin. Flags win.'],
+  origin: ['value', 'The instance to talk to.'],
+  email: ['value', 'Who signs in, where a session is needed.'],
+  'password-stdin': ['switch', 'Read the password from stdin.'],
+  'no-input': ['switch', 'Never ask.'],
+  help: ['switch', 'Explain the command.'],
+} as const satisfies Record<string, readonly ['switch' | 'value', string]>
+
+export type Global = keyof typeof globals
+export type Globals = { [G in Global]?: (typeof globals)[G][0] extends 'switch' ? true : string }
