@@ -124,7 +124,8 @@ function endOfString(bytes: Buffer, at: number): number {
   }
 }
 
-function endOfValue(bytes: Buffer, at: number): number {
+/** Where the JSON value that starts at `at` ends. Throws when it does not. */
+export function endOfValue(bytes: Buffer, at: number): number {
   const byte = bytes[at]
   if (byte === 0x22) return endOfString(bytes, at)
   if (byte !== 0x7b && byte !== 0x5b) {

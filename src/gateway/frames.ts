@@ -1,9 +1,9 @@
+import { Ending } from './ending.ts'
+
 const LF = 0x0a
 const CR = 0x0d
 /** An event larger than this is let through in pieces. */
 const LARGEST_HELD = 1 << 20
-/** How much of a stream's end is kept for reading its usage: the last events of any provider fit. */
-const TAIL = 8_192
 
 /**
  * Cuts a stream of server-sent events at the blank lines between them, so that only whole events travel on: then
@@ -15,8 +15,7 @@ export class Frames {
   #heldBytes = 0
   // The last three bytes so far: a blank line may be cut anywhere.
   #before = [0, 0, 0]
-  #tail: Buffer[] = []
-  #tailBytes = 0
+  readonly #ending = new Ending()
   /** Bytes of whole events so far. */
   bytes = 0
 
@@ -57,18 +56,16 @@ export class Frames {
 
   /** The end of the stream so far, 8 KiB or more of whole events where there is so much. */
   tail(): string {
-    return Buffer.concat(this.#tail).toString()
+    return this.#ending.bytes().toString()
   }
 
   get tailBytes(): number {
-    return this.#tailBytes
+    return this.#ending.length
   }
 
   #keep(out: Buffer): void {
     this.bytes += out.length
-    this.#tail.push(out)
-    this.#tailBytes += out.length
-    while (this.#tailBytes - this.#tail[0]!.length >= TAIL) this.#tailBytes -= this.#tail.shift()!.length
+    this.#ending.push(out)
   }
 
   #remember(chunk: Buffer): void {

@@ -1,0 +1,296 @@
+import type { Payer } from '#engine/ledger/ledger.ts'
+import { type Code, Refusal, refuse } from '#kernel/errors.ts'
+import { type Id, newId } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
+import type { Principal } from '#kernel/principal.ts'
+import { type Billing, type Usage, usageOf } from '#kernel/usage.ts'
+import { Metering, inputBound } from './metering.ts'
+import type { Offer } from './directory.ts'
+import type { Gateway } from './parts.ts'
+import { prepare, turnShapes } from './provider-chunks.ts'
+import { isRetryable, scrub } from './retry.ts'
+import { newSeed, route } from './router.ts'
+import { simulate } from './sim/simulate.ts'
+import { countInput, countWords } from './sim/words.ts'
+import type { Chunk, Loss, Turn, UpstreamFault } from './turn.ts'
+
+export interface CompleteOptions {
+  signal: AbortSignal
+  payer: Payer
+  /** Where the call comes from, for the ledger: `inference`, `chat`, `judge`, … */
+  surface: string
+  /** The call's id in the ledger; made here when absent. A further attempt with another provider has an id of its own. */
+  id?: Id
+  seed?: number
+  /** Which providers may serve it. */
+  only?: readonly string[]
+}
+
+/** Who served a call, and what it cost. */
+export interface Served {
+  id: Id
+  /** The platform's id of the model that served. */
+  model: string
+  provider: string
+  endpointId: Id
+  upstreamModel: string
+  billing: Billing
+  seed: number
+  /** What the translation could not carry. */
+  losses: readonly Loss[]
+  /** Null until the end. */
+  usage: Usage | null
+  /** Null until the end, and for a model without a price. */
+  cost: Nano | null
+  finishReason: string | null
+}
+
+/**
+ * A model's answer to a Turn. Iterate it once: the chunks as they come, the last one a `finish` or, when the answer broke
+ * off after its beginning, an `error`. Before the first chunk it throws a Refusal: `not_found` (`param: 'model'`),
+ * 402s, `no_route`, `context_length_exceeded`, `invalid_parameter`, `rate_limited`, `provider_error`, `timeout`. When the
+ * signal fires or the consumer stops, the provider is left at once and what was produced is settled.
+ */
+export interface Completion extends AsyncIterable<Chunk> {
+  /** Null until the first chunk; whole after the last. */
+  readonly served: Served | null
+}
+
+export type CompleteTurn = (principal: Principal, turn: Turn, options: CompleteOptions) => Completion
+
+/** The life of a metered call for callers inside this process. */
+export const createCompleteTurn =
+  (gateway: Gateway): CompleteTurn =>
+  (principal, turn, options) => {
+    let served: Served | null = null
+    return {
+      get served() {
+        return served
+      },
+      [Symbol.asyncIterator]: () => run(gateway, principal, turn, options, (now) => (served = now)),
+    }
+  }
+
+async function* run(
+  gateway: Gateway,
+  principal: Principal,
+  turn: Turn,
+  options: CompleteOptions,
+  tell: (served: Served) => void,
+): AsyncGenerator<Chunk, void, undefined> {
+  const { signal, only, seed = newSeed() } = options
+  signal.throwIfAborted()
+  const offers = await gateway.directory.offers(principal, turn.model)
+  if (offers.length === 0)
+    refuse('not_found', {
+      message: `The model \`${turn.model}\` does not exist, or you have no access to it.`,
+      param: 'model',
+    })
+  const needs = turn.tools?.length ? ['tools'] : []
+  const spoken = offers.filter((offer) => isSimulated(offer) || turnShapes.includes(offer.endpoint.shape))
+  const { candidates } = route(spoken, { seed, needs, ...(only && { only }) }, (offer) =>
+    gateway.failures.recent(offer),
+  )
+  if (candidates.length === 0)
+    refuse('no_route', { message: `No provider of \`${turn.model}\` can serve this request.` })
+  let last: UpstreamFault | null = null
+  for (const [index, { offer }] of candidates.entries()) {
+    const attempt = new TurnAttempt(
+      gateway,
+      offer,
+      turn,
+      options,
+      index === 0 ? (options.id ?? newId()) : newId(),
+      seed,
+    )
+    const fault = yield* attempt.run(tell)
+    if (fault === null) return
+    last = fault
+    if (!isRetryable(fault)) break
+  }
+  throw refusalOf(last!)
+}
+
+const isSimulated = ({ endpoint }: Offer): boolean => endpoint.slug === 'sim'
+
+class TurnAttempt {
+  readonly #gateway: Gateway
+  readonly #offer: Offer
+  readonly #turn: Turn
+  readonly #signal: AbortSignal
+  readonly #metering: Metering
+  readonly #served: Served
+  readonly #startedAt = performance.now()
+  #firstAt: number | null = null
+  #usage: Usage | null = null
+  #reportedUsd: number | undefined
+  #words = 0
+  #characters = 0
+
+  constructor(
+    gateway: Gateway,
+    offer: Offer,
+    turn: Turn,
+    { signal, payer, surface }: CompleteOptions,
+    id: Id,
+    seed: number,
+  ) {
+    this.#gateway = gateway
+    this.#offer = offer
+    this.#turn = turn
+    this.#signal = signal
+    this.#metering = new Metering(gateway.engine.ledger, offer, { id, payer, surface })
+    const { endpoint, slug, upstreamModel } = offer
+    this.#served = {
+      id,
+      model: slug,
+      provider: endpoint.slug,
+      endpointId: endpoint.id,
+      upstreamModel,
+      billing: endpoint.billing,
+      seed,
+      losses: [],
+      usage: null,
+      cost: null,
+      finishReason: null,
+    }
+  }
+
+  /** Answers the fault when nothing had been said yet, null when the answer is over. */
+  async *run(tell: (served: Served) => void): AsyncGenerator<Chunk, UpstreamFault | null, undefined> {
+    const metering = this.#metering
+    const { failures } = this.#gateway
+    const source = await this.#source()
+    let status: 'succeeded' | 'failed' | 'cancelled' = 'cancelled'
+    try {
+      const opening: Chunk[] = []
+      for await (const chunk of source) {
+        this.#note(chunk)
+        if (chunk.type === 'error') {
+          const error = scrub(chunk.error, this.#offer.endpoint)
+          status = 'failed'
+          if (isRetryable(error)) failures.note(this.#offer)
+          if (this.#firstAt === null) {
+            metering.fail(performance.now() - this.#startedAt, true)
+            return error
+          }
+          yield { type: 'error', error }
+          return null
+        }
+        // Who says no more than hello may still be replaced.
+        if (this.#firstAt === null && (chunk.type === 'start' || chunk.type === 'usage')) {
+          opening.push(chunk)
+          continue
+        }
+        if (this.#firstAt === null) {
+          this.#firstAt = performance.now()
+          tell(this.#served)
+          yield* opening
+        }
+        if (chunk.type === 'finish') {
+          status = 'succeeded'
+          failures.forget(this.#offer)
+          this.#served.finishReason = chunk.reason
+          this.#settle(status)
+        }
+        yield chunk
+      }
+      return null
+    } finally {
+      this.#settle(status)
+    }
+  }
+
+  /** Reserves, then asks. */
+  async #source(): Promise<AsyncIterable<Chunk>> {
+    const offer = this.#offer
+    const metering = this.#metering
+    let turn = this.#turn
+    const inputTokens = inputBound(turn as unknown as Record<string, unknown>, metering.call.payer, offer.contextLength)
+    if (metering.guarded) {
+      const limit = await metering.reserve({ inputTokens, maxTokens: turn.max_output_tokens ?? null, n: turn.n ?? 1 })
+      if (limit !== null) turn = { ...turn, max_output_tokens: limit }
+    }
+    try {
+      this.#signal.throwIfAborted()
+      if (isSimulated(offer)) {
+        metering.sent(inputTokens)
+        return simulate({ ...turn, model: offer.upstreamModel }, this.#signal)
+      }
+      const prepared = prepare(offer, turn)
+      this.#served.losses = prepared.losses
+      metering.sent(inputTokens)
+      return prepared.chunks(this.#gateway.outbound, this.#signal)
+    } catch (error) {
+      metering.release()
+      throw error
+    }
+  }
+
+  #note(chunk: Chunk): void {
+    const words =
+      chunk.type === 'text' || chunk.type === 'reasoning'
+        ? chunk.text
+        : chunk.type === 'tool_call_delta'
+          ? chunk.delta
+          : ''
+    this.#words += countWords(words)
+    this.#characters += words.length
+    if (chunk.type !== 'usage') return
+    this.#usage = chunk.usage
+    this.#reportedUsd = chunk.cost_usd
+  }
+
+  #settle(status: 'succeeded' | 'failed' | 'cancelled'): void {
+    const served = this.#served
+    if (served.usage !== null) return
+    const simulated = isSimulated(this.#offer)
+    // A broken answer may have told its input only.
+    const told = this.#usage !== null && (status === 'succeeded' || this.#usage.output_tokens > 0)
+    const input =
+      this.#usage?.input_tokens ?? (simulated ? countInput(this.#turn.messages) : Math.ceil(inputText(this.#turn) / 4))
+    const produced = simulated ? this.#words : Math.ceil(this.#characters / 4)
+    const usage = told ? this.#usage! : usageOf({ ...this.#usage, input_tokens: input, output_tokens: produced })
+    served.usage = usage
+    served.cost = this.#metering.settle({
+      status,
+      usage,
+      reportedUsd: this.#reportedUsd,
+      estimated: !told && !simulated,
+      finishReason: served.finishReason,
+      firstTokenMs: this.#firstAt === null ? null : this.#firstAt - this.#startedAt,
+      durationMs: performance.now() - this.#startedAt,
+      streamed: true,
+    })
+  }
+}
+
+const inputText = ({ messages }: Turn): number =>
+  messages.reduce(
+    (sum, { content }) =>
+      sum + content.reduce((inner, part) => inner + (part.type === 'text' ? Buffer.byteLength(part.text) : 0), 0),
+    0,
+  )
+
+const codes: Record<UpstreamFault['kind'], Code> = {
+  bad_request: 'invalid_parameter',
+  context_length: 'context_length_exceeded',
+  upstream_key: 'provider_error',
+  upstream_payment: 'provider_error',
+  model_not_found: 'provider_error',
+  too_large: 'payload_too_large',
+  rate_limited: 'rate_limited',
+  overloaded: 'unavailable',
+  server_error: 'provider_error',
+  timeout: 'timeout',
+  unreachable: 'provider_error',
+  garbage: 'provider_error',
+}
+
+/** An upstream fault as the platform's own callers are refused. */
+export function refusalOf({ kind, message, retry_after_seconds: seconds }: UpstreamFault): Refusal {
+  return new Refusal(codes[kind], {
+    message,
+    ...(seconds !== undefined && { headers: { 'retry-after': String(Math.ceil(seconds)) } }),
+  })
+}

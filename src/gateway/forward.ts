@@ -1,0 +1,248 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import type { Dispatcher } from 'undici'
+import { type Dialect, type Reading, producedCharacters, unread } from './dialects/dialect.ts'
+import { Ending, readEnding } from './ending.ts'
+import { Frames } from './frames.ts'
+import { hideUsage } from './hide-usage.ts'
+import { fault, readFault } from './shapes/faults.ts'
+import { isObject, parseJson } from './shapes/json.ts'
+import type { UpstreamFault } from './turn.ts'
+
+/** Who is told what became of an attempt. Exactly one of `failed` and `ended` is called, once; after `leave` none is. */
+export interface Attempt {
+  /** The provider answers: the head of the client's answer is due. `length` null: unknown. */
+  begin(contentType: string, length: number | null, provider: IncomingHttpHeaders): void
+  /** Nothing has reached the client; another provider may be asked. */
+  failed(fault: UpstreamFault): void
+  /**
+   * The answer is over. With a fault it broke off, and the client's stream is still open for a last frame.
+   * `characters` that the model wrote, about, where it did not say what was used.
+   */
+  ended(reading: Reading, fault: UpstreamFault | null, firstByteAt: number, characters: number): void
+}
+
+/** A whole JSON answer up to here is read before it travels, so that a broken one can still be asked for elsewhere. */
+const READ_FIRST = 1 << 20
+const ERROR_BODY = 65_536
+/** A client that does not read for so long has left. */
+const STALL_MS = 300_000
+
+type Mode = 'head' | 'error' | 'whole' | 'large' | 'events'
+
+/** The bytes of one provider's answer, on their way to the client unchanged, and what they tell on the way. */
+export class Forward implements Dispatcher.DispatchHandler {
+  readonly #attempt: Attempt
+  readonly #response: ServerResponse
+  readonly #dialect: Dialect
+  readonly #streaming: boolean
+  readonly #hide: boolean
+  readonly #frames = new Frames()
+  readonly #ending = new Ending()
+  #controller: Dispatcher.DispatchController | null = null
+  #mode: Mode = 'head'
+  #status = 0
+  #headers: IncomingHttpHeaders = {}
+  #parts: Buffer[] = []
+  #size = 0
+  #firstByteAt = 0
+  #head = ''
+  #over = false
+  #resume: (() => void) | null = null
+  #stall: NodeJS.Timeout | null = null
+
+  constructor(attempt: Attempt, response: ServerResponse, dialect: Dialect, streaming: boolean, hide: boolean) {
+    this.#attempt = attempt
+    this.#response = response
+    this.#dialect = dialect
+    this.#streaming = streaming
+    this.#hide = hide
+  }
+
+  /** Whether the client has seen a byte. */
+  get begun(): boolean {
+    return this.#mode === 'large' || (this.#mode === 'events' && this.#firstByteAt > 0)
+  }
+
+  /** The client is gone or may not go on: the provider is left at once. Answers what had come until then. */
+  leave(): { reading: Reading; characters: number } {
+    const reading = this.#mode === 'events' ? this.#dialect.readStream(this.#head, this.#frames.tail()) : unread()
+    const characters = this.#characters()
+    this.#finish()
+    this.#controller?.abort(new Error('the client left'))
+    return { reading, characters }
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#over) controller.abort(new Error('the client left'))
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return
+    this.#status = status
+    this.#headers = headers
+    const type = headers['content-type']
+    if (status >= 300) this.#mode = 'error'
+    else if (this.#streaming && type !== undefined && /^text\/event-stream/i.test(type)) this.#mode = 'events'
+    else this.#mode = 'whole'
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    switch (this.#mode) {
+      case 'events': {
+        const out = this.#frames.push(chunk)
+        if (out !== null) this.#events(controller, out)
+        return
+      }
+      case 'large':
+        this.#ending.push(chunk)
+        return this.#write(controller, chunk)
+      case 'whole':
+        this.#parts.push(chunk)
+        this.#size += chunk.length
+        if (this.#size > READ_FIRST && !this.#streaming) this.#goLarge(controller)
+        return
+      default:
+        if (this.#size < ERROR_BODY) this.#parts.push(chunk)
+        this.#size += chunk.length
+    }
+  }
+
+  onResponseEnd(): void {
+    if (this.#over) return
+    switch (this.#mode) {
+      case 'events':
+        return this.#endOfEvents()
+      case 'large':
+        this.#finish()
+        this.#response.end()
+        return this.#attempt.ended(readEnding(this.#dialect, this.#ending.bytes()), null, this.#firstByteAt, 0)
+      case 'whole':
+        return this.#endOfWhole()
+      default:
+        return this.#fail(readFault(this.#status, this.#headers, Buffer.concat(this.#parts).toString()))
+    }
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    if (this.#over) return
+    const why = faultOf(error)
+    if (!this.begun) return this.#fail(why)
+    const reading = this.#dialect.readStream(this.#head, this.#frames.tail())
+    this.#finish()
+    // What came after the last whole event is left out, so that the client can read the frame that follows.
+    if (this.#mode === 'large') this.#response.destroy()
+    this.#attempt.ended(reading, why, this.#firstByteAt, this.#characters())
+  }
+
+  #events(controller: Dispatcher.DispatchController, events: Buffer): void {
+    if (this.#firstByteAt === 0) {
+      const first = events.toString('utf8', 0, 4096)
+      // An error instead of an answer: nothing has been shown yet, so somebody else may be asked.
+      if (/^(?:\s|:[^\n]*\n)*(?:event: ?error|data: ?\{\s*"error"\s*:\s*[{"])/.test(first)) {
+        const { fault: why } = this.#dialect.readStream('', this.#frames.tail())
+        controller.abort(new Error('the provider failed'))
+        return this.#fail(why ?? { kind: 'server_error', message: 'The provider failed.' })
+      }
+      this.#firstByteAt = performance.now()
+      this.#head = first
+      this.#attempt.begin('text/event-stream; charset=utf-8', null, this.#headers)
+    }
+    const out = this.#hide ? hideUsage(events) : events
+    if (out.length > 0) this.#write(controller, out)
+  }
+
+  #write(controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    if (this.#response.write(bytes)) return
+    controller.pause()
+    this.#stall ??= setTimeout(() => this.#response.destroy(), STALL_MS).unref()
+    if (this.#resume !== null) return
+    this.#resume = () => {
+      if (this.#stall) clearTimeout(this.#stall)
+      this.#stall = null
+      if (!this.#over) controller.resume()
+    }
+    this.#response.on('drain', this.#resume)
+  }
+
+  #endOfEvents(): void {
+    const rest = this.#frames.rest()
+    if (rest !== null && this.#controller !== null)
+      this.#events(this.#controller, Buffer.concat([rest, Buffer.from('\n\n')]))
+    if (this.#over) return
+    if (this.#firstByteAt === 0)
+      return this.#fail({ kind: 'garbage', message: 'The provider answered with an empty stream.' })
+    const reading = this.#dialect.readStream(this.#head, this.#frames.tail())
+    this.#finish()
+    const cut =
+      reading.ended || reading.fault !== null ? null : fault('garbage', 'The answer of the provider broke off.', null)
+    this.#attempt.ended(reading, cut, this.#firstByteAt, reading.usage === null ? this.#characters() : 0)
+  }
+
+  #endOfWhole(): void {
+    const bytes = this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts)
+    const json = parseJson(bytes.toString())
+    const reading = isObject(json) ? this.#dialect.readWhole(json) : null
+    if (reading?.fault) return this.#fail(reading.fault)
+    if (reading === null || this.#streaming)
+      return this.#fail({
+        kind: 'garbage',
+        message: 'The provider answered with something that is not what was asked for.',
+      })
+    this.#finish()
+    this.#attempt.begin('application/json', bytes.length, this.#headers)
+    this.#response.end(bytes)
+    this.#attempt.ended(reading, null, performance.now(), 0)
+  }
+
+  #goLarge(controller: Dispatcher.DispatchController): void {
+    this.#mode = 'large'
+    this.#firstByteAt = performance.now()
+    const length = Number(this.#headers['content-length'])
+    this.#attempt.begin('application/json', Number.isInteger(length) ? length : null, this.#headers)
+    const bytes = Buffer.concat(this.#parts)
+    this.#parts = []
+    this.#ending.push(bytes)
+    this.#write(controller, bytes)
+  }
+
+  #fail(why: UpstreamFault): void {
+    this.#finish()
+    this.#attempt.failed(why)
+  }
+
+  #finish(): void {
+    this.#over = true
+    if (this.#stall) clearTimeout(this.#stall)
+    if (this.#resume) this.#response.off('drain', this.#resume)
+  }
+
+  /** What the model has written so far, reckoned from the end of it. */
+  #characters(): number {
+    if (this.#mode !== 'events' || this.#frames.tailBytes === 0) return 0
+    return Math.ceil((producedCharacters(this.#frames.tail()) * this.#frames.bytes) / this.#frames.tailBytes)
+  }
+}
+
+/** What undici or the network says, in words that name no address. */
+export function faultOf(error: Error & { code?: string; cause?: unknown }): UpstreamFault {
+  switch (error.code) {
+    case 'UK_ADDRESS_REFUSED':
+      return {
+        kind: 'unreachable',
+        message: 'The address of this provider is private. UK_UPSTREAM_ALLOW lists the private ones that may be used.',
+      }
+    case 'UND_ERR_HEADERS_TIMEOUT':
+    case 'UND_ERR_BODY_TIMEOUT':
+    case 'ETIMEDOUT':
+      return { kind: 'timeout', message: 'The provider took too long.' }
+    case 'UND_ERR_SOCKET':
+    case 'ECONNRESET':
+    case 'EPIPE':
+      return { kind: 'server_error', message: 'The provider closed the connection.' }
+    default:
+      if (error.name === 'HTTPParserError' || error.code?.startsWith('HPE_'))
+        return { kind: 'garbage', message: 'The provider answered with something that is no HTTP.' }
+      return { kind: 'unreachable', message: 'The provider cannot be reached.' }
+  }
+}

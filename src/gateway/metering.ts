@@ -1,0 +1,175 @@
+import type { Ledger, MeteredCall, Outcome, Payer } from '#engine/ledger/ledger.ts'
+import { Refusal } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
+import { type Usage, usageOf } from '#kernel/usage.ts'
+import { affordableOutput, costOf, worstCost } from './cost.ts'
+import type { Offer } from './directory.ts'
+
+/** What a request may cost at most, before a price is put to it (contract, part 7). */
+export interface Ask {
+  /** An upper bound, no count. */
+  inputTokens: number
+  /** Null: the client did not say. */
+  maxTokens: number | null
+  /** Answers asked for. */
+  n: number
+}
+
+/** Below it an answer is of no use, and the call is refused instead. */
+const LEAST_OUTPUT = 1_024
+/** What an answer is bounded to where no source knows the model's limit. */
+const USUAL_LIMIT = 32_768
+
+/** The money of one attempt: what is held for it, and what it cost in the end. */
+export class Metering {
+  readonly call: MeteredCall
+  readonly offer: Offer
+  readonly #ledger: Ledger
+  #reserved: Nano | null = null
+  #settled = false
+
+  constructor(ledger: Ledger, offer: Offer, call: { id: Id; payer: Payer; surface: string }) {
+    this.#ledger = ledger
+    this.offer = offer
+    const { endpoint } = offer
+    this.call = {
+      id: call.id,
+      payer: call.payer,
+      surface: call.surface,
+      model: offer.slug,
+      provider: endpoint.slug,
+      endpointId: endpoint.id,
+      billing: endpoint.billing,
+      startedAt: new Date(),
+    }
+  }
+
+  get guarded(): boolean {
+    return this.#ledger.guards(this.call.payer, this.call.billing)
+  }
+
+  /**
+   * Holds the worst case. Answers the `max_tokens` that the request must carry so that it stays the worst case; null:
+   * it may travel as it is. Refuses with 402, saying how many output tokens could be afforded.
+   */
+  async reserve({ inputTokens, maxTokens, n }: Ask): Promise<number | null> {
+    const { call, offer } = this
+    const { pricing, contextLength, maxOutputTokens } = offer
+    if (pricing === null) {
+      await this.#ledger.reserve(call, null)
+      return null
+    }
+    const input = contextLength === null ? inputTokens : Math.min(inputTokens, contextLength)
+    const limit = maxOutputTokens ?? Math.min(contextLength ?? USUAL_LIMIT, USUAL_LIMIT)
+    const affordable = async (): Promise<number> => {
+      const left = await this.#ledger.affordable(call.payer, call.billing)
+      return left === null ? Infinity : Math.max(0, Math.floor(affordableOutput(pricing, left, input, n) / n))
+    }
+    let most = maxTokens === null ? limit : Math.min(maxTokens, maxOutputTokens ?? Infinity)
+    let imposed: number | null = null
+    if (maxTokens === null) {
+      const tokens = Math.max(LEAST_OUTPUT, await affordable())
+      if (tokens < limit) most = imposed = tokens
+    }
+    this.#reserved = worstCost(pricing, input, most * n, n)
+    try {
+      await this.#ledger.reserve(call, this.#reserved)
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.status !== 402) throw error
+      const tokens = await affordable()
+      throw new Refusal(error.code, {
+        message: `${error.message} It would cover ${tokens} output tokens.`,
+        details: { ...error.details, affordable_output_tokens: tokens },
+        ...(error.headers && { headers: error.headers }),
+      })
+    }
+    return imposed
+  }
+
+  /** The client left while the money was being held. */
+  release(): void {
+    this.#settled = true
+    this.#ledger.release(this.call)
+  }
+
+  sent(inputTokens: number): void {
+    const { pricing } = this.offer
+    if (this.#reserved === null || pricing === null) this.#ledger.sent(this.call)
+    else this.#ledger.sent(this.call, worstCost(pricing, inputTokens, 0, 1))
+  }
+
+  /** Only the first settlement counts. Answers what the call cost. */
+  settle(
+    outcome: Omit<Outcome, 'cost' | 'costSource' | 'usage'> & {
+      usage: Usage
+      reportedUsd?: number | undefined
+      estimated?: boolean
+    },
+  ): Nano | null {
+    const { usage, reportedUsd, estimated = false, ...rest } = outcome
+    const { nano, source } = costOf(usage, this.offer, reportedUsd, this.#reserved, estimated)
+    if (this.#settled) return nano
+    this.#settled = true
+    this.#ledger.settle(this.call, { ...rest, usage, cost: nano, costSource: source })
+    return nano
+  }
+
+  /** The provider failed before it answered: nothing is charged. */
+  fail(durationMs: number, streamed: boolean): void {
+    if (this.#settled) return
+    this.#settled = true
+    const usage = usageOf({ requests: 1 })
+    const priced = this.offer.pricing !== null || this.offer.endpoint.billing === 'free'
+    this.#ledger.settle(this.call, {
+      status: 'failed',
+      usage,
+      cost: priced ? 0n : null,
+      costSource: priced ? 'computed' : null,
+      finishReason: null,
+      firstTokenMs: null,
+      durationMs,
+      streamed,
+    })
+  }
+}
+
+/** Strings under these keys are media or where it lies, not text. */
+const MEDIA: ReadonlySet<string> = new Set(['data', 'url', 'image_url', 'file_data', 'file_url'])
+/** What a vendor's template puts around messages and tools that the request does not show. */
+const PER_REQUEST = 16
+const WITH_TOOLS = 512
+
+/**
+ * The most input tokens that a request can hold: one per byte of text under a cap, else one per two; with media as
+ * much as the model takes. No tokeniser makes more tokens than bytes.
+ */
+export function inputBound(json: Record<string, unknown>, payer: Payer, contextLength: number | null): number {
+  const seen = { text: 0, media: 0 }
+  weigh(json, '', seen)
+  const capped = (payer.key?.cap ?? null) !== null || (payer.budgets?.length ?? 0) > 0
+  const hidden = PER_REQUEST + (json.tools === undefined ? 0 : WITH_TOOLS)
+  if (seen.media > 0) return contextLength ?? seen.text + seen.media + hidden
+  return (capped ? seen.text : Math.ceil(seen.text / 2)) + hidden
+}
+
+/** A fair guess where the provider gave no figure: four bytes a token. */
+export function guessInput(json: Record<string, unknown>): number {
+  const seen = { text: 0, media: 0 }
+  weigh(json.messages, '', seen)
+  weigh(json.system, '', seen)
+  weigh(json.tools, '', seen)
+  return Math.ceil(seen.text / 4)
+}
+
+function weigh(value: unknown, key: string, seen: { text: number; media: number }): void {
+  if (typeof value === 'string') {
+    if (MEDIA.has(key)) seen.media += value.length
+    else seen.text += Buffer.byteLength(value)
+  } else if (Array.isArray(value)) for (const item of value) weigh(item, key, seen)
+  else if (value !== null && typeof value === 'object')
+    for (const name in value) {
+      seen.text += name.length
+      weigh((value as Record<string, unknown>)[name], name, seen)
+    }
+}

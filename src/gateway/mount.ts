@@ -1,0 +1,122 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { readBody } from './body.ts'
+import { type CompleteTurn, createCompleteTurn } from './complete.ts'
+import { anthropicCount } from './dialects/anthropic-messages.ts'
+import { Generation } from './generation.ts'
+import { listModels, showModel } from './listing.ts'
+import type { Gateway, GatewayParts } from './parts.ts'
+import { Failures } from './router.ts'
+import { compatA } from './surfaces/compat-a/surface.ts'
+import { compatB } from './surfaces/compat-b/surface.ts'
+import { compatC } from './surfaces/compat-c/surface.ts'
+import type { Operation, Surface } from './surfaces/surface.ts'
+import { Visit } from './visit.ts'
+
+/** A part of the address space, as the door takes it. */
+export interface GatewayMount {
+  prefix: string
+  handle(request: IncomingMessage, response: ServerResponse, requestId: Id): void
+}
+
+export interface GatewayFaces {
+  mounts: GatewayMount[]
+  completeTurn: CompleteTurn
+  /** What this process has seen fail lately: `routing-preview` orders by the same. */
+  failures: Failures
+}
+
+const surfaces: readonly Surface[] = [compatA, compatB, compatC]
+
+/** The three surfaces, and the same life of a call for callers in this process. */
+export function createGateway(parts: GatewayParts): GatewayFaces {
+  const gateway: Gateway = { ...parts, failures: new Failures() }
+  const byUrl = new Map<string, Place>()
+  const roots = new Map<string, Surface>()
+  for (const surface of surfaces)
+    for (const root of surface.roots) {
+      roots.set(root, surface)
+      for (const path in surface.routes) byUrl.set(root + path, { surface, methods: surface.routes[path]!, id: '' })
+    }
+
+  /** Where a URL leads: query, doubled and trailing slashes set aside. */
+  function placeOf(url: string): Place | null {
+    const exact = byUrl.get(url)
+    if (exact) return exact
+    const mark = url.indexOf('?')
+    const path = (mark < 0 ? url : url.slice(0, mark)).replaceAll(/\/{2,}/g, '/').replace(/\/$/, '')
+    const tidy = byUrl.get(path)
+    if (tidy) return tidy
+    for (const [root, surface] of roots) {
+      if (!path.startsWith(`${root}/`)) continue
+      const models = byUrl.get(`${root}/models/*`)
+      if (models && path.startsWith(`${root}/models/`))
+        return { ...models, id: decode(path.slice(root.length + '/models/'.length)) }
+      return { surface, methods: {}, id: '' }
+    }
+    const surface =
+      surfaces.find(({ roots: [first = ''] }) => path.startsWith(first.slice(0, first.indexOf('/', 1)))) ?? compatA
+    return { surface, methods: {}, id: '' }
+  }
+
+  function handle(request: IncomingMessage, response: ServerResponse, requestId: Id): void {
+    response.setHeader('request-id', requestId)
+    response.setHeader('x-service-version', gateway.engine.versions.newest)
+    gateway.allowCors(response)
+    const { surface, methods, id } = placeOf(request.url!)!
+    const visit = new Visit(gateway, surface, request, response, requestId)
+    visit.attempt(() => {
+      if (request.method === 'OPTIONS') return gateway.answerPreflight(response, Object.keys(methods))
+      const operation = operationOf(methods, request)
+      visit.enter(operation, () => run(visit, operation, id))
+    })
+  }
+
+  const prefixes = [
+    ...new Set(surfaces.flatMap(({ roots: own }) => own.map((root) => root.slice(0, root.indexOf('/', 1) + 1)))),
+  ]
+  return {
+    // Clients with a slash too many at the end of their base URL ask for `//compat-a/v1/…`.
+    mounts: [...prefixes, ...prefixes.map((prefix) => `/${prefix}`)].map((prefix) => ({ prefix, handle })),
+    completeTurn: createCompleteTurn(gateway),
+    failures: gateway.failures,
+  }
+}
+
+interface Place {
+  surface: Surface
+  methods: Readonly<Record<string, Operation>>
+  /** What the path names behind a route that ends in `/*`. */
+  id: string
+}
+
+function operationOf(methods: Place['methods'], { method, url }: IncomingMessage): Operation {
+  const known = Object.keys(methods)
+  if (known.length === 0) refuse('not_found', { message: `There is nothing at ${method} ${url!.split('?')[0]}.` })
+  const found = methods[method === 'HEAD' ? 'GET' : method!]
+  if (found) return found
+  const allow = known.join(', ')
+  return refuse('method_not_allowed', { message: `This path takes ${allow}.`, headers: { allow } })
+}
+
+function run(visit: Visit, operation: Operation, id: string): void {
+  switch (operation) {
+    case 'generate':
+      return visit.readBody((bytes) => new Generation(visit, readBody(bytes), visit.surface.dialect, true).start())
+    case 'count_tokens':
+      return visit.readBody((bytes) => new Generation(visit, readBody(bytes), anthropicCount, false).start())
+    case 'models':
+      return listModels(visit)
+    case 'model':
+      return showModel(visit, id)
+  }
+}
+
+function decode(words: string): string {
+  try {
+    return decodeURIComponent(words)
+  } catch {
+    return words
+  }
+}

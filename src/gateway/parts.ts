@@ -1,0 +1,28 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import type { Engine } from '#engine/context.ts'
+import type { Outbound } from '#engine/outbound/outbound.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Authority } from '#kernel/principal.ts'
+import type { Directory } from './directory.ts'
+import type { Failures } from './router.ts'
+
+/** What the gateway is made of. What belongs to the line is handed in, because the gateway may not import it. */
+export interface GatewayParts {
+  engine: Pick<Engine, 'ledger' | 'log' | 'versions'>
+  authority: Pick<Authority, 'byKey' | 'inTouch' | 'onChange'>
+  limits: {
+    take(caller: Id, limit: 'reads' | 'inference'): Record<string, string>
+    enter(caller: Id): Disposable
+  }
+  directory: Directory
+  outbound: Outbound
+  /** The key of a request, null without one; two that differ are refused. */
+  presentedKey(headers: IncomingHttpHeaders): string | null
+  allowCors(response: ServerResponse): void
+  answerPreflight(response: ServerResponse, methods: Iterable<string>): void
+}
+
+/** The parts, and what this process has seen of the providers. */
+export interface Gateway extends GatewayParts {
+  failures: Failures
+}

@@ -1,0 +1,124 @@
+import type { ServerResponse } from 'node:http'
+import { usageOf } from '#kernel/usage.ts'
+import { Collector, type Collected } from './collect.ts'
+import { type Reading, unread } from './dialects/dialect.ts'
+import type { Attempt } from './forward.ts'
+import { countInput, countWords } from './sim/words.ts'
+import type { AnswerStream } from './surfaces/surface.ts'
+import type { Chunk, Turn, UpstreamFault } from './turn.ts'
+
+/** How the answer is written: as a stream, or at once when it is whole. */
+export type Writer = { stream: AnswerStream } | { whole: (answer: Collected) => object }
+
+/** An answer that comes as chunks and is written in the surface's own shape. */
+export class Played {
+  readonly #attempt: Attempt
+  readonly #response: ServerResponse
+  readonly #writer: Writer
+  readonly #turn: Turn
+  readonly #leaving = new AbortController()
+  readonly #collector = new Collector()
+  #words = 0
+  #firstByteAt = 0
+  #over = false
+
+  constructor(attempt: Attempt, response: ServerResponse, writer: Writer, turn: Turn) {
+    this.#attempt = attempt
+    this.#response = response
+    this.#writer = writer
+    this.#turn = turn
+  }
+
+  get signal(): AbortSignal {
+    return this.#leaving.signal
+  }
+
+  leave(): { reading: Reading; characters: number } {
+    this.#over = true
+    this.#leaving.abort()
+    return { reading: this.#reading(), characters: 0 }
+  }
+
+  /** Plays to the end, a fault, or until the client leaves. */
+  async run(chunks: AsyncIterable<Chunk>): Promise<void> {
+    // What opens a stream waits for the first word: a fault before it is still an answer of its own status.
+    let opening = ''
+    try {
+      for await (const chunk of chunks) {
+        if (this.#over) return
+        this.#collector.add(chunk)
+        this.#count(chunk)
+        if (chunk.type === 'error') return this.#fail(chunk.error)
+        if (!('stream' in this.#writer)) continue
+        opening += this.#writer.stream.write(chunk)
+        if (opening === '' || chunk.type === 'start' || chunk.type === 'usage') continue
+        await this.#send(opening)
+        opening = ''
+      }
+    } catch (error) {
+      if (this.#over) return
+      throw error
+    }
+    if (!this.#over) this.#end(opening)
+  }
+
+  async #send(text: string): Promise<void> {
+    this.#begin()
+    if (this.#response.write(text)) return
+    await new Promise<void>((resolve) => {
+      const go = (): void => {
+        this.#response.off('drain', go).off('close', go)
+        resolve()
+      }
+      this.#response.on('drain', go).on('close', go)
+    })
+  }
+
+  #begin(): void {
+    if (this.#firstByteAt > 0) return
+    this.#firstByteAt = performance.now()
+    this.#attempt.begin('text/event-stream; charset=utf-8', null, {})
+  }
+
+  #end(opening: string): void {
+    this.#over = true
+    const { finish } = this.#collector.collected
+    if ('stream' in this.#writer) {
+      this.#begin()
+      this.#response.end(opening + this.#writer.stream.end())
+    } else {
+      if (finish === null)
+        return this.#attempt.failed({ kind: 'garbage', message: 'The answer of the provider broke off.' })
+      this.#firstByteAt = performance.now()
+      const body = Buffer.from(JSON.stringify(this.#writer.whole(this.#collector.collected)))
+      this.#attempt.begin('application/json', body.length, {})
+      this.#response.end(body)
+    }
+    this.#attempt.ended(this.#reading(), null, this.#firstByteAt, 0)
+  }
+
+  #fail(why: UpstreamFault): void {
+    this.#over = true
+    if (this.#firstByteAt === 0) return this.#attempt.failed(why)
+    if ('stream' in this.#writer) this.#response.end(this.#writer.stream.fail(why))
+    this.#attempt.ended({ ...this.#reading(), fault: why }, null, this.#firstByteAt, 0)
+  }
+
+  /** What was said, in words, for when the end with its usage never comes. */
+  #count(chunk: Chunk): void {
+    if (chunk.type === 'text' || chunk.type === 'reasoning') this.#words += countWords(chunk.text)
+    else if (chunk.type === 'tool_call_delta') this.#words += countWords(chunk.delta)
+  }
+
+  #reading(): Reading {
+    const { usage, cost_usd, finish } = this.#collector.collected
+    return {
+      ...unread(),
+      usage: usage ?? usageOf({ input_tokens: countInput(this.#turn.messages), output_tokens: this.#words }),
+      ...(cost_usd !== null && { reportedUsd: cost_usd }),
+      finishReason: finish?.native ?? finish?.reason ?? null,
+      ended: finish !== null,
+      closed: true,
+    }
+  }
+}

@@ -1,0 +1,188 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+import type { Outbound } from '#engine/outbound/outbound.ts'
+import { refuse } from '#kernel/errors.ts'
+import { anthropicMessages } from './dialects/anthropic-messages.ts'
+import type { Dialect } from './dialects/dialect.ts'
+import { openaiChat } from './dialects/openai-chat.ts'
+import type { Offer, Shape } from './directory.ts'
+import { faultOf } from './forward.ts'
+import { encode as encodeAnthropic } from './shapes/anthropic-messages/encode.ts'
+import { readAnswer as readAnthropicAnswer } from './shapes/anthropic-messages/read-answer.ts'
+import { StreamReader as AnthropicReader } from './shapes/anthropic-messages/read-stream.ts'
+import { readFault } from './shapes/faults.ts'
+import { parseJson } from './shapes/json.ts'
+import { encode as encodeOpenai } from './shapes/openai-chat/encode.ts'
+import { readAnswer as readOpenaiAnswer } from './shapes/openai-chat/read-answer.ts'
+import { StreamReader as OpenaiReader } from './shapes/openai-chat/read-stream.ts'
+import type { Encoded, Target } from './shapes/target.ts'
+import { renameBack } from './shapes/tool-names.ts'
+import type { Chunk, Loss, Turn } from './turn.ts'
+import { upstreamOf } from './upstream.ts'
+
+/** How a Turn is put to a provider, and how its answer is read. */
+interface Translator {
+  dialect: Dialect
+  encode(turn: Turn, target: Target, how: { stream: boolean }): Encoded
+  reader(): { feed(bytes: Uint8Array): Chunk[]; end(): Chunk[] }
+  readAnswer(body: unknown): Chunk[]
+}
+
+const openai: Translator = {
+  dialect: openaiChat,
+  encode: encodeOpenai,
+  reader: () => new OpenaiReader(),
+  readAnswer: readOpenaiAnswer,
+}
+const translators: Partial<Record<Shape, Translator>> = {
+  'openai-chat': openai,
+  // Ollama's own path that speaks OpenAI's shape.
+  ollama: openai,
+  'anthropic-messages': {
+    dialect: anthropicMessages,
+    encode: encodeAnthropic,
+    reader: () => new AnthropicReader(),
+    readAnswer: readAnthropicAnswer,
+  },
+}
+
+/** Shapes that a Turn can be put to. */
+export const turnShapes = Object.keys(translators) as Shape[]
+
+/** A Turn as the request of a provider. */
+export interface Prepared {
+  losses: Loss[]
+  /** Sends it. The last chunk is one `finish` or one `error`; nothing more comes after the signal. */
+  chunks(outbound: Outbound, signal: AbortSignal): AsyncGenerator<Chunk, void, undefined>
+}
+
+/** Refuses what the provider's shape cannot be asked. */
+export function prepare(offer: Offer, turn: Turn): Prepared {
+  const { endpoint } = offer
+  const translator =
+    translators[endpoint.shape] ??
+    refuse('unsupported_model', {
+      message: `${offer.slug} is served in a shape that is not spoken here: ${endpoint.shape}.`,
+    })
+  const target: Target = {
+    model: offer.upstreamModel,
+    maxOutputTokens: offer.maxOutputTokens,
+    capabilities: offer.capabilities,
+    preset: endpoint.preset,
+  }
+  const { body, losses, renamed } = translator.encode(turn, target, { stream: true })
+  const upstream = upstreamOf(endpoint)
+  const headers = [...upstream.headers]
+  if (translator.dialect.shape === 'anthropic-messages' && !upstream.names.has('anthropic-version'))
+    headers.push('anthropic-version', '2023-06-01')
+  return {
+    losses,
+    async *chunks(outbound, signal) {
+      const arrival = new Arrival(translator, signal)
+      outbound.dispatch(
+        {
+          origin: upstream.origin,
+          path: upstream.base + translator.dialect.path,
+          method: 'POST',
+          headers,
+          body: Buffer.from(JSON.stringify(body)),
+          mayBePrivate: upstream.mayBePrivate,
+        },
+        arrival,
+      )
+      try {
+        for await (const chunk of arrival.chunks()) yield renamed.size === 0 ? chunk : renameBack(chunk, renamed)
+      } finally {
+        arrival.leave()
+      }
+    },
+  }
+}
+
+/** Chunks that wait to be taken; beyond it the provider waits too. */
+const MOST_WAITING = 512
+const MOST_BODY = 32 << 20
+
+/** A provider's answer as it arrives, read into chunks that are taken one by one. */
+class Arrival implements Dispatcher.DispatchHandler {
+  readonly #translator: Translator
+  readonly #signal: AbortSignal
+  readonly #reader: { feed(bytes: Uint8Array): Chunk[]; end(): Chunk[] }
+  #controller: Dispatcher.DispatchController | null = null
+  #waiting: Chunk[] = []
+  #wake: (() => void) | null = null
+  #over = false
+  #status = 0
+  #headers: IncomingHttpHeaders = {}
+  #events = false
+  #parts: Buffer[] = []
+  #size = 0
+  readonly #onAbort = (): void => this.leave()
+
+  constructor(translator: Translator, signal: AbortSignal) {
+    this.#translator = translator
+    this.#reader = translator.reader()
+    this.#signal = signal
+    signal.addEventListener('abort', this.#onAbort)
+  }
+
+  async *chunks(): AsyncGenerator<Chunk, void, undefined> {
+    for (;;) {
+      this.#signal.throwIfAborted()
+      const next = this.#waiting.shift()
+      if (next !== undefined) {
+        if (this.#waiting.length === 0) this.#controller?.resume()
+        yield next
+      } else if (this.#over) return
+      else await new Promise<void>((resolve) => (this.#wake = resolve))
+    }
+  }
+
+  leave(): void {
+    this.#signal.removeEventListener('abort', this.#onAbort)
+    if (!this.#over) this.#controller?.abort(new Error('the caller left'))
+    this.#finish([])
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#over) controller.abort(new Error('the caller left'))
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    this.#status = status
+    this.#headers = headers
+    this.#events = status < 300 && /^text\/event-stream/i.test(headers['content-type'] ?? '')
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    if (this.#events) this.#put(this.#reader.feed(bytes))
+    else if ((this.#size += bytes.length) <= MOST_BODY) this.#parts.push(bytes)
+    if (this.#waiting.length > MOST_WAITING) controller.pause()
+  }
+
+  onResponseEnd(): void {
+    if (this.#events) return this.#finish(this.#reader.end())
+    const text = Buffer.concat(this.#parts).toString()
+    if (this.#status >= 300) this.#finish([{ type: 'error', error: readFault(this.#status, this.#headers, text) }])
+    else this.#finish(this.#translator.readAnswer(parseJson(text)))
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    if (!this.#over) this.#finish([{ type: 'error', error: faultOf(error) }])
+  }
+
+  #put(chunks: Chunk[]): void {
+    if (this.#over) return
+    this.#waiting.push(...chunks)
+    this.#wake?.()
+    this.#wake = null
+  }
+
+  #finish(chunks: Chunk[]): void {
+    this.#put(chunks)
+    this.#over = true
+    this.#wake?.()
+    this.#wake = null
+  }
+}

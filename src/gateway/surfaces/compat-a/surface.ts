@@ -1,0 +1,25 @@
+import { openaiChat } from '../../dialects/openai-chat.ts'
+import { decode } from '../../shapes/openai-chat/decode.ts'
+import { writeError } from '../../shapes/openai-chat/errors.ts'
+import { writeAnswer } from '../../shapes/openai-chat/write-answer.ts'
+import { StreamWriter } from '../../shapes/openai-chat/write-stream.ts'
+import { keepStatus } from '../keep-status.ts'
+import type { Surface } from '../surface.ts'
+import { writeModel, writeModels } from './models.ts'
+
+/** OpenAI: chat completions. */
+export const compatA: Surface = {
+  name: 'compat-a',
+  roots: ['/compat-a/v1', '/openai/v1'],
+  routes: { '/chat/completions': { POST: 'generate' }, '/models': { GET: 'models' }, '/models/*': { GET: 'model' } },
+  dialect: openaiChat,
+  shapes: ['openai-chat', 'ollama'],
+  usageOnRequest: true,
+  closing: 'data: [DONE]\n\n',
+  error: (failure) => keepStatus(writeError(failure, 'compat-a'), failure),
+  decode,
+  stream: (about, includeUsage) => new StreamWriter(about, 'compat-a', includeUsage),
+  whole: (answer, about) => writeAnswer(answer, about, 'compat-a'),
+  models: writeModels,
+  model: writeModel,
+}

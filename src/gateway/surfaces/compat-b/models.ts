@@ -1,0 +1,39 @@
+import { refuse } from '#kernel/errors.ts'
+import type { Listed } from '../../directory.ts'
+
+/** `GET /v1/models/{id}` of Anthropic. An unknown release date is the epoch, as there. */
+export const writeModel = ({ slug, name, releasedAt, contextLength, maxOutputTokens }: Listed): object => ({
+  type: 'model',
+  id: slug,
+  display_name: name,
+  created_at: new Date(releasedAt ?? 0).toISOString(),
+  max_input_tokens: contextLength,
+  max_tokens: maxOutputTokens,
+})
+
+const MOST = 1_000
+
+/** A page: `limit` 1–1000 (20), `after_id` or `before_id` of a page before. */
+export function writeModels(rows: readonly Listed[], query: URLSearchParams): object {
+  const limit = Number(query.get('limit') ?? 20)
+  if (!Number.isInteger(limit) || limit < 1 || limit > MOST)
+    refuse('invalid_parameter', { message: `limit: must be a whole number from 1 to ${MOST}`, param: 'limit' })
+  const before = query.get('before_id')
+  const left =
+    before === null
+      ? rows.slice(at(rows, query.get('after_id'), 'after_id') + 1)
+      : rows.slice(0, at(rows, before, 'before_id'))
+  const page = before === null ? left.slice(0, limit) : left.slice(-limit)
+  return {
+    data: page.map(writeModel),
+    has_more: left.length > page.length,
+    first_id: page.at(0)?.slug ?? null,
+    last_id: page.at(-1)?.slug ?? null,
+  }
+}
+
+function at(rows: readonly Listed[], id: string | null, param: string): number {
+  if (id === null) return -1
+  const index = rows.findIndex(({ slug }) => slug === id)
+  return index >= 0 ? index : refuse('invalid_parameter', { message: `${param}: there is no model ${id}`, param })
+}

@@ -1,0 +1,44 @@
+import { refuse } from '#kernel/errors.ts'
+import { anthropicMessages } from '../../dialects/anthropic-messages.ts'
+import { type AnthropicVersion, decode } from '../../shapes/anthropic-messages/decode.ts'
+import { writeError } from '../../shapes/anthropic-messages/errors.ts'
+import { writeAnswer } from '../../shapes/anthropic-messages/write-answer.ts'
+import { StreamWriter } from '../../shapes/anthropic-messages/write-stream.ts'
+import { keepStatus } from '../keep-status.ts'
+import type { Surface } from '../surface.ts'
+import { writeModel, writeModels } from './models.ts'
+
+/** Anthropic: messages. */
+export const compatB: Surface = {
+  name: 'compat-b',
+  roots: ['/compat-b/v1', '/anthropic/v1'],
+  routes: {
+    '/messages': { POST: 'generate' },
+    '/messages/count_tokens': { POST: 'count_tokens' },
+    '/models': { GET: 'models' },
+    '/models/*': { GET: 'model' },
+  },
+  dialect: anthropicMessages,
+  shapes: ['anthropic-messages'],
+  usageOnRequest: false,
+  closing: null,
+  error: (failure, requestId) => keepStatus(writeError(failure, requestId), failure),
+  decode: (json, headers) => ({ ...decode(json, versionOf(headers['anthropic-version'])), includeUsage: true }),
+  stream: (about, _, requestId) => new StreamWriter(about, requestId),
+  whole: writeAnswer,
+  models: writeModels,
+  model: writeModel,
+}
+
+const VERSIONS = ['2023-06-01', '2026-10-21'] as const satisfies AnthropicVersion[]
+
+function versionOf(header: unknown): AnthropicVersion {
+  if (header === undefined) return '2023-06-01'
+  return (
+    VERSIONS.find((version) => version === header) ??
+    refuse('invalid_parameter', {
+      message: `anthropic-version: "${String(header)}" is not one of ${VERSIONS.join(', ')}`,
+      param: 'anthropic-version',
+    })
+  )
+}

@@ -1,0 +1,34 @@
+import { openaiChat } from '../../dialects/openai-chat.ts'
+import type { ErrorAnswer } from '../../problem.ts'
+import { decode } from '../../shapes/openai-chat/decode.ts'
+import { writeError } from '../../shapes/openai-chat/errors.ts'
+import { objectOf } from '../../shapes/json.ts'
+import { writeAnswer } from '../../shapes/openai-chat/write-answer.ts'
+import { StreamWriter } from '../../shapes/openai-chat/write-stream.ts'
+import { keepStatus } from '../keep-status.ts'
+import type { Surface } from '../surface.ts'
+import { writeModel, writeModels } from './models.ts'
+
+/** OpenRouter: chat completions and more about what they cost. */
+export const compatC: Surface = {
+  name: 'compat-c',
+  roots: ['/compat-c/v1', '/compat-c/api/v1', '/openrouter/v1', '/openrouter/api/v1'],
+  routes: { '/chat/completions': { POST: 'generate' }, '/models': { GET: 'models' }, '/models/*': { GET: 'model' } },
+  dialect: openaiChat,
+  shapes: ['openai-chat', 'ollama'],
+  // Usage and cost are in every stream there.
+  usageOnRequest: false,
+  closing: 'data: [DONE]\n\n',
+  error: (failure) => sameCode(keepStatus(writeError(failure, 'compat-c'), failure)),
+  decode,
+  stream: (about) => new StreamWriter(about, 'compat-c', true),
+  whole: (answer, about) => writeAnswer(answer, about, 'compat-c'),
+  models: writeModels,
+  model: writeModel,
+}
+
+/** The body's code is the status as an integer: strict clients fail on anything else. */
+function sameCode(answer: ErrorAnswer): ErrorAnswer {
+  const { error } = answer.body as { error: unknown }
+  return { ...answer, body: { ...answer.body, error: { ...objectOf(error), code: answer.status } } }
+}

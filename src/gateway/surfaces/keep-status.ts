@@ -1,0 +1,10 @@
+import { Refusal } from '#kernel/errors.ts'
+import type { ErrorAnswer } from '../problem.ts'
+
+/** Statuses that HTTP itself gives a meaning to: they stay, whatever a vendor would make of them. */
+const KEPT: ReadonlySet<number> = new Set([405, 415, 503])
+
+export function keepStatus(answer: ErrorAnswer, failure: unknown): ErrorAnswer {
+  if (!(failure instanceof Refusal) || !KEPT.has(failure.status) || failure.code === 'no_route') return answer
+  return { ...answer, status: failure.status }
+}

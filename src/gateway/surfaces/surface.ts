@@ -1,0 +1,41 @@
+import type { Dialect } from '../dialects/dialect.ts'
+import type { Listed, Shape } from '../directory.ts'
+import type { ErrorAnswer } from '../problem.ts'
+import type { AnswerAbout } from '../shapes/about.ts'
+import type { Collected } from '../collect.ts'
+import type { Chunk, Turn } from '../turn.ts'
+
+/** What is done with a request of a path. */
+export type Operation = 'generate' | 'count_tokens' | 'models' | 'model'
+
+/** Writes chunks as a surface's stream. Each call answers text to send, possibly empty. */
+export interface AnswerStream {
+  write(chunk: Chunk): string
+  end(): string
+  fail(failure: unknown): string
+}
+
+/** One of the three ways in: everything that is a vendor's about it. */
+export interface Surface {
+  name: 'compat-a' | 'compat-b' | 'compat-c'
+  /** Where its paths begin. */
+  roots: readonly string[]
+  /** Path under a root → method → operation. A path that ends in `/*` takes the rest as an id. */
+  routes: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  dialect: Dialect
+  /** Upstream shapes whose bytes are this surface's own. */
+  shapes: readonly Shape[]
+  /** Whether usage inside a stream is for those who asked for it only. */
+  usageOnRequest: boolean
+  /** Put at the end of a stream whose provider forgot it. */
+  closing: string | null
+  error(failure: unknown, requestId: string): ErrorAnswer
+  decode(
+    json: Record<string, unknown>,
+    headers: Readonly<Record<string, unknown>>,
+  ): { turn: Turn; includeUsage: boolean }
+  stream(about: AnswerAbout, includeUsage: boolean, requestId: string): AnswerStream
+  whole(answer: Collected, about: AnswerAbout): object
+  models(rows: readonly Listed[], query: URLSearchParams): object
+  model(row: Listed): object
+}

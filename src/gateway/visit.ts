@@ -1,0 +1,157 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Refusal, refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Principal } from '#kernel/principal.ts'
+import { type Caller, callerOf, checkMayRun } from './caller.ts'
+import type { Gateway } from './parts.ts'
+import type { Operation, Surface } from './surfaces/surface.ts'
+import type { UpstreamFault } from './turn.ts'
+
+/** Largest body that the gateways take. */
+const LARGEST_BODY = 32 << 20
+
+/**
+ * One request to a surface, from its head to the end of its answer. No promise is made where the next step can be
+ * taken at once; whatever is thrown on the way is answered in the surface's own envelope.
+ */
+export class Visit {
+  readonly gateway: Gateway
+  readonly surface: Surface
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly id: Id
+  readonly startedAt = performance.now()
+  caller!: Caller
+  /** The client has left, or its answer is over. */
+  closed = false
+  #flight: Disposable | null = null
+  #watch: Disposable | null = null
+  #onLeave: (() => void) | null = null
+
+  constructor(gateway: Gateway, surface: Surface, request: IncomingMessage, response: ServerResponse, id: Id) {
+    this.gateway = gateway
+    this.surface = surface
+    this.request = request
+    this.response = response
+    this.id = id
+  }
+
+  /** Authenticates, counts, checks the scope, then `work`. */
+  enter(operation: Operation, work: () => void): void {
+    const { authority, presentedKey } = this.gateway
+    this.response.on('close', () => this.#close())
+    if (!authority.inTouch())
+      refuse('unavailable', { message: 'This server has lost its database.', headers: { 'retry-after': '1' } })
+    const secret = presentedKey(this.request.headers)
+    if (secret === null)
+      refuse('missing_credentials', { message: 'Send an API key as `Authorization: Bearer uk_…` or `x-api-key`.' })
+    this.after(authority.byKey(secret), (principal) => {
+      const caller = callerOf(principal)
+      this.caller = caller
+      const { limits } = this.gateway
+      this.#flight = limits.enter(caller.limitId)
+      if (this.closed) this.#close()
+      const headers = limits.take(
+        caller.limitId,
+        operation === 'models' || operation === 'model' ? 'reads' : 'inference',
+      )
+      for (const name in headers) this.response.setHeader(name, headers[name]!)
+      checkMayRun(caller)
+      work()
+    })
+  }
+
+  /** Goes on at once with what is there, else when it comes; what goes wrong later fails the visit. */
+  after<T>(value: T | Promise<T>, next: (value: T) => void): void {
+    if (value instanceof Promise) value.then(next).catch((error: unknown) => this.fail(error))
+    else next(value)
+  }
+
+  /** The whole body, unless it is too large. */
+  readBody(next: (bytes: Buffer) => void): void {
+    const { request } = this
+    const { 'content-length': length, 'content-encoding': encoding } = request.headers
+    if (encoding !== undefined && encoding !== 'identity')
+      refuse('unsupported_media_type', { message: `Bodies in ${encoding} are not taken: send it plain.` })
+    if (length !== undefined && Number(length) > LARGEST_BODY) this.#refuseLarge()
+    const parts: Buffer[] = []
+    let size = 0
+    request.on('data', (part: Buffer) => {
+      size += part.length
+      if (size <= LARGEST_BODY) parts.push(part)
+      else if (!this.response.headersSent) this.attempt(() => this.#refuseLarge())
+    })
+    request.on('end', () => {
+      if (size <= LARGEST_BODY) this.attempt(() => next(parts.length === 1 ? parts[0]! : Buffer.concat(parts)))
+    })
+  }
+
+  #refuseLarge(): never {
+    // The rest of it is not read.
+    this.response.setHeader('connection', 'close')
+    return refuse('payload_too_large', { message: 'The body is larger than 32 MiB.' })
+  }
+
+  /** What `work` throws fails the visit. */
+  attempt(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  /** Calls `leave` when the client leaves before the answer is over, or when it loses the right to a stream. */
+  onLeave(leave: () => void): void {
+    this.#onLeave = leave
+    if (this.closed) leave()
+  }
+
+  /** The answer is over: a client that leaves now misses nothing. */
+  over(): void {
+    this.#onLeave = null
+  }
+
+  /** Ends the stream of a caller whose key was revoked or lost its scope. */
+  watchRights(): void {
+    const { authority, presentedKey } = this.gateway
+    const recheck = async (): Promise<void> => {
+      try {
+        checkMayRun(callerOf((await authority.byKey(presentedKey(this.request.headers)!)) as Principal))
+      } catch {
+        this.response.destroy()
+      }
+    }
+    this.#watch = authority.onChange(this.caller.principal.accountId, () => void recheck())
+    if (this.closed) this.#close()
+  }
+
+  json(status: number, body: object, headers: Record<string, string> = {}): void {
+    if (this.response.headersSent || this.response.destroyed) return
+    const text = JSON.stringify(body)
+    this.response
+      .writeHead(status, { ...headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) })
+      .end(this.request.method === 'HEAD' ? undefined : text)
+  }
+
+  /** A refusal, an upstream fault or a fault of ours, as the surface says it. */
+  fail(failure: Refusal | UpstreamFault | unknown, headers: Record<string, string> = {}): void {
+    this.over()
+    const answer = this.surface.error(failure, this.id)
+    if (failure instanceof Error && !(failure instanceof Refusal))
+      this.gateway.engine.log.error({ error: failure, request_id: this.id }, 'a gateway request failed')
+    if (this.response.headersSent) this.response.destroy()
+    else this.json(answer.status, answer.body, { ...answer.headers, ...headers })
+  }
+
+  #close(): void {
+    this.closed = true
+    this.#flight?.[Symbol.dispose]()
+    this.#flight = null
+    this.#watch?.[Symbol.dispose]()
+    this.#watch = null
+    const leave = this.#onLeave
+    this.#onLeave = null
+    leave?.()
+  }
+}
