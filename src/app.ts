@@ -1,16 +1,23 @@
 import type { AddressInfo } from 'node:net'
 import type pg from 'pg'
 import { createAuthority } from '#areas/accounts/authority.ts'
+import { background } from '#areas/background.ts'
+import { loadContracts } from '#areas/contracts.ts'
 import { services } from '#areas/services.ts'
 import type { Config } from '#config'
 import { connectBus } from '#engine/bus.ts'
 import type { Engine } from '#engine/context.ts'
+import { startJobs } from '#engine/jobs.ts'
+import { createLeases } from '#engine/leases.ts'
+import { createLedger } from '#engine/ledger/create-ledger.ts'
 import type { Log } from '#engine/log.ts'
 import { createMetrics } from '#engine/metrics.ts'
 import { connectPostgres } from '#engine/postgres/client.ts'
+import { startProcess } from '#engine/processes.ts'
+import { startRelay } from '#engine/relay.ts'
 import { createSecrets } from '#engine/secrets.ts'
 import { StartRefused } from '#engine/start-refused.ts'
-import { newId } from '#kernel/ids.ts'
+import { docsMounts } from '#faces/docs.ts'
 import { registry } from '#kernel/registry.ts'
 import { type Door, createDoor } from '#line/http.ts'
 import { createLine } from '#line/invoke.ts'
@@ -43,24 +50,33 @@ export async function startApp({ config, connection, rootKeys, log, versions: da
     connectPostgres(connection, (error) => log.warn({ error }, 'a connection to the database broke')),
   )
   const bus = stack.use(await connectBus(postgres, log))
+  const process = stack.use(await startProcess({ postgres, log }))
+  const leases = createLeases({ postgres, processId: process.id, log })
   const authority = stack.use(await createAuthority(postgres, bus, log))
+  const ledger = stack.use(createLedger({ postgres, processId: process.id, log }))
+  const jobs = stack.use(await startJobs({ postgres, process, log }))
   const versions = createVersions(dated)
-  const limits = createLimits(config.limits, () => 1)
+  const limits = createLimits(config.limits, process.live)
   const metrics = createMetrics()
   const engine: Engine = {
     config,
     postgres,
     secrets: createSecrets(rootKeys),
     bus,
-    jobs: undefined as never,
-    ledger: { spent: async () => new Map() } as never,
+    jobs,
+    ledger,
     log,
-    processId: newId(),
+    processId: process.id,
     versions,
     limits,
     rights: authority,
   }
   const line = createLine(engine, registry(services))
+  const { handlers, schedules, consumers } = background(engine)
+  stack.use(startRelay({ postgres, bus, leases, log, consumers }))
+  await jobs.work(handlers, schedules)
+
+  let origin = ''
   const door: Door = createDoor({
     engine,
     line,
@@ -69,18 +85,23 @@ export async function startApp({ config, connection, rootKeys, log, versions: da
     versions,
     origins: createOrigins(config),
     metrics,
-    mounts: healthMounts({ metrics, postgres, draining: () => door.draining() }),
+    mounts: [
+      ...healthMounts({ metrics, postgres, draining: () => door.draining() }),
+      ...docsMounts(await loadContracts(), { origin: () => config.publicUrl ?? origin, version: versions.newest }),
+    ],
   })
   stack.defer(() => door.drain(config.drainSeconds))
   await listen(door, config)
   const { port } = door.server.address() as AddressInfo
+  origin = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`
   const running = stack.move()
-  return {
-    origin: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`,
-    engine,
-    door,
-    [Symbol.asyncDispose]: () => running.disposeAsync(),
-  }
+  return { origin, engine, door, [Symbol.asyncDispose]: () => running.disposeAsync() }
+}
+
+/** Where the door listens; the port is known only once it does. */
+function originOf({ server }: Door, { host }: Config): string {
+  const { port } = server.address() as AddressInfo
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 function listen({ server }: Door, { host, port }: Config): Promise<void> {
