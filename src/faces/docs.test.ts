@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { loadContracts } from '#areas/contracts.ts'
 import { list } from '#kernel/registry.ts'
 import { things } from '#test/every-kind.ts'
+import { testServer } from '#test/server.ts'
 import { docsMounts } from './docs.ts'
 import { pathOf } from './docs/page.ts'
 
@@ -67,6 +68,23 @@ test('pages ask nothing of anyone else, and run nothing', async () => {
     (await fetch(`${origin}/docs/things`, { headers: { 'if-none-match': response.headers.get('etag')! } })).status,
     304,
   )
+})
+
+test('a server serves them without credentials, for the areas that it serves', async () => {
+  await using server = await testServer()
+  const docs = await server.stranger.get('/docs/api-keys')
+  assert.equal(docs.status, 200)
+  assert.match(docs.headers.get('x-request-id')!, /^[0-9A-Z]{26}$/)
+  assert.ok(docs.text.includes(`curl ${server.origin}/v1/api-keys`))
+  const description = await server.stranger.get('/v1/openapi.json')
+  assert.equal(description.body.servers[0].url, `${server.origin}/v1`)
+  for (const path of Object.keys(description.body.paths)) {
+    const answer = await server.stranger.request(
+      'OPTIONS',
+      `/v1${path.replace(/\{\w+\}/g, '01KAJ8R3T2M6QK5W9V0XBZC4DE')}`,
+    )
+    assert.ok(answer.status < 300, `${path} is described and served`)
+  }
 })
 
 test('what is no page is 404, and a page is only read', async () => {
