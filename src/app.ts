@@ -98,12 +98,6 @@ export async function startApp({ config, connection, rootKeys, log, versions: da
   return { origin, engine, door, [Symbol.asyncDispose]: () => running.disposeAsync() }
 }
 
-/** Where the door listens; the port is known only once it does. */
-function originOf({ server }: Door, { host }: Config): string {
-  const { port } = server.address() as AddressInfo
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-}
-
 function listen({ server }: Door, { host, port }: Config): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
