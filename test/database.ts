@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { runMigrations } from 'graphile-worker'
 import pg from 'pg'
 import { migrate } from '#engine/postgres/migrate.ts'
 import { startPostgres } from '#engine/postgres/supervisor.ts'
@@ -59,8 +60,10 @@ export async function startTestPostgres(): Promise<{ connection: pg.PoolConfig; 
   const dataDir = mkdtempSync(join(tmpdir(), 'ukiyo-postgres-'))
   const postgres = await startPostgres({ dataDir, log: () => {} })
   await admin(postgres.connection, (client) => client.query('create database ukiyo_template'))
-  const pool = new pg.Pool({ ...postgres.connection, database: 'ukiyo_template', max: 1 })
+  const pool = new pg.Pool({ ...postgres.connection, database: 'ukiyo_template', max: 2 })
   await migrate(pool)
+  // What jobs keep for themselves, so that not every server of a test makes it again.
+  await runMigrations({ pgPool: pool })
   await pool.end()
   return {
     connection: postgres.connection,
