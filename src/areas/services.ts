@@ -2,6 +2,7 @@
 import type { Context } from '#engine/context.ts'
 import type { Service } from '#kernel/implement.ts'
 import { adminService, authService, meService, settingsService } from './accounts/service.ts'
+import { agentService } from './agents/service.ts'
 import { apiKeyService } from './api-keys/service.ts'
 
 export const services: readonly Service<Context>[] = [
@@ -10,4 +11,5 @@ export const services: readonly Service<Context>[] = [
   settingsService,
   adminService,
   apiKeyService,
+  agentService,
 ]

@@ -4,7 +4,7 @@
  * `lifecycle.ts` has the doors between the states.
  */
 import { type Generated, type RawBuilder, type Selectable, sql } from 'kysely'
-import { refuse } from '#kernel/errors.ts'
+import { type RefusalMore, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { checkPlace, checkWritable } from '#kernel/place.ts'
 import { type Membership, membershipIn, reachableWorkspaces } from '#kernel/principal.ts'
@@ -119,7 +119,8 @@ export interface ResourcePage {
 /**
  * The newest rows of a kind that the caller may see, to join the kind's own table to:
  * `db.selectFrom(resourcePage(…).as('r')).innerJoin('agents as a', 'a.id', 'r.id').selectAll(['r', 'a']).orderBy('r.id', 'desc')`.
- * Reads at most `limit` entries of the index per workspace, however many there are. The caller orders again, for a join keeps no order.
+ * Reads at most `limit` entries of `resources_list` per workspace, however many there are (`~>~` is that index's order).
+ * The caller orders again, for a join keeps no order.
  */
 export const resourcePage = ({
   kind,
@@ -131,8 +132,8 @@ export const resourcePage = ({
 }: ResourcePage): RawBuilder<ResourceRow> =>
   sql<ResourceRow>`(select r.* from unnest(${workspaces}::ulid[]) w(id) cross join lateral (
     select * from resources x where x.workspace_id = w.id and x.kind = ${kind} and x.status = ${status}
-      ${before === null ? sql`` : sql`and x.id < ${before}`} ${also === undefined ? sql`` : sql`and ${also}`}
-    order by x.id desc limit ${limit}) r order by r.id desc limit ${limit})`
+      ${before === null ? sql`` : sql`and x.id ~<~ ${before}`} ${also === undefined ? sql`` : sql`and ${also}`}
+    order by x.id using ~>~ limit ${limit}) r order by r.id desc limit ${limit})`
 
 /**
  * The workspaces whose things a list shows: all that the caller reaches under this scope, or the one it asks for.
@@ -146,17 +147,19 @@ export function visibleWorkspaces(ctx: Context, scope: Scope, workspaceId: Id | 
 
 /** Refuses unless the caller may do `scope` in a workspace other than the one that `permit` checked: where a thing is moved or copied to. */
 export function checkTarget(ctx: Context, workspaceId: Id, scope: Scope, param = 'workspace_id'): void {
-  const membership = placeIn(ctx, workspaceId, param)
+  const membership = placeIn(ctx, workspaceId, { param, message: noWorkspace })
   checkPlace(membership, scope)
   checkWritable(membership)
 }
 
-function placeIn(ctx: Context, workspaceId: Id, param = 'workspace_id'): Membership {
-  return (
-    membershipIn(ctx.principal, workspaceId) ??
-    refuse('not_found', { param, message: 'There is no such workspace here.' })
-  )
-}
+const noWorkspace = 'There is no such workspace here.'
+
+/** The caller's place in the workspace of something that the call names; without one it is 404. */
+export const placeIn = (
+  ctx: Context,
+  workspaceId: Id,
+  gone: RefusalMore = { param: 'workspace_id', message: noWorkspace },
+): Membership => membershipIn(ctx.principal, workspaceId) ?? refuse('not_found', gone)
 
 /** What every resource shows of its row in the register; `resourceFields` of the kernel is its schema. */
 export const showResource = (row: ResourceRow) => ({

@@ -54,6 +54,8 @@ export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R exten
   auth?: Auth
   /** The kind of the resource that the first path parameter names; `permit` finds it and knows the caller's role there. */
   on?: string
+  /** What the caller needs on that resource where it is less than `scope`: copying reads here and writes elsewhere. */
+  onScope?: Scope
   /** The role needed on that resource or workspace where it is not the one of the scope's verb. */
   role?: Role
   /** The query or body field that names the workspace the call works in; absent in a call means the personal one. */

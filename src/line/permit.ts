@@ -29,7 +29,7 @@ export async function permit(ctx: Context, entry: Entry<Context>, input: Record<
     const membership = placeOf(ctx, found)
     if (membership === null) refuse('not_found', { param: name! })
     if (found.workspace_id !== null) ctx.workspace = { id: found.workspace_id, membership }
-    checkPlace(membership, endpoint.scope, endpoint.role)
+    checkPlace(membership, endpoint.onScope ?? endpoint.scope, endpoint.role)
     checkStatus(entry, found, membership)
     return
   }
@@ -56,7 +56,7 @@ function placeOf(ctx: Context, found: Found): Membership | null {
 }
 
 function checkStatus({ endpoint }: Entry<Context>, found: Found | null, membership: Membership): void {
-  if (endpoint.method === 'GET' || endpoint.scope?.endsWith(':read')) return
+  if (endpoint.method === 'GET' || (endpoint.onScope ?? endpoint.scope)?.endsWith(':read')) return
   if (endpoint.on !== 'workspace') checkWritable(membership)
   if (endpoint.inAnyStatus || found?.status === undefined || found.status === 'active') return
   if (found.status === 'trashed')

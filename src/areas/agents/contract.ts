@@ -1,0 +1,142 @@
+import { z } from 'zod'
+import {
+  area,
+  endpoint,
+  id,
+  idOut,
+  lifecycle,
+  one,
+  page,
+  resourceFields,
+  statusFilter,
+  time,
+  workspaceId,
+} from '#kernel/contract.ts'
+
+const AgentTool = z
+  .strictObject({
+    name: z.string().trim().min(1).max(128).describe('A tool of this server, such as `chats.list`.'),
+    policy: z
+      .enum(['allow', 'ask', 'deny'])
+      .default('ask')
+      .describe('`ask` pauses the run until a person allows the call.'),
+  })
+  .meta({ id: 'AgentTool' })
+
+/** What makes an agent what it is. A change of any of it is a new version. */
+const definition = {
+  name: z.string().trim().min(1).max(120),
+  description: z.string().trim().max(2_000).nullable(),
+  system_prompt: z.string().max(200_000).nullable(),
+  model: z.string().trim().min(1).max(200).nullable().describe('Null takes the default of whoever talks to it.'),
+  tools: z
+    .array(AgentTool)
+    .max(200)
+    .refine((tools) => new Set(tools.map((tool) => tool.name)).size === tools.length, 'may name each tool once')
+    .describe('What it may use; a tool that is not named here is not offered to it.'),
+  output_schema: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .describe('A JSON Schema that its answers have to match. Null is free text.'),
+  max_turns: z
+    .number()
+    .int()
+    .min(1)
+    .max(1_000)
+    .nullable()
+    .describe('Model calls per run at most. Null is the default of the server.'),
+}
+
+export const Agent = z
+  .object({
+    ...resourceFields,
+    ...definition,
+    version: z.number().int().describe('Counts up with every change of the fields above; a move is none.'),
+  })
+  .meta({ id: 'Agent' })
+
+export const AgentVersion = z
+  .object({
+    id: idOut,
+    agent_id: idOut,
+    version: z.number().int(),
+    ...definition,
+    created_by: idOut.nullable(),
+    created_at: time,
+  })
+  .meta({ id: 'AgentVersion' })
+
+const target = id.describe('The workspace that it goes to; writing agents there is needed.')
+
+export const agents = area(
+  'agents',
+  { title: 'Agents', summary: 'Named set-ups of a model: prompt, tools and limits, with their history.' },
+  {
+    list: endpoint('GET /agents', {
+      summary: 'List agents',
+      description: 'Newest first, of every workspace that the caller reaches unless one is named.',
+      scope: 'agent:read',
+      query: { workspace_id: id.optional().describe('Only those of this workspace.'), ...statusFilter },
+      reply: page(Agent),
+    }),
+    get: endpoint('GET /agents/:id', {
+      summary: 'Read an agent',
+      scope: 'agent:read',
+      on: 'agent',
+      reply: one(Agent),
+    }),
+    create: endpoint('POST /agents', {
+      summary: 'Create an agent',
+      scope: 'agent:write',
+      within: 'workspace_id',
+      body: {
+        workspace_id: workspaceId,
+        name: definition.name,
+        description: definition.description.default(null),
+        system_prompt: definition.system_prompt.default(null),
+        model: definition.model.default(null),
+        tools: definition.tools.default([]),
+        output_schema: definition.output_schema.default(null),
+        max_turns: definition.max_turns.default(null),
+      },
+      reply: one(Agent),
+      status: 201,
+    }),
+    update: endpoint('PATCH /agents/:id', {
+      summary: 'Change an agent; what is left out stays',
+      description: 'Makes the next version. What changes nothing makes none. `If-Match` keeps out changes in between.',
+      scope: 'agent:write',
+      on: 'agent',
+      body: z.object(definition).partial().shape,
+      reply: one(Agent),
+      errors: ['invalid_state'],
+    }),
+    ...lifecycle(Agent, '/agents/:id', 'agent', 'agent:write', 'an agent'),
+    move: endpoint('POST /agents/:id/move', {
+      summary: 'Move an agent to another workspace',
+      scope: 'agent:write',
+      on: 'agent',
+      body: { workspace_id: target },
+      reply: one(Agent),
+      errors: ['invalid_state'],
+    }),
+    copy_to_workspace: endpoint('POST /agents/:id/copy-to-workspace', {
+      summary: 'Copy an agent into another workspace',
+      description: 'The copy is independent of the original: name and definition are kept, its history starts anew.',
+      scope: 'agent:write',
+      on: 'agent',
+      onScope: 'agent:read',
+      body: { workspace_id: target },
+      reply: one(Agent),
+      status: 201,
+      errors: ['invalid_state'],
+    }),
+    versions: endpoint('GET /agents/:id/versions', {
+      summary: 'List the versions of an agent, newest first',
+      scope: 'agent:read',
+      on: 'agent',
+      reply: page(AgentVersion),
+      beyond: true,
+    }),
+  },
+)

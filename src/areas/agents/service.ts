@@ -1,0 +1,121 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Context, implement } from '#engine/context.ts'
+import { lifecycleOf } from '#engine/lifecycle.ts'
+import {
+  type ResourceRow,
+  checkTarget,
+  insertResource,
+  lockResource,
+  placeIn,
+  touchResource,
+  visibleWorkspaces,
+} from '#engine/resources.ts'
+import { finder } from '#kernel/context.ts'
+import { refuse } from '#kernel/errors.ts'
+import { type Id, newId } from '#kernel/ids.ts'
+import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
+import { checkPlace } from '#kernel/place.ts'
+import { agents } from './contract.ts'
+import { changed, definitionOf, showAgent, showVersion } from './show.ts'
+import { type AgentRow, type Definition, agentStore } from './store.ts'
+
+const agent = finder('agent', async (ctx: Context, id) => (await agentStore.get(ctx.db, id)) ?? null)
+
+export const agentService = implement(
+  agents,
+  {
+    async list(ctx, { workspace_id, status, cursor, limit }) {
+      const workspaces = visibleWorkspaces(ctx, 'agent:read', workspace_id)
+      const filters = { workspace_id, status }
+      const before = positionOf('agents', filters, cursor)
+      const rows = await agentStore.list(ctx.db, {
+        workspaces,
+        status,
+        before: (before?.[0] as Id) ?? null,
+        limit: limit + 1,
+      })
+      return pageOf(rows, limit, ({ id }) => cursorOf('agents', filters, [id]), showAgent)
+    },
+
+    get: (ctx) => showAgent(agent.of(ctx)),
+
+    create: (ctx, given) => ctx.transaction((ctx) => insert(ctx, ctx.workspace!.id, definitionOf(given))),
+
+    update: (ctx, { id, ...changes }) =>
+      ctx.transaction(async (ctx) => {
+        // Held before it is read: of two changes at once the second sees what the first left.
+        await lockResource(ctx, 'agent', id)
+        const before = await read(ctx, id)
+        const definition = changed(definitionOf(before), changes)
+        if (isDeepStrictEqual(definition, definitionOf(before))) return showAgent(before)
+        const register = await touchResource(ctx, 'agent', id)
+        const version = await agentStore.update(ctx.db, id, definition)
+        await keepVersion(ctx, id, version, definition)
+        await tell(ctx, 'updated', register)
+        return showAgent(await read(ctx, id))
+      }),
+
+    ...lifecycleOf({ kind: 'agent', read: async (ctx, id) => showAgent(await read(ctx, id)) }),
+
+    async move(ctx, { id, workspace_id }) {
+      checkTarget(ctx, workspace_id, 'agent:write')
+      const from = agent.of(ctx).workspace_id
+      if (from === workspace_id) return showAgent(agent.of(ctx))
+      return ctx.transaction(async (ctx) => {
+        const register = await touchResource(ctx, 'agent', id, { workspace_id })
+        await tell(ctx, 'moved', register, [`workspace:${from}`])
+        return showAgent(await read(ctx, id))
+      })
+    },
+
+    copy_to_workspace(ctx, { workspace_id }) {
+      checkTarget(ctx, workspace_id, 'agent:write')
+      return ctx.transaction((ctx) => insert(ctx, workspace_id, definitionOf(agent.of(ctx))))
+    },
+
+    async versions(ctx, { id, cursor, limit }) {
+      const before = positionOf('agent_versions', id, cursor)
+      const rows = await agentStore.versions(ctx.db, id, (before?.[0] as number) ?? null, limit + 1)
+      return pageOf(rows, limit, ({ version }) => cursorOf('agent_versions', id, [version]), showVersion)
+    },
+  },
+  [agent],
+)
+
+/** An agent that another resource names, if the caller may read it; 404 with `param` like what is not there. */
+export async function agentFor(ctx: Context, id: Id, param = 'agent_id'): Promise<AgentRow> {
+  const row = await agentStore.get(ctx.db, id)
+  const gone = { param, message: 'There is no such agent here.' }
+  if (row === undefined || row.status === 'trashed') return refuse('not_found', gone)
+  checkPlace(placeIn(ctx, row.workspace_id, gone), 'agent:read')
+  return row
+}
+
+async function insert(ctx: Context, workspace_id: Id, definition: Definition) {
+  const id = newId()
+  const register = await insertResource(ctx, { id, kind: 'agent', workspace_id })
+  await agentStore.insert(ctx.db, id, definition)
+  await keepVersion(ctx, id, 1, definition)
+  await tell(ctx, 'created', register)
+  return showAgent(await read(ctx, id))
+}
+
+const keepVersion = (ctx: Context, agent_id: Id, version: number, definition: Definition): Promise<void> =>
+  agentStore.insertVersion(ctx.db, {
+    id: newId(),
+    agent_id,
+    version,
+    definition,
+    created_by: ctx.principal.accountId,
+  })
+
+const read = async (ctx: Context, id: Id): Promise<AgentRow> =>
+  (await agentStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+
+const tell = (ctx: Context, verb: string, { id, workspace_id, status }: ResourceRow, also: string[] = []) =>
+  ctx.emit({
+    type: `agent.${verb}`,
+    channels: [`workspace:${workspace_id}`, ...also],
+    resource: { type: 'agent', id },
+    data: { id, workspace_id, status },
+  })

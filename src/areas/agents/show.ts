@@ -1,0 +1,39 @@
+import type { z } from 'zod'
+import { showResource } from '#engine/resources.ts'
+import { iso } from '#kernel/time.ts'
+import type { Agent, AgentVersion } from './contract.ts'
+import type { AgentRow, AgentVersionRow, Definition } from './store.ts'
+
+export const definitionOf = (from: Definition): Definition => ({
+  name: from.name,
+  description: from.description,
+  system_prompt: from.system_prompt,
+  model: from.model,
+  tools: from.tools,
+  output_schema: from.output_schema,
+  max_turns: from.max_turns,
+})
+
+/** What `changes` leaves out stays. */
+export const changed = (
+  before: Definition,
+  changes: { [K in keyof Definition]?: Definition[K] | undefined },
+): Definition => ({
+  ...before,
+  ...(Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as Partial<Definition>),
+})
+
+export const showAgent = (row: AgentRow): z.output<typeof Agent> => ({
+  ...showResource(row),
+  ...definitionOf(row),
+  version: row.version,
+})
+
+export const showVersion = (row: AgentVersionRow): z.output<typeof AgentVersion> => ({
+  id: row.id,
+  agent_id: row.agent_id,
+  version: row.version,
+  ...definitionOf(row.definition),
+  created_by: row.created_by,
+  created_at: iso(row.created_at),
+})

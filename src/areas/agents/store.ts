@@ -1,0 +1,102 @@
+import { type ColumnType, type Generated, type JSONColumnType, type Selectable, sql } from 'kysely'
+import type { Db } from '#engine/postgres/client.ts'
+import { type ResourcePage, type ResourceRow, resourcePage } from '#engine/resources.ts'
+import type { Id } from '#kernel/ids.ts'
+
+declare module '#engine/postgres/tables.ts' {
+  interface Database {
+    agents: AgentTable
+    agent_versions: AgentVersionTable
+  }
+}
+
+export interface Definition {
+  name: string
+  description: string | null
+  system_prompt: string | null
+  model: string | null
+  tools: { name: string; policy: 'allow' | 'ask' | 'deny' }[]
+  output_schema: Record<string, unknown> | null
+  max_turns: number | null
+}
+
+type Json<T> = ColumnType<T, string | null, string | null>
+interface AgentTable extends Omit<Definition, 'tools' | 'output_schema'> {
+  id: Id
+  tools: JSONColumnType<Definition['tools']>
+  output_schema: Json<Definition['output_schema']>
+  version: Generated<number>
+}
+export type AgentRow = Selectable<AgentTable> & ResourceRow
+
+interface AgentVersionTable {
+  id: Id
+  agent_id: Id
+  version: number
+  definition: JSONColumnType<Definition>
+  created_by: Id | null
+  created_at: Generated<Date>
+}
+export type AgentVersionRow = Selectable<AgentVersionTable>
+
+const stored = ({ tools, output_schema, ...rest }: Definition) => ({
+  ...rest,
+  tools: JSON.stringify(tools),
+  output_schema: output_schema && JSON.stringify(output_schema),
+})
+
+export const agentStore = {
+  get: (db: Db, id: Id): Promise<AgentRow | undefined> =>
+    db
+      .selectFrom('resources as r')
+      .innerJoin('agents as a', 'a.id', 'r.id')
+      .selectAll(['r', 'a'])
+      .where('r.id', '=', id)
+      .executeTakeFirst(),
+
+  list: (db: Db, page: Omit<ResourcePage, 'kind'>): Promise<AgentRow[]> =>
+    db
+      .selectFrom(resourcePage({ ...page, kind: 'agent' }).as('r'))
+      .innerJoin('agents as a', 'a.id', 'r.id')
+      .selectAll(['r', 'a'])
+      .orderBy('r.id', 'desc')
+      .execute(),
+
+  async insert(db: Db, id: Id, definition: Definition): Promise<void> {
+    await db
+      .insertInto('agents')
+      .values({ id, ...stored(definition) })
+      .execute()
+  },
+
+  /** Replaces the definition and answers the number of the version that this is. */
+  async update(db: Db, id: Id, definition: Definition): Promise<number> {
+    const { version } = await db
+      .updateTable('agents')
+      .set({ ...stored(definition), version: sql<number>`version + 1` })
+      .where('id', '=', id)
+      .returning('version')
+      .executeTakeFirstOrThrow()
+    return version
+  },
+
+  async insertVersion(
+    db: Db,
+    row: Pick<AgentVersionRow, 'id' | 'agent_id' | 'version' | 'created_by' | 'definition'>,
+  ): Promise<void> {
+    await db
+      .insertInto('agent_versions')
+      .values({ ...row, definition: JSON.stringify(row.definition) })
+      .execute()
+  },
+
+  versions: (db: Db, agentId: Id, before: number | null, limit: number): Promise<AgentVersionRow[]> =>
+    db
+      .selectFrom('agent_versions')
+      .selectAll()
+      .where('agent_id', '=', agentId)
+      .$if(before !== null, (query) => query.where('version', '<', before!))
+      .orderBy('version', 'desc')
+      .limit(limit)
+      .execute(),
+}
