@@ -181,10 +181,13 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   return { config, warnings: unknownSettings(environment) }
 }
 
+/** What the tests and the command line read, in whose environment a server may be started. */
+const elsewhere = ['UK_TEST_ALL', 'UK_KEY', 'UK_ORIGIN']
+
 function unknownSettings(environment: Readonly<Record<string, string | undefined>>): string[] {
   const known = settings.map((setting) => setting.name)
   return Object.keys(environment)
-    .filter((name) => name.startsWith('UK_') && !known.includes(name) && name !== 'UK_TEST_ALL')
+    .filter((name) => name.startsWith('UK_') && !known.includes(name) && !elsewhere.includes(name))
     .map((name) => `${name} is not a setting; did you mean ${nearest(name, known)}? \`uk config\` lists them all`)
 }
 

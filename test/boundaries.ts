@@ -10,7 +10,8 @@ const CALLERS = new Set(['inference', 'chats', 'models', 'ai-gateway'])
 export function allowed(from: string, to: string): boolean {
   const room = roomOf(from)
   const other = roomOf(to)
-  if (room === other && areaOf(from) === areaOf(to)) return fileOf(from) !== 'contract.ts' || fileOf(to) === 'contract.ts' || room !== 'areas'
+  if (room === other && areaOf(from) === areaOf(to))
+    return fileOf(from) !== 'contract.ts' || fileOf(to) === 'contract.ts' || room !== 'areas'
   // The composition root and the programs it is started by.
   if (['app.ts', 'main.ts', 'health.ts'].includes(room)) return true
   switch (room) {
@@ -49,12 +50,16 @@ function areaMay(from: string, to: string, other: string): boolean {
 function facesMay(from: string, to: string, other: string): boolean {
   // `uk config` explains the settings, and `uk` reads contracts one by one to start fast.
   if (from.startsWith('src/faces/cli/') && (other === 'config.ts' || other === 'daemon')) return true
+  // `uk routes` says what the surfaces take.
+  if (from === 'src/faces/routes.ts' && to.startsWith('src/gateway/surfaces/')) return true
   return other === 'kernel' || to === 'src/areas/contracts.ts' || (other === 'areas' && fileOf(to) === 'contract.ts')
 }
 
 /** A Mermaid drawing of the rooms: an arrow for every import that there is. */
 export function diagram(edges: readonly (readonly [string, string])[]): string {
   const name = (room: string): string => room.replace('.ts', '')
-  const arrows = new Set(edges.filter(([from, to]) => from !== to).map(([from, to]) => `  ${name(from)} --> ${name(to)}`))
-  return `\`\`\`mermaid\nflowchart LR\n${[...arrows].sort().join('\n')}\n\`\`\`\n`
+  const arrows = new Set(
+    edges.filter(([from, to]) => from !== to).map(([from, to]) => `  ${name(from)} --> ${name(to)}`),
+  )
+  return `\`\`\`mermaid\nflowchart LR\n${[...arrows].toSorted().join('\n')}\n\`\`\`\n`
 }

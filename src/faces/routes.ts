@@ -2,11 +2,11 @@
 import { loadContracts } from '#areas/contracts.ts'
 import type { Area } from '#kernel/contract.ts'
 import { list } from '#kernel/registry.ts'
+import { compatA } from '#gateway/surfaces/compat-a/surface.ts'
+import { compatB } from '#gateway/surfaces/compat-b/surface.ts'
+import { compatC } from '#gateway/surfaces/compat-c/surface.ts'
 import { type Terminal, createTerminal } from './cli/terminal.ts'
 import { lawRoutes } from './law-routes.ts'
-
-/** Gateway routes are no endpoints: a surface names here what it mounts. */
-const mounted: readonly string[] = []
 
 export interface Compared {
   route: string
@@ -14,10 +14,19 @@ export interface Compared {
   served_by: string | null
 }
 
+/** Gateway routes are no endpoints: the surfaces say what they take. */
+const onSurfaces: readonly string[] = [compatA, compatB, compatC].flatMap(({ roots, routes }) =>
+  roots.flatMap((root) =>
+    Object.entries(routes).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method} ${root}${path}`),
+    ),
+  ),
+)
+
 /** Parameter names do not matter, their places do. */
 const placesOf = (route: string): string => route.replace(/:\w+/g, ':')
 
-export function compareRoutes(areas: readonly Area[], gateway: readonly string[] = mounted): Compared[] {
+export function compareRoutes(areas: readonly Area[], gateway: readonly string[] = onSurfaces): Compared[] {
   const endpoints = new Map(
     list(areas).map(({ name, endpoint }) => [placesOf(`${endpoint.method} ${endpoint.path}`), name]),
   )

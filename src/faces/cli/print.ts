@@ -5,7 +5,7 @@ import { type Received, readEvents } from '../sse.ts'
 import type { Globals } from './globals.ts'
 import { Stop, codeOf } from './exit.ts'
 import { card, table } from './table.ts'
-import { type Terminal, clean } from './terminal.ts'
+import { type Terminal, clean, shown } from './terminal.ts'
 
 type Row = Record<string, unknown>
 
@@ -49,10 +49,10 @@ function oneThing(data: Row, background: boolean, terminal: Terminal): string {
           `${clean(data.model)} · ${data.cost_usd === null ? 'cost unknown' : `$${String(data.cost_usd)}`}`,
         ),
       )
-    return `${clean(data.text)}\n`
+    return `${shown(data.text, terminal)}\n`
   }
   if (Array.isArray(data.lines))
-    return (data.lines as { text?: string }[]).map(({ text }) => `${clean(text ?? '')}\n`).join('')
+    return (data.lines as { text?: string }[]).map(({ text }) => `${shown(text ?? '', terminal)}\n`).join('')
   if (background && typeof data.id === 'string')
     terminal.err(`Goes on in the background. Follow it: uk operations get ${data.id}, or add --wait.`)
   return card(data, terminal)
@@ -94,7 +94,7 @@ async function printStream({ response, globals, terminal }: Printing): Promise<n
     if (event.endsWith('.failed')) failed = clean(String((data.error as Row | undefined)?.message ?? 'The run failed.'))
     if (globals.json) await terminal.out(`${JSON.stringify(received)}\n`)
     else if (event === 'text.delta') {
-      const text = clean(String(data.delta))
+      const text = shown(String(data.delta), terminal)
       midLine = !text.endsWith('\n')
       await terminal.out(text)
     } else if (typeof data.audio === 'string') await sink?.write(Buffer.from(data.audio, 'base64'))
@@ -121,8 +121,9 @@ async function printBytes({ response, globals, terminal }: Printing): Promise<nu
         'Add --output <file>, or pipe them.',
       )
     }
+    const decoder = new TextDecoder()
     for await (const part of response.bytes())
-      await terminal.out(terminal.interactive ? clean(Buffer.from(part).toString('utf8')) : part)
+      await terminal.out(terminal.interactive ? clean(decoder.decode(part, { stream: true })) : part)
     return codeOf('ok')
   }
   await using sink = await fileSink(globals.output)

@@ -32,6 +32,9 @@ export function createTerminal({ stdin, stdout, stderr, env }: NodeJS.Process): 
 export const clean = (text: string): string =>
   stripVTControlCharacters(text.replaceAll('\r\n', '\n')).replace(/(?![\n\t])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, '')
 
+/** For a person without what could harm the terminal; for a pipe as it is. */
+export const shown = (text: string, { interactive }: Terminal): string => (interactive ? clean(text) : text)
+
 const wide = /\p{Emoji_Presentation}|[\p{sc=Han}\p{sc=Hangul}\p{sc=Hiragana}\p{sc=Katakana}\uff01-\uff60]/u
 const joined = /^\p{M}+$/u
 
