@@ -3,10 +3,11 @@ import type pg from 'pg'
 import { createAuthority } from '#areas/accounts/authority.ts'
 import { background } from '#areas/background.ts'
 import { loadContracts } from '#areas/contracts.ts'
+import type { OperationKind } from '#areas/operations/service.ts'
 import { services } from '#areas/services.ts'
 import type { Config } from '#config'
 import { connectBus } from '#engine/bus.ts'
-import type { Engine } from '#engine/context.ts'
+import type { Context, Engine } from '#engine/context.ts'
 import { startJobs } from '#engine/jobs.ts'
 import { createLeases } from '#engine/leases.ts'
 import { createLedger } from '#engine/ledger/create-ledger.ts'
@@ -18,6 +19,8 @@ import { startRelay } from '#engine/relay.ts'
 import { createSecrets } from '#engine/secrets.ts'
 import { StartRefused } from '#engine/start-refused.ts'
 import { docsMounts } from '#faces/docs.ts'
+import type { Service } from '#kernel/implement.ts'
+import { newId } from '#kernel/ids.ts'
 import { registry } from '#kernel/registry.ts'
 import { type Door, createDoor } from '#line/http.ts'
 import { createLine } from '#line/invoke.ts'
@@ -41,10 +44,22 @@ export interface AppOptions {
   log: Log
   /** Only tests register other versions than the newest. */
   versions?: readonly Version[]
+  /** Only tests register further services. */
+  services?: readonly Service<Context>[]
+  /** Only tests register further kinds of operations. */
+  operations?: readonly OperationKind[]
 }
 
 /** The only composition root. Disposing drains the door, then takes everything down in reverse. */
-export async function startApp({ config, connection, rootKeys, log, versions: dated }: AppOptions): Promise<App> {
+export async function startApp({
+  config,
+  connection,
+  rootKeys,
+  log,
+  versions: dated,
+  services: further = [],
+  operations: kinds = [],
+}: AppOptions): Promise<App> {
   await using stack = new AsyncDisposableStack()
   const postgres = stack.use(
     connectPostgres(connection, (error) => log.warn({ error }, 'a connection to the database broke')),
@@ -70,12 +85,18 @@ export async function startApp({ config, connection, rootKeys, log, versions: da
     versions,
     limits,
     rights: authority,
+    async actAs({ accountId, scopes, workspaceId, payingKeyId, signal }) {
+      const principal = await authority.onBehalf(accountId, scopes, workspaceId, payingKeyId)
+      const caller = { ip: '', userAgent: null, loopback: false }
+      return principal && line.context({ principal, requestId: newId(), version: versions.newest, signal, caller })
+    },
   }
-  const line = createLine(engine, registry(services))
-  const { handlers, schedules, consumers } = background(engine)
+  const line = createLine(engine, registry([...services, ...further]))
+  const { handlers, schedules, consumers } = stack.use(background(engine, kinds))
   stack.use(startRelay({ postgres, bus, leases, log, consumers }))
   await jobs.work(handlers, schedules)
 
+  const origins = createOrigins(config)
   let origin = ''
   const door: Door = createDoor({
     engine,
@@ -83,7 +104,7 @@ export async function startApp({ config, connection, rootKeys, log, versions: da
     authority,
     limits,
     versions,
-    origins: createOrigins(config),
+    origins,
     metrics,
     mounts: [
       ...healthMounts({ metrics, postgres, draining: () => door.draining() }),

@@ -1,6 +1,9 @@
 import { readConfig } from '#config'
 import { type App, startApp } from '#app'
+import type { OperationKind } from '#areas/operations/service.ts'
+import type { Context } from '#engine/context.ts'
 import { createLog } from '#engine/log.ts'
+import type { Service } from '#kernel/implement.ts'
 import type { Version } from '#line/version.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
 
@@ -54,6 +57,8 @@ export interface Person extends Caller {
 export interface TestOptions {
   environment?: Record<string, string>
   versions?: readonly Version[]
+  services?: readonly Service<Context>[]
+  operations?: readonly OperationKind[]
   database?: TestDatabase
 }
 
@@ -74,6 +79,8 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
     rootKeys: ['a root key of the tests, 32 characters or more'],
     log: createLog(config.logLevel),
     ...(options.versions && { versions: options.versions }),
+    ...(options.services && { services: options.services }),
+    ...(options.operations && { operations: options.operations }),
   })
   const { origin } = app
   const owned = options.database === undefined

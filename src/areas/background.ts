@@ -1,17 +1,30 @@
-/** What the areas do when nobody waits: jobs by name, housekeeping, and what follows from events. */
+/** What the areas do when nobody waits: jobs by name, housekeeping, operations, and what follows from events. */
 import type { Engine } from '#engine/context.ts'
 import type { Consumer } from '#engine/deliveries.ts'
 import { type JobHandler, type Schedule, every } from '#engine/jobs.ts'
+import { retainSpends } from '#engine/ledger/retain.ts'
 import { retainChanges } from '#engine/relay.ts'
+import { type OperationKind, operationSchedules, runOperations } from './operations/service.ts'
 
-export interface Background {
+export interface Background extends AsyncDisposable {
   handlers: Record<string, JobHandler>
   schedules: Schedule[]
   consumers: Consumer[]
 }
 
-export const background = (engine: Engine): Background => ({
-  handlers: {},
-  schedules: [every('changes.retain', 3600, async () => void (await retainChanges(engine.postgres)))],
-  consumers: [],
-})
+/** Every kind of operation that an area starts. */
+const kinds: readonly OperationKind[] = []
+
+export function background(engine: Engine, furtherKinds: readonly OperationKind[] = []): Background {
+  const operations = runOperations(engine, [...kinds, ...furtherKinds])
+  return {
+    handlers: { ...operations.handlers },
+    schedules: [
+      every('changes.retain', 3600, async () => void (await retainChanges(engine.postgres))),
+      every('spends.retain', 86_400, () => retainSpends(engine.postgres)),
+      ...operationSchedules(engine),
+    ],
+    consumers: [],
+    [Symbol.asyncDispose]: () => operations[Symbol.asyncDispose](),
+  }
+}

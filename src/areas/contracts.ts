@@ -12,6 +12,7 @@ export const contracts = {
   settings: async () => (await accounts()).settings,
   admin: async () => (await accounts()).admin,
   api_keys: async () => (await import('./api-keys/contract.ts')).apiKeys,
+  operations: async () => (await import('./operations/contract.ts')).operations,
   agents: async () => (await import('./agents/contract.ts')).agents,
 } as const
 

@@ -4,6 +4,7 @@ import type { Service } from '#kernel/implement.ts'
 import { adminService, authService, meService, settingsService } from './accounts/service.ts'
 import { agentService } from './agents/service.ts'
 import { apiKeyService } from './api-keys/service.ts'
+import { operationService } from './operations/service.ts'
 
 export const services: readonly Service<Context>[] = [
   authService,
@@ -11,5 +12,6 @@ export const services: readonly Service<Context>[] = [
   settingsService,
   adminService,
   apiKeyService,
+  operationService,
   agentService,
 ]

@@ -25,6 +25,19 @@ export interface Engine {
   /** After a commit that changed rights: in force in this process when it resolves, in the others within a second. */
   rights: { refresh(): Promise<void> }
   limits: { state(caller: Id): { name: string; quota: number; window_seconds: number; remaining: number }[] }
+  /** A context of the server acting for an account, for what outlives a call. Null when the account is gone. */
+  actAs(who: Acting): Promise<Context | null>
+}
+
+/** For whom the server acts, and with how much of that account's rights. */
+export interface Acting {
+  accountId: Id
+  scopes: readonly string[]
+  /** The only workspace that it may reach; null reaches all of the account's. */
+  workspaceId: Id | null
+  /** The key that started it, under whose cap it pays. */
+  payingKeyId: Id | null
+  signal: AbortSignal
 }
 
 /** Something that happened, told to whoever subscribes. Written in the transaction of the change. */

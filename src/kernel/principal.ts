@@ -84,6 +84,11 @@ export interface Authority {
   inTouch(): boolean
   /** Calls back when a right of the account changed. */
   onChange(accountId: Id, recheck: () => void): Disposable
-  /** The server acting for an account: an agent's run, an automation, a job. Null when the account is gone. */
-  onBehalf(accountId: Id, scopes: readonly string[], workspaceId: Id | null): Promise<Principal | null>
+  /** The server acting for an account: an agent's run, an automation, a job, under the cap of the key that started it. Null when the account is gone. */
+  onBehalf(
+    accountId: Id,
+    scopes: readonly string[],
+    workspaceId: Id | null,
+    payingKeyId?: Id | null,
+  ): Promise<Principal | null>
 }

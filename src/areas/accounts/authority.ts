@@ -147,13 +147,27 @@ export async function createAuthority(
       changes.on(accountId, recheck)
       return { [Symbol.dispose]: () => void changes.off(accountId, recheck) }
     },
-    async onBehalf(accountId, scopes, workspaceId) {
-      const { rows } = await postgres.pool.query<AccountRights>({
+    async onBehalf(accountId, scopes, workspaceId, payingKeyId = null) {
+      const { rows } = await postgres.pool.query<
+        AccountRights & Partial<Pick<KeyColumns, 'id' | 'spend_cap_nano' | 'spend_cap_period'>>
+      >({
         name: 'authority_account',
-        text: `select ${RIGHTS} from accounts a where a.id = $1`,
-        values: [accountId],
+        text: `select ${RIGHTS}, k.id, k.spend_cap_nano, k.spend_cap_period
+          from accounts a left join api_keys k on k.id = $2 and k.account_id = a.id where a.id = $1`,
+        values: [accountId, payingKeyId],
       })
-      return rows[0] ? principalOf(rows[0], { kind: 'server', scopes: grants(scopes), workspaceId }) : null
+      const row = rows[0]
+      if (!row) return null
+      const payingKey = row.id
+        ? {
+            id: row.id,
+            cap:
+              typeof row.spend_cap_nano === 'bigint'
+                ? { nano: row.spend_cap_nano, period: row.spend_cap_period! }
+                : null,
+          }
+        : null
+      return principalOf(row, { kind: 'server', scopes: grants(scopes), workspaceId, ...(payingKey && { payingKey }) })
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer)

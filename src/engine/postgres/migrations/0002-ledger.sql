@@ -9,6 +9,8 @@ create index processes_expiry on processes (expires_at);
 -- An operation that runs names the process that runs it.
 alter table operations
   add column process_id ulid,
+  -- The only workspace that its starter's credential reaches.
+  add column held_to ulid,
   add column attempts int not null default 0,
   -- How long its content is kept once there is some.
   add column content_seconds int;

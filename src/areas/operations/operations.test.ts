@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { Refusal } from '#kernel/errors.ts'
+import { testDatabase } from '#test/database.ts'
+import { type Work, endless, worksService } from '#test/operations/works.ts'
+import { type Caller, type Person, type TestServer, caller, testServer } from '#test/server.ts'
+import { type Outcome, defineOperation } from './service.ts'
+
+/** What the operation that runs now waits for. */
+let gate = Promise.withResolvers<Outcome>()
+let stopped = Promise.withResolvers<void>()
+let began = Promise.withResolvers<void>()
+const anew = () => {
+  gate = Promise.withResolvers()
+  stopped = Promise.withResolvers()
+  began = Promise.withResolvers()
+}
+
+const kinds = [
+  defineOperation('works.gated', async ({ signal }, _: Work, { progress }) => {
+    progress(0.25)
+    began.resolve()
+    signal.addEventListener('abort', () => stopped.resolve())
+    return await Promise.race([gate.promise, stopped.promise.then(() => Promise.reject(signal.reason as Error))])
+  }),
+  defineOperation('works.stubborn', async () => {
+    began.resolve()
+    return await gate.promise
+  }),
+  defineOperation('works.refused', async () => {
+    throw new Refusal('no_route', { details: { tried: 2 } })
+  }),
+  defineOperation('works.broken', async () => {
+    throw new Error('a secret of the inside')
+  }),
+  defineOperation('works.brief', async () => gate.promise, { expiresInSeconds: 0.2 }),
+  defineOperation('works.asks', async (ctx) => ({ result: await ctx.invoke('operations.list', {}) })),
+]
+
+let server: TestServer
+let twin: TestServer
+let ann: Person
+let bob: Person
+
+before(async () => {
+  server = await testServer({ operations: kinds, services: [worksService(kinds)] })
+  twin = await server.twin()
+  ann = await server.person('Ann')
+  bob = await server.person('Bob')
+})
+after(async () => {
+  await twin?.[Symbol.asyncDispose]()
+  await server?.[Symbol.asyncDispose]()
+})
+
+async function start(by: Caller, how: string, more: object = {}) {
+  const answer = await by.post('/works', { how, ...more })
+  assert.equal(answer.status, 202, answer.text)
+  assert.deepEqual([answer.body.data.status, answer.body.data.kind, answer.body.data.result], ['queued', how, null])
+  return answer.body.data.id as string
+}
+/** Waits through as many transitions as it takes. */
+async function ended(by: Caller, id: string) {
+  for (let since = 'queued'; ;) {
+    const { body } = await by.get(`/operations/${id}/await?since_status=${since}&timeout_seconds=30`)
+    since = body.data.status
+    if (since !== 'queued' && since !== 'running') return body.data
+  }
+}
+
+test('work goes on in the background: it is awaited, tells its progress, and its content is fetched', async () => {
+  anew()
+  const key = await ann.key({ scopes: ['operation:write'] })
+  const id = await start(key, 'works.gated')
+  await began.promise
+  const running = await key.get(`/operations/${id}/await?since_status=queued`)
+  assert.deepEqual([running.status, running.body.data.status], [200, 'running'])
+  assert.equal((await key.get(`/operations/${id}/content`)).body.error.code, 'not_ready')
+  const early = await key.get(`/operations/${id}/await?since_status=running&timeout_seconds=0`)
+  assert.deepEqual([early.status, early.body.data.status], [200, 'running'])
+  // Awaited in one process, done in either.
+  const waiting = caller(twin.origin, key.headers).get(
+    `/operations/${id}/await?since_status=running&timeout_seconds=30`,
+  )
+  gate.resolve({
+    result: { n: 1 },
+    content: { type: 'text/plain; charset=utf-8', text: 'the output' },
+    cost: 1_500_000_000n,
+  })
+  const { data } = (await waiting).body
+  assert.deepEqual(
+    { status: data.status, progress: data.progress, result: data.result, error: data.error, cost_usd: data.cost_usd },
+    { status: 'succeeded', progress: 1, result: { n: 1 }, error: null, cost_usd: 1.5 },
+  )
+  assert.ok(
+    data.started_at >= data.created_at && data.completed_at >= data.started_at && data.updated_at >= data.completed_at,
+  )
+  const content = await key.get(`/operations/${id}/content`)
+  assert.deepEqual(
+    [content.status, content.headers.get('content-type'), content.text],
+    [200, 'text/plain; charset=utf-8', 'the output'],
+  )
+  assert.equal(
+    (await key.get(`/operations/${id}/await?since_status=succeeded&timeout_seconds=30`)).body.data.status,
+    'succeeded',
+  )
+})
+
+test('content that is a file is a redirect to it, and a mere result is JSON', async () => {
+  anew()
+  const file = '01KAJ8R3T2M6QK5W9V0XBZC4DE'
+  const id = await start(ann, 'works.gated')
+  gate.resolve({ content: { fileId: file } })
+  await ended(ann, id)
+  const content = await ann.get(`/operations/${id}/content`)
+  assert.deepEqual([content.status, content.headers.get('location')], [302, `/v1/drive/files/${file}`])
+  anew()
+  const plain = await start(ann, 'works.gated')
+  gate.resolve({ result: { made: true } })
+  await ended(ann, plain)
+  assert.deepEqual((await ann.get(`/operations/${plain}/content`)).body, { made: true })
+})
+
+test('a cancelled operation is told within a second, in whatever process, and has ended', async () => {
+  anew()
+  const id = await start(ann, 'works.gated')
+  await began.promise
+  const askedAt = performance.now()
+  const asked = await caller(twin.origin, ann.headers).post(`/operations/${id}/cancel`)
+  assert.equal(asked.status, 200)
+  assert.ok(asked.body.data.cancel_requested_at)
+  await stopped.promise
+  assert.ok(performance.now() - askedAt < 1_500)
+  const { status, error } = await ended(ann, id)
+  assert.deepEqual({ status, error }, { status: 'cancelled', error: null })
+  const again = await ann.post(`/operations/${id}/cancel`)
+  assert.deepEqual([again.status, again.body.data.status], [200, 'cancelled'])
+  assert.equal((await ann.get(`/operations/${id}/content`)).body.error.code, 'invalid_state')
+})
+
+test('one that does not listen has ended within ten seconds all the same', { timeout: 30_000 }, async () => {
+  anew()
+  const id = await start(ann, 'works.stubborn')
+  await began.promise
+  const askedAt = performance.now()
+  await ann.post(`/operations/${id}/cancel`)
+  assert.equal((await ended(ann, id)).status, 'cancelled')
+  assert.ok(performance.now() - askedAt < 10_000)
+  gate.resolve({ result: 'too late' })
+  assert.equal((await ann.get(`/operations/${id}`)).body.data.result, null)
+})
+
+test('what has ended otherwise cannot be cancelled', async () => {
+  const id = await start(ann, 'works.refused')
+  const { status, error } = await ended(ann, id)
+  assert.deepEqual([status, error.type, error.code, error.details], ['failed', 'unavailable', 'no_route', { tried: 2 }])
+  const late = await ann.post(`/operations/${id}/cancel`)
+  assert.deepEqual(
+    [late.status, late.body.error.code, late.body.error.details.status],
+    [409, 'invalid_state', 'failed'],
+  )
+})
+
+test('a fault of ours shows nothing of itself', async () => {
+  const id = await start(ann, 'works.broken')
+  const { status, error } = await ended(ann, id)
+  assert.deepEqual([status, error.type], ['failed', 'internal_error'])
+  assert.doesNotMatch(JSON.stringify(error), /secret/)
+})
+
+test('one that takes too long expires', { timeout: 20_000 }, async () => {
+  anew()
+  assert.equal((await ended(ann, await start(ann, 'works.brief'))).status, 'expired')
+})
+
+test('operations are their account’s alone, and a key of one workspace sees those of that one', async () => {
+  anew()
+  const team = await start(ann, 'works.refused')
+  for (const path of [`/operations/${team}`, `/operations/${team}/await`, `/operations/${team}/content`])
+    assert.equal((await bob.get(path)).status, 404)
+  assert.equal((await bob.post(`/operations/${team}/cancel`)).status, 404)
+  assert.deepEqual((await bob.get('/operations')).body.data, [])
+
+  await ended(ann, team)
+  const held = await ann.key({ scopes: ['operation:write'], workspace_id: ann.workspaceId })
+  await server.app.engine.postgres.pool.query(
+    `update operations set workspace_id = '01KAJ8R3T2M6QK5W9V0XBZC4DE' where id = $1`,
+    [team],
+  )
+  assert.equal((await held.get(`/operations/${team}`)).status, 404)
+  const own = await start(held, 'works.asks')
+  const { result } = await ended(held, own)
+  // Whoever acts in the background sees no more than the key that started it.
+  assert.ok(result.rows.some((row: { id: string }) => row.id === own))
+  assert.ok(!result.rows.some((row: { id: string }) => row.id === team))
+})
+
+test('operations are listed newest first, by status and kind, page by page', async () => {
+  const cid = await bob.key({ scopes: ['operation:write'] })
+  const ids: string[] = []
+  for (const how of ['works.refused', 'works.asks', 'works.refused']) {
+    const id = await start(cid, how)
+    await ended(cid, id)
+    ids.unshift(id)
+  }
+  const listed = async (query: string) => (await cid.get(`/operations${query}`)).body
+  assert.deepEqual(
+    (await listed('')).data.map((row: { id: string }) => row.id),
+    ids,
+  )
+  assert.deepEqual(
+    (await listed('?status=failed')).data.map((row: { id: string }) => row.id),
+    [ids[0], ids[2]],
+  )
+  assert.deepEqual(
+    (await listed('?kind=works.asks')).data.map((row: { id: string }) => row.id),
+    [ids[1]],
+  )
+  const first = await listed('?limit=2')
+  const rest = await listed(`?limit=2&cursor=${first.pagination.next_cursor}`)
+  assert.deepEqual(
+    rest.data.map((row: { id: string }) => row.id),
+    [ids[2]],
+  )
+  assert.equal(
+    (await cid.get(`/operations?status=failed&cursor=${first.pagination.next_cursor}`)).body.error.code,
+    'invalid_cursor',
+  )
+})
+
+test(
+  'when its process is killed, an operation is done again where that is safe, else it has failed as interrupted',
+  { timeout: 60_000 },
+  async (t) => {
+    const database = await testDatabase()
+    t.after(() => database[Symbol.asyncDispose]())
+    const child = spawn(
+      process.execPath,
+      [
+        join(import.meta.dirname, '../../../test/operations/child.ts'),
+        JSON.stringify(database.connection),
+        database.dataDir,
+      ],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    )
+    const [line] = (await once(child.stdout, 'data')) as [Buffer]
+    const { ids, headers } = JSON.parse(line.toString()) as { ids: string[]; headers: Record<string, string> }
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+
+    const begun = Promise.withResolvers<string>()
+    const again = endless(begun.resolve)
+    await using restarted = await testServer({ database, operations: again, services: [worksService(again)] })
+    const person = caller(restarted.origin, headers)
+    assert.equal(await begun.promise, 'works.again')
+    const once_ = await ended(person, ids[1]!)
+    assert.deepEqual([once_.status, once_.error.code], ['failed', 'interrupted'])
+    assert.equal((await person.get(`/operations/${ids[0]}`)).body.data.status, 'running')
+    await person.post(`/operations/${ids[0]}/cancel`)
+    assert.equal((await ended(person, ids[0]!)).status, 'cancelled')
+  },
+)

@@ -1,0 +1,182 @@
+import type { Engine } from '#engine/context.ts'
+import type { JobHandler } from '#engine/jobs.ts'
+import { type ErrorBody, Refusal, errorBody } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { scopes as allScopes } from '#kernel/scopes.ts'
+import { tell, transition, wake } from './events.ts'
+import type { OperationKind, Outcome } from './start.ts'
+import { type OperationRow, jobKey, operations } from './store.ts'
+import { watchOperation } from './watch.ts'
+
+const SWEEP_MS = 3_000
+/** How long an operation may take to stop by itself. Cancelled ones must have ended within 10 s. */
+const GRACE_SECONDS = 4
+const PROGRESS_MS = 500
+const MOST_ATTEMPTS = 3
+
+/** Does operations, and sees to it that each comes to an end. `handlers` go to the job runner. */
+export function runOperations(
+  engine: Engine,
+  list: readonly OperationKind[],
+): AsyncDisposable & { handlers: Record<string, JobHandler> } {
+  const { db } = engine.postgres
+  const kinds = new Map(list.map((kind) => [kind.name, kind]))
+
+  // An operation that says it runs here and is not among these was lost: its end could not be written.
+  const here = new Set<Id>()
+
+  async function job({ id }: { id: Id }, { signal }: { signal: AbortSignal }): Promise<void> {
+    if (here.has(id)) return
+    here.add(id)
+    try {
+      await run(id, signal)
+    } finally {
+      here.delete(id)
+    }
+  }
+
+  async function run(id: Id, stopping: AbortSignal): Promise<void> {
+    const row = await transition(engine, (tx) => operations.take(tx, id, engine.processId))
+    if (!row) return
+    const kind = kinds.get(row.kind)
+    if (!kind) return await fail(row, new Error(`nobody does operations of the kind ${row.kind}`))
+    const ended = new AbortController()
+    using _watch = watchOperation(engine, id, (state) => {
+      if (state?.status !== 'running' || state.cancel_requested_at !== null)
+        ended.abort(new Error('the operation was cancelled'))
+    })
+    const signal = AbortSignal.any([ended.signal, stopping])
+    using late = after(signal, GRACE_SECONDS * 1000)
+    using progress = progressOf(row)
+    try {
+      const ctx = await engine.actAs({
+        accountId: row.account_id,
+        scopes: row.scopes ?? allScopes,
+        workspaceId: row.held_to,
+        payingKeyId: row.key_id,
+        signal,
+      })
+      if (!ctx) throw new Refusal('not_found', { message: 'The account is gone.' })
+      const work = kind.run(ctx, row.input as object, { id, signal, attempt: row.attempts, progress: progress.set })
+      await succeed(row, await Promise.race([work, late.passed]))
+    } catch (error) {
+      if (ended.signal.aborted)
+        await transition(engine, (tx) => operations.leave(tx, id, engine.processId, 'cancelled'))
+      else if (stopping.aborted) await interrupted(row, engine.processId)
+      else await fail(row, error)
+    }
+  }
+
+  async function succeed(row: OperationRow, { result, content, resource, cost }: Outcome): Promise<void> {
+    await transition(engine, (tx) =>
+      operations.leave(tx, row.id, engine.processId, 'succeeded', {
+        progress: 1,
+        result: result === undefined ? null : JSON.stringify(result),
+        ...(cost !== undefined && { cost_nano: cost }),
+        ...(resource && { resource_type: resource.type, resource_id: resource.id }),
+        ...(content && 'text' in content && { content: content.text, content_type: content.type }),
+        ...(content && 'fileId' in content && { content_file_id: content.fileId }),
+        ...(content && { content_expires_at: new Date(Date.now() + row.content_seconds! * 1000) }),
+      }),
+    )
+  }
+
+  async function fail(row: OperationRow, error: unknown): Promise<void> {
+    const refusal =
+      error instanceof Refusal
+        ? error
+        : new Refusal('internal_error', { message: `Something went wrong on our side. Quote the operation ${row.id}.` })
+    if (refusal !== error) engine.log.error({ error, operation: row.id, kind: row.kind }, 'an operation failed')
+    await end(row, engine.processId, errorBody(refusal).error)
+  }
+  const end = (row: OperationRow, processId: Id, error: ErrorBody['error']) =>
+    transition(engine, (tx) => operations.leave(tx, row.id, processId, 'failed', { error: JSON.stringify(error) }))
+
+  /** Its process ended under it: done again where that is safe, and not for ever. */
+  async function interrupted(row: OperationRow, processId: Id): Promise<void> {
+    if (!kinds.get(row.kind)?.repeatable || row.attempts >= MOST_ATTEMPTS) {
+      await end(row, processId, {
+        type: 'unavailable',
+        code: 'interrupted',
+        message: 'The server stopped while this was running.',
+      })
+      return
+    }
+    await transition(engine, async (tx) => {
+      const queued = await operations.leave(tx, row.id, processId, 'queued')
+      if (queued) await engine.jobs.add({ db: tx }, 'operation', { id: row.id }, { key: jobKey(row.id) })
+      return queued
+    })
+  }
+
+  /** Written at most twice a second, the last one always unless the operation ends first. */
+  function progressOf({ id }: OperationRow): Disposable & { set: (fraction: number) => void } {
+    let waiting: number | null = null
+    let timer: NodeJS.Timeout | null = null
+    const write = (): void => {
+      timer = null
+      if (waiting === null) return
+      const fraction = waiting
+      waiting = null
+      timer = setTimeout(write, PROGRESS_MS)
+      transition(engine, (tx) => operations.progress(tx, id, engine.processId, fraction)).catch((error: unknown) =>
+        engine.log.warn({ error, operation: id }, 'progress was not written'),
+      )
+    }
+    return {
+      set(fraction) {
+        waiting = Math.min(1, Math.max(0, fraction))
+        if (timer === null) write()
+      },
+      [Symbol.dispose]() {
+        if (timer) clearTimeout(timer)
+        waiting = null
+      },
+    }
+  }
+
+  async function sweep(): Promise<void> {
+    const ended = await db.transaction().execute(async (tx) => {
+      const rows = [...(await operations.endCancelled(tx, GRACE_SECONDS + 1)), ...(await operations.endExpired(tx))]
+      for (const row of rows) await tell(tx, row)
+      return rows
+    })
+    if (ended.length > 0) wake(engine)
+    for (const row of await operations.orphans(db, engine.processId))
+      if (!here.has(row.id)) await interrupted(row, row.process_id!)
+    for (const id of await operations.jobless(db))
+      await engine.jobs.add({ db }, 'operation', { id }, { key: jobKey(id) })
+  }
+
+  let sweeping: Promise<void> | null = null
+  const timer = setInterval(() => {
+    sweeping ??= sweep()
+      .catch((error: unknown) => engine.log.error({ error }, 'operations cannot be swept'))
+      .finally(() => (sweeping = null))
+  }, SWEEP_MS)
+  return {
+    handlers: { operation: job },
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      await sweeping
+    },
+  }
+}
+
+/** Rejects so long after the signal fired: an operation that does not listen must not go on for ever. */
+function after(signal: AbortSignal, ms: number): Disposable & { passed: Promise<never> } {
+  const { promise, reject } = Promise.withResolvers<never>()
+  let timer: NodeJS.Timeout | null = null
+  const start = (): void => void (timer ??= setTimeout(() => reject(new Error('it did not stop in time')), ms))
+  if (signal.aborted) start()
+  else signal.addEventListener('abort', start, { once: true })
+  // Nobody may be racing any more when it comes.
+  promise.catch(() => {})
+  return {
+    passed: promise,
+    [Symbol.dispose]() {
+      signal.removeEventListener('abort', start)
+      if (timer) clearTimeout(timer)
+    },
+  }
+}

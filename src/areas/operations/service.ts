@@ -1,0 +1,114 @@
+import { type Context, implement } from '#engine/context.ts'
+import { every } from '#engine/jobs.ts'
+import { finder } from '#kernel/context.ts'
+import type { Bytes } from '#kernel/contract.ts'
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
+import { operations as contract } from './contract.ts'
+import { tell, wake } from './events.ts'
+import { showOperation } from './show.ts'
+import { type OperationRow, type Status, operations, over } from './store.ts'
+import { watchOperation } from './watch.ts'
+
+export { runOperations } from './run.ts'
+export { type OperationKind, type Outcome, type Running, defineOperation, startOperation } from './start.ts'
+
+/** A key that is held to one workspace sees the operations of that one alone. */
+const heldTo = ({ principal: { credential } }: Context): Id | null =>
+  credential.kind === 'session' ? null : credential.workspaceId
+
+export const operationFinder = finder<
+  Context,
+  { id: Id; workspace_id: null; account_id: Id; updated_at: Date; row: OperationRow }
+>('operation', async (ctx, id) => {
+  const row = await operations.find(ctx.db, id, ctx.principal.accountId, heldTo(ctx))
+  return row && { id, workspace_id: null, account_id: row.account_id, updated_at: row.updated_at, row }
+})
+
+export const operationService = implement(
+  contract,
+  {
+    async list(ctx, { status, kind, cursor, limit }) {
+      const of = { accountId: ctx.principal.accountId, workspaceId: heldTo(ctx), status, kind }
+      const after = positionOf('operations', of, cursor)
+      const rows = await operations.list(ctx.db, { ...of, before: after && String(after[0]), limit: limit + 1 })
+      return pageOf(rows, limit, ({ id }) => cursorOf('operations', of, [id]), showOperation)
+    },
+
+    get: (ctx) => showOperation(operationFinder.of(ctx).row),
+
+    async await(ctx, { id, since_status, timeout_seconds }) {
+      const { row } = operationFinder.of(ctx)
+      await statusOther(ctx, id, since_status ?? row.status, timeout_seconds * 1000)
+      return showOperation((await operations.find(ctx.db, id, row.account_id, heldTo(ctx))) ?? row)
+    },
+
+    async cancel(outer, { id }) {
+      const changed = await outer.transaction(async (ctx) => {
+        const row = await operations.requestCancel(ctx.db, id)
+        if (row) await tell(ctx.db, row, { account_id: ctx.principal.accountId, via: ctx.principal.credential.kind })
+        return row
+      })
+      if (changed) {
+        wake(outer.engine)
+        return showOperation(changed)
+      }
+      const { row: found } = operationFinder.of(outer)
+      const row = (await operations.find(outer.db, id, found.account_id, heldTo(outer))) ?? found
+      if (row.status === 'cancelled' || !over(row.status)) return showOperation(row)
+      return refuse('invalid_state', {
+        message: `The operation has ended: it ${row.status === 'expired' ? 'has expired' : row.status}.`,
+        details: { status: row.status, allowed: [] },
+      })
+    },
+
+    content(ctx) {
+      const { row } = operationFinder.of(ctx)
+      if (!over(row.status)) return refuse('not_ready', { details: { status: row.status } })
+      if (row.status !== 'succeeded')
+        return refuse('invalid_state', {
+          message: 'The operation did not succeed, so it has no content.',
+          details: { status: row.status, allowed: [] },
+        })
+      if (row.content_expires_at !== null && row.content_expires_at <= ctx.now()) return refuse('content_expired')
+      return contentOf(row)
+    },
+  },
+  [operationFinder],
+)
+
+/** Resolves when the status is another one, has come to an end, the time is over, or the caller has left. */
+async function statusOther({ engine, signal }: Context, id: Id, since: Status, ms: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  using _watch = watchOperation(engine, id, (state) => {
+    if (state === null || state.status !== since || over(state.status)) resolve()
+  })
+  const timer = setTimeout(resolve, ms)
+  const onAbort = () => resolve()
+  if (signal.aborted) resolve()
+  signal.addEventListener('abort', onAbort, { once: true })
+  await promise
+  signal.removeEventListener('abort', onAbort)
+  clearTimeout(timer)
+}
+
+function contentOf({ content, content_type, content_file_id, result }: OperationRow): Bytes {
+  if (content_file_id !== null)
+    return { status: 302, headers: { location: `/v1/drive/files/${content_file_id}` }, body: null }
+  const type = content === null ? 'application/json; charset=utf-8' : content_type!
+  return {
+    headers: {
+      'content-type': type,
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': `sandbox; default-src 'none'`,
+      'content-disposition': /^text\/plain\b/.test(type) ? 'inline' : 'attachment',
+    },
+    body: content ?? JSON.stringify(result),
+  }
+}
+
+/** Housekeeping for the job runner. */
+export const operationSchedules = (engine: Context['engine']) => [
+  every('operations.retain', 3_600, () => operations.retain(engine.postgres.db)),
+]

@@ -1,0 +1,92 @@
+import type { Context } from '#engine/context.ts'
+import type { Background } from '#kernel/contract.ts'
+import { type Id, newId } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
+import { tell, wake } from './events.ts'
+import { showOperation } from './show.ts'
+import { jobKey, operations } from './store.ts'
+
+/** What a running operation may use beside its context. */
+export interface Running {
+  id: Id
+  /** Fires within a second of a cancellation, when its time is over, and when the server stops. */
+  signal: AbortSignal
+  /** 1, and more when it was begun before by a process that ended. */
+  attempt: number
+  /** 0 to 1. Cheap to call often. */
+  progress(fraction: number): void
+}
+
+/** How an operation succeeded. */
+export interface Outcome {
+  /** What the call would have answered. */
+  result?: unknown
+  /** What `/content` gives: text, or a file of the drive. */
+  content?: { type: string; text: string } | { fileId: Id }
+  resource?: { type: string; id: string }
+  cost?: Nano | null
+}
+
+export interface OperationKind<I extends object = object> {
+  name: string
+  run(ctx: Context, input: I, operation: Running): Promise<Outcome>
+  /** May be done again from the start after its process died; else it then fails as `interrupted`. */
+  repeatable: boolean
+  /** From its start; then it ends as `expired`. */
+  expiresInSeconds: number
+  contentSeconds: number
+}
+
+const DAY = 86_400
+
+/**
+ * A kind of work for the background. `run` gets a context that acts as the account that started it, with no more
+ * scopes than the starter had, and `ctx.signal` is the operation's. What it throws is the operation's error.
+ */
+export const defineOperation = <I extends object>(
+  name: string,
+  run: OperationKind<I>['run'],
+  {
+    repeatable = false,
+    expiresInSeconds = DAY,
+    contentSeconds = 7 * DAY,
+  }: Partial<Omit<OperationKind<I>, 'name' | 'run'>> = {},
+): OperationKind<I> => ({ name, run, repeatable, expiresInSeconds, contentSeconds })
+
+/**
+ * Writes the operation and its job in one transaction (the caller's, if there is one). What it answers is what a
+ * handler with `operation(…)` as its reply hands on: 202 and the operation.
+ */
+export async function startOperation<I extends object>(
+  outer: Context,
+  kind: OperationKind<I>,
+  input: I,
+  { resource, workspaceId }: { resource?: { type: string; id: string }; workspaceId?: Id | null } = {},
+): Promise<Background & { operation: ReturnType<typeof showOperation> }> {
+  return outer.transaction(async (ctx) => {
+    const { accountId, credential } = ctx.principal
+    const row = await operations.insert(ctx.db, {
+      id: newId(),
+      account_id: accountId,
+      workspace_id: workspaceId ?? ctx.workspace?.id ?? (credential.kind === 'session' ? null : credential.workspaceId),
+      key_id:
+        credential.kind === 'key'
+          ? credential.id
+          : credential.kind === 'server'
+            ? (credential.payingKey?.id ?? null)
+            : null,
+      kind: kind.name,
+      input,
+      resource_type: resource?.type ?? null,
+      resource_id: resource?.id ?? null,
+      scopes: credential.kind === 'session' ? null : [...credential.scopes],
+      held_to: credential.kind === 'session' ? null : credential.workspaceId,
+      content_seconds: kind.contentSeconds,
+      expires_at: new Date(ctx.now().getTime() + kind.expiresInSeconds * 1000),
+    })
+    await ctx.engine.jobs.add(ctx, 'operation', { id: row.id }, { key: jobKey(row.id) })
+    await tell(ctx.db, row, { account_id: accountId, via: credential.kind })
+    ctx.afterCommit(() => wake(ctx.engine))
+    return { operation: showOperation(row) }
+  })
+}

@@ -1,0 +1,77 @@
+import type { Bus } from '#engine/bus.ts'
+import type { Engine } from '#engine/context.ts'
+import type { Id } from '#kernel/ids.ts'
+import { type Status, operations } from './store.ts'
+
+export interface State {
+  status: Status
+  cancel_requested_at: Date | null
+}
+
+const POLL_MS = 1_000
+
+/** One look for all that are watched in this process, however many wait: when the bus wakes it, else every second. */
+class Watch {
+  readonly #engine: Engine
+  readonly #watched = new Map<Id, Set<(state: State | null) => void>>()
+  #stop: (() => void) | null = null
+  #looking = false
+  #again = false
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  add(id: Id, see: (state: State | null) => void): Disposable {
+    const watchers = this.#watched.get(id) ?? new Set()
+    this.#watched.set(id, watchers.add(see))
+    this.#start()
+    void this.#look()
+    return {
+      [Symbol.dispose]: () => {
+        watchers.delete(see)
+        if (watchers.size === 0) this.#watched.delete(id)
+        if (this.#watched.size === 0) this.#stop?.()
+      },
+    }
+  }
+
+  #start(): void {
+    if (this.#stop) return
+    const timer = setInterval(() => void this.#look(), POLL_MS)
+    const woken = this.#engine.bus.on('operations', () => void this.#look())
+    this.#stop = () => {
+      clearInterval(timer)
+      woken[Symbol.dispose]()
+      this.#stop = null
+    }
+  }
+
+  async #look(): Promise<void> {
+    this.#again = true
+    if (this.#looking) return
+    this.#looking = true
+    while (this.#again && this.#watched.size > 0) {
+      this.#again = false
+      const ids = [...this.#watched.keys()]
+      try {
+        const states = new Map(
+          (await operations.states(this.#engine.postgres.db, ids)).map((state) => [state.id, state]),
+        )
+        for (const id of ids) for (const see of this.#watched.get(id) ?? []) see(states.get(id) ?? null)
+      } catch (error) {
+        this.#engine.log.warn({ error }, 'operations cannot be watched now')
+      }
+    }
+    this.#looking = false
+  }
+}
+
+const watches = new WeakMap<Bus, Watch>()
+
+/** Calls back with the state of an operation now and whenever it may have changed; null when it is gone. */
+export function watchOperation(engine: Engine, id: Id, see: (state: State | null) => void): Disposable {
+  const watch = watches.get(engine.bus) ?? new Watch(engine)
+  watches.set(engine.bus, watch)
+  return watch.add(id, see)
+}
