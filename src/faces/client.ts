@@ -262,7 +262,7 @@ async function* rowsFrom(first: Page<unknown>, after: (cursor: string) => Promis
 }
 
 /** Not every browser can iterate a stream itself. */
-async function* partsOf(response: Response): AsyncGenerator<Uint8Array> {
+export async function* partsOf(response: Response): AsyncGenerator<Uint8Array> {
   if (response.body === null) return
   const reader = response.body.getReader()
   try {

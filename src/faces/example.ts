@@ -9,6 +9,9 @@ export function exampleOf(schema: Schema, components: Record<string, Schema>, na
   if (rest.enum) return rest.enum[0]
   if (depth > 6) return null
   const inner = (one: Schema, called = name) => exampleOf(one, components, called, depth + 1)
+  // What has not happened yet is the usual case: `archived_at`, `revoked_at`.
+  const nullable = Array.isArray(type) ? type.includes('null') : (anyOf ?? oneOf)?.some((one) => one.type === 'null')
+  if (nullable && name.endsWith('_at')) return null
   const choice = (anyOf ?? oneOf)?.find((one) => one.type !== 'null')
   if (choice) return inner(choice)
   if (allOf) return Object.assign({}, ...allOf.map((one) => inner(one) as object)) as unknown

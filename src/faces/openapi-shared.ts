@@ -100,7 +100,11 @@ export const envelopeParts: Record<string, Schema> = {
     required: ['has_more', 'next_cursor'],
     properties: {
       has_more: { type: 'boolean' },
-      next_cursor: { type: ['string', 'null'], description: 'Goes into `cursor` for the next page; null at the end.' },
+      next_cursor: {
+        type: ['string', 'null'],
+        description: 'Goes into `cursor` for the next page; null at the end.',
+        examples: [null],
+      },
     },
   },
   Deleted: {

@@ -131,12 +131,15 @@ function aboutField({ description, choices, fallback, kind, required, inPath, se
     choices.length > 0 && choices.length <= 8 ? `One of ${choices.join(', ')}.` : '',
     kind === 'list' ? 'Repeat it for more.' : '',
     secret ? 'As - or @file.' : '',
-    fallback !== undefined && fallback !== null && !description.includes('Default')
-      ? `Default: ${typeof fallback === 'object' ? JSON.stringify(fallback) : String(fallback)}.`
-      : '',
+    description.includes('Default') ? '' : defaultWords(fallback),
     required && !inPath ? 'Required.' : '',
   ]
   return parts.filter(Boolean).join(' ')
+}
+
+function defaultWords(fallback: unknown): string {
+  if (fallback === undefined || fallback === null || (Array.isArray(fallback) && fallback.length === 0)) return ''
+  return `Default: ${typeof fallback === 'object' ? JSON.stringify(fallback) : String(fallback)}.`
 }
 
 const specialHelp = ({ words, usage, summary, more }: Special, terminal: Terminal): string =>

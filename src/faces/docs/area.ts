@@ -102,9 +102,12 @@ const fieldRows = ({ properties = {}, required = [] }: Schema, place: string): R
 const defaultOf = ({ default: fallback }: Schema): Html | null =>
   fallback === undefined || fallback === null ? null : html` Default: <code>${JSON.stringify(fallback)}</code>.`
 
+const isId = ({ $ref = '' }: Schema): boolean => /\/(Ulid|Id|IdOut)$/.test($ref)
+
 /** A schema's type in a few words. */
 function typeOf(schema: Schema, schemas: Record<string, Schema>): string {
   const { type, items, anyOf, oneOf, enum: words, const: word, format } = resolve(schema, schemas)
+  if (isId(schema)) return 'id'
   const choices = (anyOf ?? oneOf)?.map((one) => typeOf(one, schemas))
   if (choices) return [...new Set(choices)].join(' or ')
   if (words)
