@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { payerOf } from '#engine/ledger/payer.ts'
 import { Refusal } from '#kernel/errors.ts'
 import { testDatabase } from '#test/database.ts'
 import { type Work, endless, worksService } from '#test/operations/works.ts'
@@ -37,6 +38,10 @@ const kinds = [
     throw new Error('a secret of the inside')
   }),
   defineOperation('works.brief', async () => gate.promise, { expiresInSeconds: 0.2 }),
+  defineOperation('works.pays', async (ctx) => {
+    const { key } = payerOf(ctx.principal, ctx.principal.personalWorkspaceId)
+    return { result: key && { id: key.id, cap: key.cap && { ...key.cap, nano: String(key.cap.nano) } } }
+  }),
   defineOperation('works.asks', async (ctx) => ({ result: await ctx.invoke('operations.list', {}) })),
 ]
 
@@ -196,6 +201,13 @@ test('operations are their account’s alone, and a key of one workspace sees th
   // Whoever acts in the background sees no more than the key that started it.
   assert.ok(result.rows.some((row: { id: string }) => row.id === own))
   assert.ok(!result.rows.some((row: { id: string }) => row.id === team))
+})
+
+test('what is done in the background pays under the cap of the key that started it', async () => {
+  const capped = await ann.key({ spend_cap_usd: 0, spend_cap_period: 'day' })
+  const { result } = await ended(capped, await start(capped, 'works.pays'))
+  assert.deepEqual(result, { id: capped.keyId, cap: { nano: '0', period: 'day' } })
+  assert.equal((await ended(ann, await start(ann, 'works.pays'))).result, null)
 })
 
 test('operations are listed newest first, by status and kind, page by page', async () => {
