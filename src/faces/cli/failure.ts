@@ -13,7 +13,8 @@ interface Around {
 /** Says what went wrong and what to do next, on stderr; answers the exit code. */
 export function explain(error: unknown, around: Around): number {
   if (error instanceof ApiError) return explainApi(error, around)
-  if (error instanceof Stop) return say(around, codeOf(error.exit), error.exit, error.message, error.hint)
+  if (error instanceof Stop)
+    return say(around, codeOf(error.exit), error.exit, error.message, error.hint ?? usageHint(error, around))
   if (error instanceof Unreachable)
     return say(
       around,
@@ -52,15 +53,18 @@ function say({ terminal, json }: Around, code: number, type: string, message: st
   return code
 }
 
-/** What a person can do about it. */
-function hintFor(
-  { type, code, param, details, retryAfterSeconds, status }: ApiError,
-  { words }: Around,
-): string | undefined {
-  const command = words
+const commandIn = ({ words }: Around): string =>
+  words
     .filter((word) => !word.startsWith('-'))
     .slice(0, 2)
     .join(' ')
+
+const usageHint = ({ exit }: Stop, around: Around): string | undefined =>
+  exit === 'usage' && around.words.length > 0 ? `See \`uk ${commandIn(around)} --help\`.` : undefined
+
+/** What a person can do about it. */
+function hintFor(error: ApiError, around: Around): string | undefined {
+  const { type, code, param, details, retryAfterSeconds, status } = error
   switch (code ?? type) {
     case 'missing_scope':
       return `Make a key with the scope ${String(details?.required_scope ?? '')} in the app under Settings → Developer, or run \`uk login\`.`
@@ -81,9 +85,9 @@ function hintFor(
   }
   if (status === 401) return 'Run `uk login`, or set UK_KEY.'
   if (status === 429 && retryAfterSeconds !== null) return `Try again in ${retryAfterSeconds} s.`
-  if (status === 404) return `Check the id; \`uk help ${words[0]}\` shows how to list what there is.`
+  if (status === 404) return `Check the id; \`uk help ${around.words[0]}\` shows how to list what there is.`
   if (status === 400)
-    return `${param === undefined ? '' : `It is --${kebab(param.split('.')[0]!)}. `}See \`uk ${command} --help\`.`
+    return `${param === undefined ? '' : `It is --${kebab(param.split('.')[0]!)}. `}See \`uk ${commandIn(around)} --help\`.`
   if (status >= 500) return 'Try again. If it stays, ask who runs the server and name the request id.'
   return undefined
 }

@@ -86,16 +86,12 @@ test('a page names the next one, --all goes through them', async () => {
 })
 
 test('one thing has a field per line, nested ones by their path', async () => {
-  const { out } = await printed(
-    'get',
-    answer({
-      data: { id: 'X', usage: { input_tokens: 3 }, tags: ['a', 'b'], note: null, at: '2026-11-21T09:30:00.000Z' },
-    }),
-  )
-  assert.equal(
-    out,
-    'id                  X\nusage.input_tokens  3\ntags                a, b\nnote\nat                  2026-11-21 09:30Z\n',
-  )
+  const data = { id: 'X', usage: { input_tokens: 3 }, tags: ['a', 'b'], note: null, at: '2026-11-21T09:30:00.000Z' }
+  const lines = 'id                  X\nusage.input_tokens  3\ntags                a, b\nnote\nat                  '
+  const { out } = await printed('get', answer({ data }), { terminal: { interactive: true } })
+  assert.equal(out, `${lines}2026-11-21 09:30Z\n`)
+  const piped = await printed('get', answer({ data }))
+  assert.equal(piped.out, `${lines}2026-11-21T09:30:00.000Z\n`, 'a pipe gets times whole')
 })
 
 test('the text of a model is written as it comes, its end is the exit code', async () => {

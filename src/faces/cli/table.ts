@@ -10,7 +10,7 @@ const WIDEST = 44
 /** Rows fitted to the window for a person; tab-separated and whole for a program. */
 export function table(rows: readonly Row[], terminal: Terminal): string {
   const names = columnsOf(rows)
-  const lines = rows.map((row) => names.map((name) => cell(row[name])))
+  const lines = rows.map((row) => names.map((name) => cell(row[name], terminal)))
   if (!terminal.interactive)
     return [names, ...lines]
       .map((cells) => `${cells.map((text) => text.replace(/[\t\n]/g, ' ')).join('\t')}\n`)
@@ -47,18 +47,20 @@ const isPlain = (value: unknown): boolean =>
   (value !== null && typeof value !== 'object') ||
   (Array.isArray(value) && value.every((item) => item === null || typeof item !== 'object'))
 
-export function cell(value: unknown): string {
+function cell(value: unknown, { interactive }: Terminal): string {
   if (value === null || value === undefined) return ''
   if (Array.isArray(value) && isPlain(value)) return clean(value.join(', '))
   if (typeof value === 'object') return clean(JSON.stringify(value))
   const text = clean(String(value))
-  // Times to the minute: who needs the milliseconds asks for --json.
-  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text) ? `${text.slice(0, 10)} ${text.slice(11, 16)}Z` : text
+  // A person reads times to the minute; a pipe gets them whole.
+  return interactive && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text)
+    ? `${text.slice(0, 10)} ${text.slice(11, 16)}Z`
+    : text
 }
 
 /** One thing, a field per line; nested ones by their path. */
 export function card(thing: Row, terminal: Terminal): string {
-  const lines = flatten(thing, '')
+  const lines = flatten(thing, '', terminal)
   const width = Math.max(0, ...lines.map(([name]) => name.length))
   return lines
     .map(([name, text]) => {
@@ -68,9 +70,9 @@ export function card(thing: Row, terminal: Terminal): string {
     .join('')
 }
 
-const flatten = (thing: Row, within: string): [string, string][] =>
+const flatten = (thing: Row, within: string, terminal: Terminal): [string, string][] =>
   Object.entries(thing).flatMap(([name, value]): [string, string][] =>
     value !== null && typeof value === 'object' && !Array.isArray(value) && Object.keys(value).length > 0
-      ? flatten(value as Row, `${within}${name}.`)
-      : [[`${within}${name}`, cell(value)]],
+      ? flatten(value as Row, `${within}${name}.`, terminal)
+      : [[`${within}${name}`, cell(value, terminal)]],
   )
