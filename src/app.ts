@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import type pg from 'pg'
 import { createAuthority } from '#areas/accounts/authority.ts'
+import { createDirectory } from '#areas/ai-gateway/directory.ts'
 import { background } from '#areas/background.ts'
 import { loadContracts } from '#areas/contracts.ts'
 import type { OperationKind } from '#areas/operations/service.ts'
@@ -13,15 +14,20 @@ import { createLeases } from '#engine/leases.ts'
 import { createLedger } from '#engine/ledger/create-ledger.ts'
 import type { Log } from '#engine/log.ts'
 import { createMetrics } from '#engine/metrics.ts'
+import { type AddressPolicy, addressPolicy } from '#engine/outbound/address.ts'
+import { createOutbound } from '#engine/outbound/outbound.ts'
 import { connectPostgres } from '#engine/postgres/client.ts'
 import { startProcess } from '#engine/processes.ts'
 import { startRelay } from '#engine/relay.ts'
 import { createSecrets } from '#engine/secrets.ts'
 import { StartRefused } from '#engine/start-refused.ts'
 import { docsMounts } from '#faces/docs.ts'
+import { createGateway } from '#gateway/mount.ts'
 import type { Service } from '#kernel/implement.ts'
 import { newId } from '#kernel/ids.ts'
 import { registry } from '#kernel/registry.ts'
+import { presentedKey } from '#line/authenticate.ts'
+import { EXPOSED, allowCors, answerPreflight } from '#line/cors.ts'
 import { type Door, createDoor } from '#line/http.ts'
 import { createLine } from '#line/invoke.ts'
 import { createLimits } from '#line/limit.ts'
@@ -73,10 +79,17 @@ export async function startApp({
   const versions = createVersions(dated)
   const limits = createLimits(config.limits, process.live)
   const metrics = createMetrics()
+  const secrets = createSecrets(rootKeys)
+  const outbound = stack.use(createOutbound(upstreamPolicy(config)))
+  const endpoints = stack.use(await createDirectory({ config, postgres, secrets, bus, log, outbound }))
+  const gateway = createGateway({
+    ...{ engine: { ledger, log, versions }, authority, limits, directory: endpoints, outbound },
+    ...{ presentedKey, allowCors, answerPreflight, exposedHeaders: EXPOSED },
+  })
   const engine: Engine = {
     config,
     postgres,
-    secrets: createSecrets(rootKeys),
+    secrets,
     bus,
     jobs,
     ledger,
@@ -85,6 +98,8 @@ export async function startApp({
     versions,
     limits,
     rights: authority,
+    endpoints,
+    completeTurn: gateway.completeTurn,
     async actAs({ accountId, scopes, workspaceId, payingKeyId, signal }) {
       const principal = await authority.onBehalf(accountId, scopes, workspaceId, payingKeyId)
       const caller = { ip: '', userAgent: null, loopback: false }
@@ -107,6 +122,7 @@ export async function startApp({
     origins,
     metrics,
     mounts: [
+      ...gateway.mounts,
       ...healthMounts({ metrics, postgres, draining: () => door.draining() }),
       ...docsMounts(await loadContracts(), { origin: () => config.publicUrl ?? origin, version: versions.newest }),
     ],
@@ -117,6 +133,14 @@ export async function startApp({
   origin = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`
   const running = stack.move()
   return { origin, engine, door, [Symbol.asyncDispose]: () => running.disposeAsync() }
+}
+
+function upstreamPolicy({ upstreamAllow }: Config): AddressPolicy {
+  try {
+    return addressPolicy(upstreamAllow)
+  } catch (error) {
+    throw new StartRefused(`UK_UPSTREAM_ALLOW: ${error instanceof Error ? error.message : String(error)}`)
+  }
 }
 
 function listen({ server }: Door, { host, port }: Config): Promise<void> {

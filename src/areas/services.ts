@@ -3,7 +3,9 @@ import type { Context } from '#engine/context.ts'
 import type { Service } from '#kernel/implement.ts'
 import { adminService, authService, meService, settingsService } from './accounts/service.ts'
 import { agentService } from './agents/service.ts'
+import { aiGatewayService } from './ai-gateway/service.ts'
 import { apiKeyService } from './api-keys/service.ts'
+import { modelService } from './models/service.ts'
 import { operationService } from './operations/service.ts'
 
 export const services: readonly Service<Context>[] = [
@@ -14,4 +16,6 @@ export const services: readonly Service<Context>[] = [
   apiKeyService,
   operationService,
   agentService,
+  modelService,
+  aiGatewayService,
 ]

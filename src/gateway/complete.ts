@@ -58,6 +58,13 @@ export interface Completion extends AsyncIterable<Chunk> {
 
 export type CompleteTurn = (principal: Principal, turn: Turn, options: CompleteOptions) => Completion
 
+declare module '#engine/context.ts' {
+  interface Engine {
+    /** A model's answer, metered, for callers inside this process. */
+    completeTurn: CompleteTurn
+  }
+}
+
 /** The life of a metered call for callers inside this process. */
 export const createCompleteTurn =
   (gateway: Gateway): CompleteTurn =>

@@ -1,0 +1,126 @@
+import type { Outbound } from '#engine/outbound/outbound.ts'
+import { scrub } from '#gateway/retry.ts'
+import type { ProviderEndpoint } from '#gateway/directory.ts'
+import { upstreamOf } from '#gateway/upstream.ts'
+
+/** A provider did not answer as it should. The sentence is safe to show. */
+export class AskFailed extends Error {
+  override name = 'AskFailed'
+}
+
+const MOST_BYTES = 32 << 20
+
+/** One short question to a provider: the JSON of its answer. Throws `AskFailed`. `path` stands below its base. */
+export async function ask(
+  outbound: Outbound,
+  endpoint: ProviderEndpoint,
+  path: string,
+  { body, timeoutMs = 10_000 }: { body?: unknown; timeoutMs?: number } = {},
+): Promise<unknown> {
+  const fail = (message: string): never => {
+    throw new AskFailed(scrub({ kind: 'unreachable', message }, endpoint).message)
+  }
+  try {
+    const { status, text } = await exchange(outbound, endpoint, path, body, timeoutMs)
+    const json = parse(text)
+    if (status >= 200 && status < 300) return json ?? fail('The provider answered something that is no JSON.')
+    return fail(`The provider answered ${status}${saidIn(json, text)}.`)
+  } catch (error) {
+    if (error instanceof AskFailed) throw error
+    return fail(why(error))
+  }
+}
+
+function exchange(
+  outbound: Outbound,
+  endpoint: ProviderEndpoint,
+  path: string,
+  body: unknown,
+  timeoutMs: number,
+): Promise<{ status: number; text: string }> {
+  const upstream = upstreamOf(endpoint)
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>()
+  const pieces: Buffer[] = []
+  let size = 0
+  let status = 0
+  let abort: (reason: Error) => void = () => {}
+  const timer = setTimeout(() => {
+    const late = new AskFailed(`The provider did not answer within ${timeoutMs / 1000} s.`)
+    abort(late)
+    reject(late)
+  }, timeoutMs)
+  outbound.dispatch(
+    {
+      origin: upstream.origin,
+      path: upstream.base + path,
+      method: body === undefined ? 'GET' : 'POST',
+      headers: [...upstream.headers, ...versionHeader(endpoint, upstream.names)],
+      body: body === undefined ? null : Buffer.from(JSON.stringify(body)),
+      mayBePrivate: upstream.mayBePrivate,
+      headersTimeoutMs: timeoutMs,
+      bodyTimeoutMs: timeoutMs,
+    },
+    {
+      onRequestStart(controller) {
+        abort = (reason) => controller.abort(reason)
+      },
+      onResponseStart(_, code) {
+        status = code
+      },
+      onResponseData(controller, piece) {
+        size += piece.length
+        if (size > MOST_BYTES) controller.abort(new AskFailed('The provider’s answer is too large.'))
+        else pieces.push(Buffer.from(piece))
+      },
+      onResponseEnd() {
+        resolve({ status, text: Buffer.concat(pieces).toString() })
+      },
+      onResponseError(_, error) {
+        reject(error)
+      },
+    },
+  )
+  return promise.finally(() => clearTimeout(timer))
+}
+
+const versionHeader = ({ shape }: ProviderEndpoint, names: ReadonlySet<string>): string[] =>
+  shape === 'anthropic-messages' && !names.has('anthropic-version') ? ['anthropic-version', '2023-06-01'] : []
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+/** The provider's own sentence in any of the usual envelopes. */
+function saidIn(json: unknown, text: string): string {
+  const error = (json as { error?: unknown } | null)?.error ?? json
+  const message = typeof error === 'string' ? error : (error as { message?: unknown } | null)?.message
+  const words = typeof message === 'string' ? message : json === null ? text : ''
+  const short = words.replace(/\s+/g, ' ').trim().replace(/\.$/, '').slice(0, 300)
+  return short === '' ? '' : `: ${short}`
+}
+
+const reasons: Record<string, string> = {
+  ECONNREFUSED: 'Nothing listens at this address.',
+  ECONNRESET: 'The provider broke the connection.',
+  ENOTFOUND: 'There is no host of this name.',
+  EAI_AGAIN: 'The name of the host cannot be looked up now.',
+  EHOSTUNREACH: 'The host cannot be reached.',
+  ENETUNREACH: 'The network of the host cannot be reached.',
+  UND_ERR_CONNECT_TIMEOUT: 'The provider did not take the connection in time.',
+  UND_ERR_HEADERS_TIMEOUT: 'The provider did not answer in time.',
+  UND_ERR_BODY_TIMEOUT: 'The provider’s answer did not end in time.',
+  UND_ERR_SOCKET: 'The provider broke the connection.',
+  UND_ERR_DESTROYED: 'This server is shutting down.',
+}
+
+function why(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (code === 'UK_ADDRESS_REFUSED')
+    return `${(error as Error).message} The administrator can allow it with UK_UPSTREAM_ALLOW.`
+  if (/CERT|SSL|TLS/.test(code)) return `The provider’s certificate is not accepted (${code}).`
+  return reasons[code] ?? `The provider cannot be reached${/^[A-Z_]{3,40}$/.test(code) ? ` (${code})` : ''}.`
+}

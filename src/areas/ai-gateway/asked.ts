@@ -1,0 +1,84 @@
+import type { Outbound } from '#engine/outbound/outbound.ts'
+import type { Log } from '#engine/log.ts'
+import type { Id } from '#kernel/ids.ts'
+import { type AskedModel, askModels } from './listing.ts'
+import type { Source } from './sources.ts'
+
+/** A provider is asked no sooner again than this, whatever it answered. */
+export const AGAIN_MS = 30_000
+/** What it said is renewed after this, while it goes on being used. */
+const STALE_MS = 300_000
+const MOST = 10_000
+
+interface Known {
+  models: readonly AskedModel[] | null
+  at: number
+  running: Promise<void> | null
+}
+
+/** What providers said when they were asked for their models, in this process's memory. */
+export class AskedLists {
+  readonly #known = new Map<string, Known>()
+  readonly #outbound: Outbound
+  readonly #log: Log
+  readonly #changed: (ownerId: Id) => void
+
+  constructor(outbound: Outbound, log: Log, changed: (ownerId: Id) => void) {
+    this.#outbound = outbound
+    this.#log = log
+    this.#changed = changed
+  }
+
+  of(source: Source): readonly AskedModel[] | null {
+    return this.#known.get(keyOf(source))?.models ?? null
+  }
+
+  wasAsked(source: Source): boolean {
+    return this.#known.has(keyOf(source))
+  }
+
+  /** Asks, unless it did a moment ago. Never throws: who does not answer serves what it served. */
+  ask(source: Source, timeoutMs: number, again = AGAIN_MS): Promise<void> {
+    const key = keyOf(source)
+    const known = this.#known.get(key)
+    if (known?.running) return known.running
+    if (known && performance.now() - known.at < again) return Promise.resolve()
+    if (this.#known.size >= MOST) this.#known.clear()
+    const entry: Known = { models: known?.models ?? null, at: performance.now(), running: null }
+    this.#known.set(key, entry)
+    entry.running = askModels(this.#outbound, source.endpoint, timeoutMs)
+      .then((models) => this.#learn(source, entry, models))
+      .catch((error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error)
+        this.#log.debug({ provider: source.endpoint.slug, why }, 'a provider does not say what it serves')
+        if (source.from === 'discovered') this.#learn(source, entry, null)
+      })
+      .finally(() => {
+        entry.at = performance.now()
+        entry.running = null
+      })
+    return entry.running
+  }
+
+  /** Takes over what a test of the endpoint learnt. */
+  learn(source: Source, models: readonly AskedModel[]): void {
+    const entry: Known = { models: null, at: performance.now(), running: null }
+    this.#known.set(keyOf(source), entry)
+    this.#learn(source, entry, models)
+  }
+
+  /** Renews what has become old, without anybody waiting for it. */
+  refresh(source: Source, timeoutMs: number): void {
+    const known = this.#known.get(keyOf(source))
+    if (known && performance.now() - known.at > STALE_MS) void this.ask(source, timeoutMs)
+  }
+
+  #learn(source: Source, entry: Known, models: readonly AskedModel[] | null): void {
+    const before = JSON.stringify(entry.models)
+    entry.models = models
+    if (JSON.stringify(models) !== before) this.#changed(source.ownerId)
+  }
+}
+
+/** Another address or key may say something else. */
+const keyOf = ({ endpoint, updatedAt }: Source): string => `${endpoint.id} ${updatedAt}`

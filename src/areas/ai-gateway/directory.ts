@@ -1,0 +1,306 @@
+import type { Config } from '#config'
+import type { Bus } from '#engine/bus.ts'
+import type { Log } from '#engine/log.ts'
+import type { Outbound } from '#engine/outbound/outbound.ts'
+import type { Postgres } from '#engine/postgres/client.ts'
+import { type RightsWatch, watchRights } from '#engine/rights.ts'
+import type { Secrets } from '#engine/secrets.ts'
+import type { Directory, ProviderEndpoint } from '#gateway/directory.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Principal } from '#kernel/principal.ts'
+import { AGAIN_MS, AskedLists } from './asked.ts'
+import { environmentSources, instanceSource, ollamaAddress } from './environment.ts'
+import { type AskedModel, probe } from './listing.ts'
+import { type Owned, type Reach, ownedOf, reachableRows, resolve } from './owned.ts'
+import { type Owners, ownersOf } from './owners.ts'
+import type { Row } from './rows.ts'
+import { openSecrets, resealAll } from './sealing.ts'
+import { type Source, mustAsk } from './sources.ts'
+import { type EndpointRow, INSTANCE, endpointStore } from './store.ts'
+
+declare module '#engine/context.ts' {
+  interface Engine {
+    /** Who serves models for whom. */
+    endpoints: EndpointDirectory
+  }
+}
+
+export interface EndpointDirectory extends Directory, AsyncDisposable {
+  offers(principal: Principal, model: string): readonly Row[] | Promise<readonly Row[]>
+  /** Language and embedding models, in the order of their slugs. */
+  models(principal: Principal): readonly Row[] | Promise<readonly Row[]>
+  /** The endpoints that serve this caller. */
+  sources(principal: Principal): Promise<readonly Source[]>
+  /** After a commit that changed endpoints: in force in this process when it resolves, in the others within half a second. */
+  refresh(): Promise<void>
+  /** Calls back when this endpoint no longer serves: deleted, disabled, or its key cannot be opened. */
+  watch(endpoint: ProviderEndpoint, gone: () => void): Disposable
+  /** Connects to the provider, and remembers what it serves. Throws `AskFailed`. */
+  test(row: EndpointRow): Promise<readonly AskedModel[]>
+}
+
+export interface DirectoryParts {
+  config: Config
+  postgres: Postgres
+  secrets: Secrets
+  bus: Bus
+  log: Log
+  outbound: Outbound
+}
+
+/** Owners in memory at the same time; a full memory starts again. */
+const MOST_OWNERS = 50_000
+const MOST_NAMES = 2_000
+const ASK_MS = 5_000
+/** An Ollama that does not answer at once is not there. */
+const LOOK_MS = 2_000
+
+interface View {
+  epoch: number
+  reach: Reach
+  byName: Map<string, readonly Row[]>
+  listed: readonly Row[] | null
+}
+
+/** Answers from memory; what it does not hold yet it reads from the database, and asks providers that no source knows. */
+export async function createDirectory({
+  config,
+  postgres,
+  secrets,
+  bus,
+  log,
+  outbound,
+}: DirectoryParts): Promise<EndpointDirectory> {
+  const startedAt = new Date().toISOString()
+  const fixed = environmentSources(config, log, startedAt)
+  const address = ollamaAddress(config.environment.OLLAMA_HOST)
+  const ollama =
+    address === null
+      ? null
+      : instanceSource(
+          'discovered',
+          { slug: 'ollama', name: 'Ollama', shape: 'ollama', baseUrl: address, billing: 'free', preset: 'ollama' },
+          startedAt,
+        )
+
+  const owned = new Map<Id, Owned | Promise<Owned>>()
+  const views = new WeakMap<Principal, View>()
+  const ownerOf = new WeakMap<ProviderEndpoint, Id>()
+  const watchers = new Map<Id, Set<{ id: Id; gone: () => void }>>()
+  // Grows with every change of what anybody is offered: a view of another epoch is put together again.
+  let epoch = 0
+  let lookedAt = -Infinity
+
+  const asked = new AskedLists(outbound, log, relist)
+  const rights: RightsWatch = await watchRights(postgres, bus, log, forget)
+
+  /** A provider said something new about what it serves. */
+  function relist(ownerId: Id): void {
+    const before = owned.get(ownerId)
+    if (before === undefined) return
+    if (before instanceof Promise)
+      return void before.then(() => owned.get(ownerId) !== before && relist(ownerId)).catch(() => {})
+    owned.set(
+      ownerId,
+      ownedOf(ownerId, before.sources, (source) => asked.of(source)),
+    )
+    epoch++
+  }
+
+  /** Of an account, a workspace or the instance: whatever changed there is read again. */
+  function forget(ownerId: Id): void {
+    if (!owned.delete(ownerId)) return
+    epoch++
+    const watching = watchers.get(ownerId)
+    if (watching) void tellGone(ownerId, watching)
+  }
+
+  async function tellGone(ownerId: Id, watching: Set<{ id: Id; gone: () => void }>): Promise<void> {
+    try {
+      const { sources } = await ownedBy(ownerId)
+      const serving = new Set(sources.map(({ endpoint }) => endpoint.id))
+      for (const { id, gone } of watching) if (!serving.has(id)) gone()
+    } catch (error) {
+      log.warn({ error }, 'provider endpoints cannot be read')
+    }
+  }
+
+  function sourceOf(row: EndpointRow): Source | null {
+    try {
+      const from = row.workspace_id !== null ? 'workspace' : row.account_id !== null ? 'account' : 'instance'
+      const endpoint: ProviderEndpoint = {
+        id: row.id,
+        slug: row.slug,
+        name: row.name,
+        shape: row.shape,
+        baseUrl: row.base_url,
+        ...openSecrets(secrets, row),
+        billing: from === 'instance' ? 'credits' : 'byok',
+        priority: row.priority,
+        weight: row.weight,
+        preset: row.preset,
+        mayBePrivate: from === 'instance',
+      }
+      ownerOf.set(endpoint, row.owner_id)
+      return {
+        from,
+        ownerId: row.owner_id,
+        workspaceId: row.workspace_id,
+        endpoint,
+        models: row.models,
+        createdAt: row.created_at.toISOString(),
+        updatedAt: row.updated_at.toISOString(),
+      }
+    } catch (error) {
+      log.error({ error, provider_endpoint: row.id }, 'the key of a provider endpoint cannot be opened')
+      return null
+    }
+  }
+
+  function ownedBy(ownerId: Id): Owned | Promise<Owned> {
+    const known = owned.get(ownerId)
+    if (known !== undefined) return known
+    if (owned.size >= MOST_OWNERS) owned.clear()
+    const loading = load(ownerId).then(
+      (loaded) => {
+        // What was changed while it was read is read again by the next call.
+        if (owned.get(ownerId) === loading) owned.set(ownerId, loaded)
+        return loaded
+      },
+      (error: unknown) => {
+        if (owned.get(ownerId) === loading) owned.delete(ownerId)
+        throw error
+      },
+    )
+    owned.set(ownerId, loading)
+    return loading
+  }
+
+  async function load(ownerId: Id): Promise<Owned> {
+    const rows = await endpointStore.enabledOf(postgres.db, ownerId)
+    const stored = rows.flatMap((row) => sourceOf(row) ?? [])
+    const sources = ownerId === INSTANCE ? [...stored, ...fixed, ...(ollama ? [ollama] : [])] : stored
+    // Without its list an endpoint would serve nothing; one that does not answer is not waited for again.
+    await Promise.all(
+      sources.map(
+        (source) => mustAsk(source) && source !== ollama && !asked.wasAsked(source) && asked.ask(source, ASK_MS),
+      ),
+    )
+    return ownedOf(ownerId, sources, (source) => asked.of(source))
+  }
+
+  function viewOf(principal: Principal): View | Promise<View> {
+    const known = views.get(principal)
+    if (known !== undefined && known.epoch === epoch) return known
+    const before = epoch
+    const owners = ownersOf(principal)
+    const parts = [...owners.own, INSTANCE, ...owners.further].map(ownedBy)
+    if (!parts.some((part) => part instanceof Promise)) return remember(principal, owners, parts as Owned[], before)
+    return Promise.all(parts).then((loaded) => remember(principal, owners, loaded, before))
+  }
+
+  function remember(principal: Principal, { own }: Owners, parts: readonly Owned[], at: number): View {
+    const reach: Reach = {
+      own: parts.slice(0, own.length),
+      instance: parts[own.length]!,
+      further: parts.slice(own.length + 1),
+    }
+    const view: View = { epoch: at, reach, byName: new Map(), listed: null }
+    views.set(principal, view)
+    for (const { sources } of parts) for (const source of sources) if (source !== ollama) asked.refresh(source, ASK_MS)
+    return view
+  }
+
+  const withView = <T>(principal: Principal, work: (view: View) => T): T | Promise<Awaited<T>> => {
+    const view = viewOf(principal)
+    return view instanceof Promise ? (view.then(work) as Promise<Awaited<T>>) : work(view)
+  }
+
+  /** Looks for an Ollama, unless it did a moment ago. */
+  function look(): Promise<void> | null {
+    if (ollama === null || performance.now() - lookedAt < AGAIN_MS) return null
+    lookedAt = performance.now()
+    return asked.ask(ollama, LOOK_MS, 0)
+  }
+
+  function offersIn(view: View, model: string): readonly Row[] {
+    const known = view.byName.get(model)
+    if (known !== undefined) return known
+    const rows = resolve(view.reach, model)
+    if (view.byName.size >= MOST_NAMES) view.byName.clear()
+    if (rows.length > 0) view.byName.set(model, rows)
+    return rows
+  }
+
+  /** Nobody is known to serve it: those who could are asked, the ones that are named first of all. */
+  async function askAround(principal: Principal, view: View, model: string): Promise<readonly Row[]> {
+    const all = [...view.reach.own, view.reach.instance, ...view.reach.further].flatMap(({ sources }) => sources)
+    const open = all.filter((source) => source.models.length === 0 && source.from !== 'simulated' && source !== ollama)
+    const named = open.filter(({ endpoint }) => model.startsWith(`${endpoint.slug}/`))
+    await Promise.all([
+      ...(named.length > 0 ? named : open.filter(mustAsk)).map((source) => asked.ask(source, ASK_MS)),
+      look(),
+    ])
+    return withView(principal, (again) => offersIn(again, model))
+  }
+
+  const running = resealAll(postgres.db, secrets, log).catch((error: unknown) =>
+    log.warn({ error }, 'keys of provider endpoints were not sealed again'),
+  )
+  // Loaded ahead, so that the first call waits for one owner less; and an Ollama is looked for while the server starts.
+  void Promise.resolve(ownedBy(INSTANCE)).then(look, (error: unknown) =>
+    log.warn({ error }, 'provider endpoints cannot be read'),
+  )
+
+  return {
+    offers(principal, model) {
+      void look()
+      return withView(principal, (view) => {
+        const rows = offersIn(view, model)
+        return rows.length > 0 ? rows : askAround(principal, view, model)
+      })
+    },
+    models(principal) {
+      void look()
+      return withView(
+        principal,
+        (view) =>
+          (view.listed ??= reachableRows(view.reach).filter(({ kind }) => kind === 'text' || kind === 'embedding')),
+      )
+    },
+    async sources(principal) {
+      await look()
+      const { reach } = await viewOf(principal)
+      return [...reach.own, reach.instance, ...reach.further].flatMap(({ sources }) => sources)
+    },
+    async refresh() {
+      await rights.poll()
+      bus.poke('rights')
+    },
+    watch(endpoint, gone) {
+      const ownerId = ownerOf.get(endpoint)
+      if (ownerId === undefined) return { [Symbol.dispose]() {} }
+      const watching = watchers.get(ownerId) ?? new Set()
+      watchers.set(ownerId, watching)
+      const entry = { id: endpoint.id, gone }
+      watching.add(entry)
+      return {
+        [Symbol.dispose]() {
+          watching.delete(entry)
+          if (watching.size === 0 && watchers.get(ownerId) === watching) watchers.delete(ownerId)
+        },
+      }
+    },
+    async test(row) {
+      const source = sourceOf(row)
+      if (source === null) throw new Error('the key of this endpoint cannot be opened')
+      const models = await probe(outbound, source.endpoint)
+      asked.learn(source, models)
+      return models
+    },
+    async [Symbol.asyncDispose]() {
+      await rights[Symbol.asyncDispose]()
+      await running
+    },
+  }
+}

@@ -1,0 +1,151 @@
+import type { Outbound } from '#engine/outbound/outbound.ts'
+import type { ProviderEndpoint } from '#gateway/directory.ts'
+import { AskFailed, ask } from './ask.ts'
+import { presetOf } from './presets.ts'
+
+/** A model as its provider lists it; null and empty: it does not say. */
+export interface AskedModel {
+  id: string
+  name: string | null
+  contextLength: number | null
+  maxOutputTokens: number | null
+  capabilities: string[]
+  embeds: boolean
+  createdAt: string | null
+}
+
+type Json = Record<string, unknown>
+const MOST = 5_000
+
+/** What an endpoint serves, from the provider itself. Throws `AskFailed`. */
+export async function askModels(
+  outbound: Outbound,
+  endpoint: ProviderEndpoint,
+  timeoutMs?: number,
+): Promise<AskedModel[]> {
+  const more = timeoutMs === undefined ? {} : { timeoutMs }
+  switch (endpoint.shape) {
+    case 'ollama':
+      return askOllama(outbound, endpoint, more)
+    case 'anthropic-messages':
+      return rowsIn(await ask(outbound, endpoint, '/v1/models?limit=1000', more), 'data').map(anthropicModel)
+    case 'gemini':
+      return rowsIn(await ask(outbound, endpoint, '/models?pageSize=1000', more), 'models').map(geminiModel)
+    case 'openai-chat':
+    case 'openai-responses': {
+      const answer = await ask(outbound, endpoint, '/models', more)
+      // Together answers the bare list.
+      return rowsIn(Array.isArray(answer) ? { data: answer } : answer, 'data').map(openaiModel)
+    }
+  }
+}
+
+/** Connects with the key: null where the provider's check lists no models. Throws `AskFailed`. */
+export async function probe(outbound: Outbound, endpoint: ProviderEndpoint): Promise<AskedModel[]> {
+  const check = presetOf(endpoint.preset)?.key_check ?? null
+  if (check !== null) await ask(outbound, endpoint, check)
+  return askModels(outbound, endpoint)
+}
+
+function rowsIn(answer: unknown, key: string): Json[] {
+  const rows = (answer as Json | null)?.[key]
+  if (!Array.isArray(rows)) throw new AskFailed('The provider’s list of models has a form that is not known.')
+  return (rows as unknown[]).filter((row): row is Json => row !== null && typeof row === 'object').slice(0, MOST)
+}
+
+const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
+const whole = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : null
+function instant(value: unknown): string | null {
+  const at = typeof value === 'number' ? new Date(value * 1000) : typeof value === 'string' ? new Date(value) : null
+  return at === null || Number.isNaN(at.getTime()) || at.getTime() <= 0 ? null : at.toISOString()
+}
+
+/** OpenAI says only the id; OpenRouter, Mistral, Groq and vLLM each a little more. */
+const openaiModel = (row: Json): AskedModel => ({
+  id: text(row.id) ?? '',
+  name: text(row.name),
+  contextLength:
+    whole(row.context_length) ?? whole(row.max_context_length) ?? whole(row.context_window) ?? whole(row.max_model_len),
+  maxOutputTokens:
+    whole((row.top_provider as Json | undefined)?.max_completion_tokens) ?? whole(row.max_completion_tokens),
+  capabilities: [],
+  embeds: /embed/i.test(text(row.id) ?? '') || row.type === 'embedding',
+  createdAt: instant(row.created),
+})
+
+const anthropicModel = (row: Json): AskedModel => ({
+  id: text(row.id) ?? '',
+  name: text(row.display_name),
+  contextLength: whole(row.max_input_tokens),
+  maxOutputTokens: whole(row.max_tokens),
+  capabilities: [],
+  embeds: false,
+  createdAt: instant(row.created_at),
+})
+
+const geminiModel = (row: Json): AskedModel => {
+  const methods = Array.isArray(row.supportedGenerationMethods) ? (row.supportedGenerationMethods as unknown[]) : []
+  return {
+    id: (text(row.name) ?? '').replace(/^models\//, ''),
+    name: text(row.displayName),
+    contextLength: whole(row.inputTokenLimit),
+    maxOutputTokens: whole(row.outputTokenLimit),
+    capabilities: [],
+    embeds: methods.length > 0 && !methods.includes('generateContent'),
+    createdAt: null,
+  }
+}
+
+/** The list, and for each model what `show` knows: four at a time, for a small machine may serve many. */
+async function askOllama(
+  outbound: Outbound,
+  endpoint: ProviderEndpoint,
+  more: { timeoutMs?: number },
+): Promise<AskedModel[]> {
+  // Its native routes stand beside `/v1`, which the base of this shape ends in.
+  const rows = rowsIn(await ask(outbound, native(endpoint), '/api/tags', more), 'models')
+  const models: AskedModel[] = []
+  for (let i = 0; i < rows.length; i += 4)
+    models.push(...(await Promise.all(rows.slice(i, i + 4).map((row) => showOllama(outbound, endpoint, row, more)))))
+  return models
+}
+
+async function showOllama(
+  outbound: Outbound,
+  endpoint: ProviderEndpoint,
+  row: Json,
+  more: { timeoutMs?: number },
+): Promise<AskedModel> {
+  const id = text(row.model) ?? text(row.name) ?? ''
+  // A model that cannot be shown is served all the same.
+  const shown = (await ask(outbound, native(endpoint), '/api/show', { ...more, body: { model: id } }).catch(
+    () => ({}),
+  )) as Json
+  const info = (shown.model_info ?? {}) as Json
+  const given = Array.isArray(shown.capabilities) ? (shown.capabilities as unknown[]).map(String) : []
+  const known: Record<string, string> = { tools: 'tools', vision: 'vision', thinking: 'reasoning' }
+  return {
+    id,
+    name: text(row.name),
+    contextLength: whole(info[`${String(info['general.architecture'])}.context_length`]),
+    maxOutputTokens: null,
+    capabilities: given.flatMap((word) => known[word] ?? []),
+    embeds: given.length > 0 && !given.includes('completion'),
+    createdAt: instant(row.modified_at),
+  }
+}
+
+const natives = new WeakMap<ProviderEndpoint, ProviderEndpoint>()
+/** The same endpoint with a base that nothing is put behind. */
+function native(endpoint: ProviderEndpoint): ProviderEndpoint {
+  const before = natives.get(endpoint)
+  if (before) return before
+  const same: ProviderEndpoint = {
+    ...endpoint,
+    shape: 'openai-chat',
+    baseUrl: endpoint.baseUrl.replace(/\/v1\/?$/, ''),
+  }
+  natives.set(endpoint, same)
+  return same
+}

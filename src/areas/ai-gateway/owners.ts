@@ -1,0 +1,41 @@
+import type { Id } from '#kernel/ids.ts'
+import { type Membership, type Principal, membershipIn } from '#kernel/principal.ts'
+import { atLeast } from '#kernel/scopes.ts'
+
+/** Whose endpoints a caller may use. */
+export interface Owners {
+  /** What it works in first. */
+  own: Id[]
+  further: Id[]
+}
+
+/**
+ * The workspace that the credential is bound to, then the account's own and its personal workspace; a key of one
+ * workspace gets that one's alone, for it may be in other hands. An unbound caller reaches further workspaces too.
+ */
+export function ownersOf(principal: Principal): Owners {
+  const { accountId, personalWorkspaceId, credential, memberships } = principal
+  const bound = credential.kind === 'session' ? null : credential.workspaceId
+  const usable = (id: Id): boolean => {
+    const membership = membershipIn(principal, id)
+    return membership !== null && mayRun(membership)
+  }
+  const personal = usable(personalWorkspaceId) ? [personalWorkspaceId] : []
+  if (bound === null)
+    return {
+      own: [accountId, ...personal],
+      // The oldest first: one that is joined later changes nothing.
+      further: [...memberships.keys()].filter((id) => id !== personalWorkspaceId && usable(id)).toSorted(),
+    }
+  if (bound === personalWorkspaceId) return { own: [accountId, ...personal], further: [] }
+  const there = usable(bound) ? [bound] : []
+  return { own: credential.kind === 'key' ? there : [...there, accountId], further: [] }
+}
+
+const mayRun = ({ role, permissions, status }: Membership): boolean =>
+  status === 'active' &&
+  atLeast(role, 'member') &&
+  (permissions === null ||
+    permissions.has('gateway:run') ||
+    permissions.has('inference:run') ||
+    permissions.has('chat:run'))

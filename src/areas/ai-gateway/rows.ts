@@ -1,0 +1,151 @@
+import { models as catalogueModels, sources as catalogueSources, find } from '#gateway/catalogue/catalogue.ts'
+import type { CatalogueModel, Kind, Pricing } from '#gateway/catalogue/model.ts'
+import type { Listed } from '#gateway/directory.ts'
+import { simModels } from '#gateway/sim/offers.ts'
+import { type Id, idOf } from '#kernel/ids.ts'
+import { formatUsd, fromUsd } from '#kernel/money.ts'
+import type { AskedModel } from './listing.ts'
+import { type Source, catalogueProviderOf, isLocal } from './sources.ts'
+import type { EndpointModel } from './store.ts'
+
+/** One way to serve a model, with all that is known of it. */
+export interface Row extends Listed {
+  id: Id
+  kind: Kind
+  /** ISO 8601: released, or as long as the platform knows it. */
+  createdAt: string
+  capabilityIndex: number | null
+  capabilityIndexSource: string | null
+  source: Source
+}
+
+/** What an endpoint serves: the models it was given, else the catalogue's and, where it was asked, what it says itself. */
+export function rowsOf(source: Source, asked: readonly AskedModel[] | null): Row[] {
+  if (source.from === 'simulated') return simModels.map((model) => fromCatalogue(source, model))
+  if (source.models.length > 0) return source.models.map((model) => fromGiven(source, model))
+  const provider = catalogueProviderOf(source.endpoint)
+  const known = provider === null ? [] : (byProvider().get(provider) ?? [])
+  const names = new Set(known.map(({ upstream_model }) => upstream_model))
+  const further = (asked ?? []).filter(({ id }) => id !== '' && !names.has(id))
+  return [...known.map((model) => fromCatalogue(source, model)), ...further.map((model) => fromAsked(source, model))]
+}
+
+/** A model that nobody serves for the caller now. */
+export const rowOfCatalogue = (model: CatalogueModel): Omit<Row, 'source' | 'endpoint'> =>
+  catalogueFields(model, 'catalogue', model.slug)
+
+const fromCatalogue = (source: Source, model: CatalogueModel): Row => ({
+  ...catalogueFields(model, source.ownerId, `${source.endpoint.slug}/${model.upstream_model}`),
+  endpoint: source.endpoint,
+  source,
+})
+
+const catalogueFields = (model: CatalogueModel, owner: string, slug: string): Omit<Row, 'source' | 'endpoint'> => ({
+  id: idOf(owner, slug),
+  slug,
+  kind: model.kind,
+  upstreamModel: model.upstream_model,
+  name: model.name,
+  contextLength: model.context_length,
+  maxOutputTokens: model.max_output_tokens,
+  capabilities: model.capabilities,
+  modalities: model.modalities,
+  pricing: model.pricing,
+  priceSource: model.price_source,
+  priceDate: model.price_date,
+  releasedAt: model.released_at,
+  createdAt: midnight(model.released_at ?? model.price_date ?? catalogueSources()[0]!.date),
+  capabilityIndex: model.capability_index,
+  capabilityIndexSource: model.capability_index_source,
+})
+
+const midnight = (day: string): string => new Date(day).toISOString()
+
+function fromGiven(source: Source, given: EndpointModel): Row {
+  const known = knownAs(source, given.id)
+  return {
+    ...bare(source, given.id),
+    kind: known?.kind ?? (given.capabilities?.includes('embedding') ? 'embedding' : 'text'),
+    name: given.name ?? known?.name ?? given.id,
+    contextLength: given.context_length ?? known?.context_length ?? null,
+    maxOutputTokens: given.max_output_tokens ?? known?.max_output_tokens ?? null,
+    capabilities: given.capabilities ?? known?.capabilities ?? [],
+    modalities: known?.modalities ?? modalitiesOf(given.capabilities ?? []),
+    ...(given.pricing
+      ? { pricing: pricingOf(given.pricing), priceSource: 'endpoint', priceDate: source.updatedAt.slice(0, 10) }
+      : priceOf(source, known)),
+  }
+}
+
+function fromAsked(source: Source, asked: AskedModel): Row {
+  const known = knownAs(source, asked.id)
+  return {
+    ...bare(source, asked.id),
+    kind: asked.embeds ? 'embedding' : 'text',
+    name: asked.name ?? asked.id,
+    contextLength: asked.contextLength,
+    maxOutputTokens: asked.maxOutputTokens,
+    capabilities: asked.capabilities,
+    modalities: modalitiesOf(asked.capabilities),
+    createdAt: asked.createdAt ?? source.createdAt,
+    ...priceOf(source, known),
+  }
+}
+
+const bare = (source: Source, upstreamModel: string) => {
+  const slug = `${source.endpoint.slug}/${upstreamModel}`
+  return {
+    id: idOf(source.ownerId, slug),
+    slug,
+    upstreamModel,
+    endpoint: source.endpoint,
+    source,
+    releasedAt: null,
+    createdAt: source.createdAt,
+    capabilityIndex: null,
+    capabilityIndexSource: null,
+  }
+}
+
+function knownAs(source: Source, upstreamModel: string): CatalogueModel | undefined {
+  const provider = catalogueProviderOf(source.endpoint)
+  return provider === null ? undefined : find(`${provider}/${upstreamModel}`)
+}
+
+function priceOf(
+  { endpoint, updatedAt }: Source,
+  known: CatalogueModel | undefined,
+): Pick<Row, 'pricing' | 'priceSource' | 'priceDate'> {
+  if (known) return { pricing: known.pricing, priceSource: known.price_source, priceDate: known.price_date }
+  // Hardware of one's own sends no bill (contract, part 7).
+  if (isLocal(endpoint))
+    return { pricing: { input: '0', output: '0' }, priceSource: 'local', priceDate: updatedAt.slice(0, 10) }
+  return { pricing: null, priceSource: null, priceDate: null }
+}
+
+const pricingOf = (given: NonNullable<EndpointModel['pricing']>): Pricing => ({
+  ...(Object.fromEntries(
+    Object.entries(given).flatMap(([bucket, price]) =>
+      price === undefined ? [] : [[bucket, formatUsd(fromUsd(price))]],
+    ),
+  ) as unknown as Pricing),
+  ...((given.audio_input !== undefined || given.audio_output !== undefined) && { audio_unit: 'token' as const }),
+})
+
+const modalitiesOf = (capabilities: readonly string[]) => ({
+  input: capabilities.includes('vision') ? ['text', 'image'] : ['text'],
+  output: ['text'],
+})
+
+let providers: Map<string, CatalogueModel[]> | undefined
+/** The catalogue's models per provider, put together on first use. */
+export function byProvider(): Map<string, CatalogueModel[]> {
+  if (providers) return providers
+  providers = new Map()
+  for (const model of catalogueModels()) {
+    const list = providers.get(model.provider)
+    if (list) list.push(model)
+    else providers.set(model.provider, [model])
+  }
+  return providers
+}

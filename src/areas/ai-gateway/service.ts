@@ -1,0 +1,329 @@
+import type { z } from 'zod'
+import { type Context, implement } from '#engine/context.ts'
+import { addressPolicy } from '#engine/outbound/address.ts'
+import { sqlState } from '#engine/postgres/client.ts'
+import { rightsChanged } from '#engine/rights.ts'
+import { finder } from '#kernel/context.ts'
+import { refuse } from '#kernel/errors.ts'
+import { type Id, idOf, newId } from '#kernel/ids.ts'
+import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
+import { checkPlace, checkWritable } from '#kernel/place.ts'
+import { membershipIn, reachableWorkspaces } from '#kernel/principal.ts'
+import { iso } from '#kernel/time.ts'
+import { sources as catalogueSources } from '#gateway/catalogue/catalogue.ts'
+import { checkBaseUrl, originOf } from './address.ts'
+import { AskFailed } from './ask.ts'
+import { type Preset as PresetSchema, type Provider, type ProviderEndpoint, aiGateway } from './contract.ts'
+import './directory.ts'
+import { type Preset, presetOf, presets } from './presets.ts'
+import { byProvider } from './rows.ts'
+import { sealHeaders, sealKey } from './sealing.ts'
+import type { Source } from './sources.ts'
+import { type EndpointChanges, type EndpointRow, INSTANCE, endpointStore } from './store.ts'
+
+export type { EndpointDirectory } from './directory.ts'
+export { type Row, byProvider, rowOfCatalogue } from './rows.ts'
+
+const MOST_ENDPOINTS = 100
+
+export const endpoints = finder<Context, EndpointRow>('provider_endpoint', async (ctx, id) => {
+  const row = await endpointStore.get(ctx.db, id)
+  if (row === undefined) return null
+  // What belongs to the instance is the administrator's as if it were their own.
+  if (row.owner_id === INSTANCE) return administers(ctx) ? { ...row, account_id: ctx.principal.accountId } : null
+  return row.account_id !== null && !reachesOwn(ctx) ? null : row
+})
+
+export const aiGatewayService = implement(
+  aiGateway,
+  {
+    async providers(ctx, { cursor, limit }) {
+      const rows = await ctx.engine.endpoints.models(ctx.principal)
+      const counts = new Map<Id, number>()
+      for (const { endpoint } of rows) counts.set(endpoint.id, (counts.get(endpoint.id) ?? 0) + 1)
+      const all = (await ctx.engine.endpoints.sources(ctx.principal))
+        // What was looked for and is not there serves nobody.
+        .filter(({ from, endpoint }) => from !== 'discovered' || counts.has(endpoint.id))
+        .map((source) => showProvider(source, counts.get(source.endpoint.id) ?? 0, administers(ctx)))
+        .toSorted((a, b) => compare(keyOf(a), keyOf(b)))
+      const after = positionOf('providers', ctx.principal.accountId, cursor)?.[0]
+      const left = after === undefined ? all : all.filter((provider) => compare(keyOf(provider), String(after)) > 0)
+      return pageOf(
+        left.slice(0, limit + 1),
+        limit,
+        (last) => cursorOf('providers', ctx.principal.accountId, [keyOf(last)]),
+        (row) => row,
+      )
+    },
+
+    async list(ctx, { workspace_id, enabled, cursor, limit }) {
+      const all = [
+        ...(reachesOwn(ctx) ? [ctx.principal.accountId] : []),
+        ...(administers(ctx) ? [INSTANCE] : []),
+        ...reachableWorkspaces(ctx.principal, 'gateway:read'),
+      ]
+      if (workspace_id !== undefined && !all.includes(workspace_id))
+        refuse('not_found', { param: 'workspace_id', message: 'There is no such workspace here.' })
+      const filters = { accountId: ctx.principal.accountId, workspace_id, enabled }
+      const before = positionOf('provider_endpoints', filters, cursor)
+      const rows = await endpointStore.list(ctx.db, workspace_id === undefined ? all : [workspace_id], {
+        enabled,
+        before: (before?.[0] as Id) ?? null,
+        limit: limit + 1,
+      })
+      return pageOf(rows, limit, ({ id }) => cursorOf('provider_endpoints', filters, [id]), show)
+    },
+
+    async presets(_, { cursor, limit }) {
+      const after = Number(positionOf('provider_presets', null, cursor)?.[0] ?? 0)
+      const rows = presets.map((preset, index) => ({ preset, index })).slice(after, after + limit + 1)
+      return pageOf(
+        rows,
+        limit,
+        ({ index }) => cursorOf('provider_presets', null, [index + 1]),
+        ({ preset }) => showPreset(preset),
+      )
+    },
+
+    get: async (ctx) => show(endpoints.of(ctx)),
+
+    async create(ctx, input) {
+      const preset =
+        input.preset === null
+          ? null
+          : (presetOf(input.preset) ??
+            refuse('invalid_parameter', {
+              param: 'preset',
+              message: `There is no preset ${input.preset}. GET /ai-gateway/provider-endpoints/presets lists them.`,
+            }))
+      const owner = ownerFor(ctx, input.workspace_id, input.instance)
+      const shape = input.shape ?? preset?.shape ?? missing('shape')
+      const slug = input.slug ?? preset?.id ?? missing('slug')
+      const id = newId()
+      const secrets = ctx.engine.secrets
+      const row = await change(ctx, 'provider_endpoint.created', async (ctx) => {
+        if ((await endpointStore.countForCreate(ctx.db, owner.owner_id)) >= MOST_ENDPOINTS)
+          refuse('limit_reached', {
+            message: `There may be ${MOST_ENDPOINTS} endpoints at most.`,
+            details: { limit: MOST_ENDPOINTS },
+          })
+        return endpointStore
+          .insert(ctx.db, {
+            id,
+            ...owner,
+            slug,
+            name: input.name ?? preset?.name ?? slug,
+            preset: preset?.id ?? null,
+            shape,
+            base_url: checked(ctx, input.base_url ?? preset?.base_url ?? missing('base_url'), shape, owner.owner_id),
+            ...sealKey(secrets, id, input.api_key),
+            ...sealHeaders(secrets, id, input.headers),
+            models: input.models,
+            enabled: input.enabled,
+            priority: input.priority,
+            weight: input.weight,
+            created_by: ctx.principal.accountId,
+          })
+          .catch(slugTaken(slug))
+      })
+      return show(row)
+    },
+
+    async update(ctx, { id, api_key, headers, models, base_url, ...plain }) {
+      const { secrets } = ctx.engine
+      const row = await change(ctx, 'provider_endpoint.updated', async (ctx) => {
+        const row = await present(ctx, id)
+        const shape = plain.shape ?? row.shape
+        const changes: EndpointChanges = {
+          ...given(plain),
+          ...(models !== undefined && { models: JSON.stringify(models) }),
+          ...(api_key !== undefined && sealKey(secrets, id, api_key)),
+          ...(headers !== undefined && sealHeaders(secrets, id, headers)),
+        }
+        if (base_url !== undefined || plain.shape !== undefined) {
+          changes.base_url = checked(ctx, base_url ?? row.base_url, shape, row.owner_id)
+          // A secret that was given for one host must not be sent to another one because somebody may edit the address.
+          if (originOf(changes.base_url) !== originOf(row.base_url)) {
+            if (row.sealed_key !== null && api_key === undefined) again('api_key')
+            if (row.sealed_headers !== null && headers === undefined) again('headers')
+          }
+        }
+        return endpointStore.update(ctx.db, id, changes).catch(slugTaken(plain.slug ?? row.slug))
+      })
+      return show(row)
+    },
+
+    async delete(ctx, { id }) {
+      await change(ctx, 'provider_endpoint.deleted', async (ctx) => {
+        const row = await present(ctx, id)
+        await endpointStore.delete(ctx.db, id)
+        return row
+      })
+      return { id }
+    },
+
+    async test(ctx) {
+      const row = endpoints.of(ctx)
+      const startedAt = performance.now()
+      const about = { id: row.id, created_at: iso(ctx.now()) }
+      const took = () => Math.round(performance.now() - startedAt)
+      try {
+        const models = await ctx.engine.endpoints.test({
+          ...row,
+          account_id: row.owner_id === INSTANCE ? null : row.account_id,
+        })
+        return { ...about, ok: true, latency_ms: took(), models_count: models.length, error: null }
+      } catch (error) {
+        if (!(error instanceof AskFailed)) throw error
+        return { ...about, ok: false, latency_ms: took(), models_count: null, error: error.message }
+      }
+    },
+  },
+  [endpoints],
+)
+
+/** Not a key of one workspace, whose holder may be somebody else. */
+function reachesOwn({ principal: { credential, personalWorkspaceId } }: Context): boolean {
+  return credential.kind !== 'key' || credential.workspaceId === null || credential.workspaceId === personalWorkspaceId
+}
+
+const administers = (ctx: Context): boolean => ctx.principal.administrator && reachesOwn(ctx)
+
+type Owner = Pick<EndpointRow, 'owner_id' | 'account_id' | 'workspace_id'>
+
+function ownerFor(ctx: Context, asked: Id | null, instance: boolean): Owner {
+  const { principal } = ctx
+  if (instance) {
+    if (asked !== null)
+      refuse('invalid_parameter', {
+        param: 'workspace_id',
+        message: 'An endpoint of the instance belongs to no workspace.',
+      })
+    if (!administers(ctx))
+      refuse('insufficient_role', {
+        param: 'instance',
+        message: 'Only the administrator of this instance may do this.',
+      })
+    return { owner_id: INSTANCE, account_id: null, workspace_id: null }
+  }
+  const id =
+    asked ?? (reachesOwn(ctx) || principal.credential.kind === 'session' ? null : principal.credential.workspaceId)
+  if (id === null) return { owner_id: principal.accountId, account_id: principal.accountId, workspace_id: null }
+  const membership =
+    membershipIn(principal, id) ??
+    refuse('not_found', { param: 'workspace_id', message: 'There is no such workspace here.' })
+  checkPlace(membership, 'gateway:write', 'admin')
+  checkWritable(membership)
+  return { owner_id: id, account_id: null, workspace_id: id }
+}
+
+/** Only the administrator may send the instance's calls to addresses that are not public. */
+const checked = (ctx: Context, baseUrl: string, shape: EndpointRow['shape'], owner: Id): string =>
+  checkBaseUrl(baseUrl, shape, owner === INSTANCE ? null : addressPolicy(ctx.engine.config.upstreamAllow))
+
+const missing = (param: string): never =>
+  refuse('missing_parameter', { param, message: `\`${param}\` is required: no preset gives it.` })
+const again = (param: string): never =>
+  refuse('missing_parameter', {
+    param,
+    message: `\`base_url\` has another origin, so \`${param}\` must be given again.`,
+  })
+
+const given = <T extends object>(fields: T): T =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T
+
+const slugTaken =
+  (slug: string) =>
+  (error: unknown): never => {
+    if (sqlState(error) !== '23505') throw error
+    return refuse('already_exists', { param: 'slug', message: `There is an endpoint ${slug} already.` })
+  }
+
+async function present(ctx: Context, id: Id): Promise<EndpointRow> {
+  const row = (await endpointStore.getForUpdate(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+  if (ctx.unchangedSince && ctx.unchangedSince.getTime() !== row.updated_at.getTime()) refuse('precondition_failed')
+  return row
+}
+
+/** A change of who serves: durable, in force here before the answer leaves, in every process within half a second. */
+async function change(ctx: Context, type: string, work: (ctx: Context) => Promise<EndpointRow>): Promise<EndpointRow> {
+  const row = await ctx.transaction(async (ctx) => {
+    const row = await work(ctx)
+    await rightsChanged(ctx.db, [row.owner_id])
+    await ctx.emit({
+      type,
+      channels: [
+        row.workspace_id === null
+          ? `user:${row.created_by ?? ctx.principal.accountId}`
+          : `workspace:${row.workspace_id}`,
+      ],
+      resource: { type: 'provider_endpoint', id: row.id },
+      data: { id: row.id, slug: row.slug, name: row.name },
+    })
+    return row
+  })
+  await ctx.engine.endpoints.refresh()
+  return row
+}
+
+const show = (row: EndpointRow): z.output<typeof ProviderEndpoint> => ({
+  id: row.id,
+  name: row.name,
+  slug: row.slug,
+  preset: row.preset,
+  shape: row.shape,
+  base_url: row.base_url,
+  has_api_key: row.sealed_key !== null,
+  api_key_last4: row.api_key_last4,
+  header_names: row.header_names,
+  models: row.models,
+  enabled: row.enabled,
+  priority: row.priority,
+  weight: row.weight,
+  workspace_id: row.workspace_id,
+  instance: row.owner_id === INSTANCE,
+  created_by: row.created_by,
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+})
+
+const showPreset = ({
+  id,
+  name,
+  shape,
+  base_url,
+  needs_key,
+  reports_cost,
+  local,
+  catalogue,
+}: Preset): z.output<typeof PresetSchema> => ({
+  id,
+  created_at: new Date(catalogueSources()[0]!.date).toISOString(),
+  name,
+  shape,
+  base_url,
+  needs_key,
+  reports_cost,
+  local,
+  models_count: catalogue === null ? null : (byProvider().get(catalogue)?.length ?? 0),
+})
+
+const showProvider = (
+  { from, ownerId, workspaceId, endpoint, createdAt }: Source,
+  count: number,
+  administers: boolean,
+): z.output<typeof Provider> => ({
+  id: idOf('provider', ownerId, endpoint.id),
+  created_at: createdAt,
+  slug: endpoint.slug,
+  name: endpoint.name,
+  shape: endpoint.shape,
+  billing: endpoint.billing,
+  source: from,
+  workspace_id: workspaceId,
+  endpoint_id: from === 'account' || from === 'workspace' || (from === 'instance' && administers) ? endpoint.id : null,
+  models_count: count,
+})
+
+const keyOf = ({ slug, id }: { slug: string; id: Id }): string => `${slug} ${id}`
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

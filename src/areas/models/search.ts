@@ -1,0 +1,57 @@
+import type { ShownModel } from './show.ts'
+
+export interface Filters {
+  q?: string | undefined
+  provider?: string | undefined
+  capability?: string[] | undefined
+  max_input_price?: number | undefined
+  max_output_price?: number | undefined
+  min_context_length?: number | undefined
+  min_capability_index?: number | undefined
+  sort?: Sort | undefined
+  order?: 'asc' | 'desc' | undefined
+}
+export type Sort = 'price' | 'context_length' | 'capability_index' | 'created_at' | 'name'
+
+/** The models that pass every filter, in the order asked for. What a filter asks about and nobody knows does not pass. */
+export function search(models: readonly ShownModel[], filters: Filters): ShownModel[] {
+  const words = (filters.q ?? '').toLowerCase().split(/\s+/).filter(Boolean)
+  const { sort = 'name' } = filters
+  const descending = (filters.order ?? (sort === 'price' || sort === 'name' ? 'asc' : 'desc')) === 'desc'
+  return models.filter((model) => passes(model, words, filters)).toSorted((a, b) => compare(a, b, sort, descending))
+}
+
+function passes(model: ShownModel, words: readonly string[], filters: Filters): boolean {
+  const text = `${model.slug} ${model.name}`.toLowerCase()
+  if (!words.every((word) => text.includes(word))) return false
+  if (filters.provider !== undefined && model.provider !== filters.provider) return false
+  if (!(filters.capability ?? []).every((capability) => model.capabilities.includes(capability))) return false
+  return (
+    atMost(model.pricing?.input, filters.max_input_price) &&
+    atMost(model.pricing?.output, filters.max_output_price) &&
+    atLeast(model.context_length, filters.min_context_length) &&
+    atLeast(model.capability_index, filters.min_capability_index)
+  )
+}
+
+const atMost = (value: number | undefined, most: number | undefined): boolean =>
+  most === undefined || (value !== undefined && value <= most)
+const atLeast = (value: number | null, least: number | undefined): boolean =>
+  least === undefined || (value !== null && value >= least)
+
+const keys: Record<Sort, (model: ShownModel) => number | string | null> = {
+  price: ({ pricing }) => (pricing === null ? null : pricing.input + pricing.output),
+  context_length: (model) => model.context_length,
+  capability_index: (model) => model.capability_index,
+  created_at: (model) => model.created_at,
+  name: (model) => model.name.toLowerCase(),
+}
+
+function compare(a: ShownModel, b: ShownModel, sort: Sort, descending: boolean): number {
+  const [left, right] = [keys[sort](a), keys[sort](b)]
+  const bySlug = a.slug < b.slug ? -1 : 1
+  if (left === right) return bySlug
+  if (left === null) return 1
+  if (right === null) return -1
+  return (left < right ? -1 : 1) * (descending ? -1 : 1)
+}
