@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect, type Transaction, sql } from 'kysely'
 import pg from 'pg'
+import { prepareStatements } from './prepared.ts'
 import type { Database } from './tables.ts'
 
 export type Db = Kysely<Database> | Transaction<Database>
@@ -26,6 +27,7 @@ export function connectPostgres(connection: pg.PoolConfig, log: (error: Error) =
   })
   // An idle connection that breaks reports here; the next query opens another.
   pool.on('error', log)
+  prepareStatements(pool)
   const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
   return {
     pool,

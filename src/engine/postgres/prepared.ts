@@ -1,0 +1,27 @@
+import type pg from 'pg'
+
+/** Texts that get a name. Beyond it they run without one: a client that makes new texts for ever must not fill the server. */
+const MOST_TEXTS = 1_000
+
+/**
+ * Prepares every statement that has parameters, once per connection: parsing and planning a join costs PostgreSQL more
+ * than running it. Our texts come from stores, so there are few.
+ */
+export function prepareStatements(pool: pg.Pool): void {
+  const names = new Map<string, string>()
+  const nameOf = (text: string): string | undefined => {
+    const known = names.get(text)
+    if (known !== undefined || names.size >= MOST_TEXTS) return known
+    const name = `uk${names.size}`
+    names.set(text, name)
+    return name
+  }
+  pool.on('connect', (client) => {
+    const query = client.query.bind(client) as (...args: unknown[]) => unknown
+    const prepared = (text: unknown, values?: unknown, callback?: unknown): unknown => {
+      const name = typeof text === 'string' && Array.isArray(values) && values.length > 0 ? nameOf(text) : undefined
+      return name === undefined ? query(text, values, callback) : query({ name, text, values }, callback)
+    }
+    client.query = prepared as typeof client.query
+  })
+}
