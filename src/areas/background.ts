@@ -4,6 +4,7 @@ import type { Consumer } from '#engine/deliveries.ts'
 import { type JobHandler, type Schedule, every } from '#engine/jobs.ts'
 import { retainSpends } from '#engine/ledger/retain.ts'
 import { retainChanges } from '#engine/relay.ts'
+import { textOperation } from './inference/service.ts'
 import { type OperationKind, operationSchedules, runOperations } from './operations/service.ts'
 
 export interface Background extends AsyncDisposable {
@@ -13,7 +14,7 @@ export interface Background extends AsyncDisposable {
 }
 
 /** Every kind of operation that an area starts. */
-const kinds: readonly OperationKind[] = []
+const kinds: readonly OperationKind[] = [textOperation]
 
 export function background(engine: Engine, furtherKinds: readonly OperationKind[] = []): Background {
   const operations = runOperations(engine, [...kinds, ...furtherKinds])

@@ -14,6 +14,7 @@ export const contracts = {
   api_keys: async () => (await import('./api-keys/contract.ts')).apiKeys,
   operations: async () => (await import('./operations/contract.ts')).operations,
   agents: async () => (await import('./agents/contract.ts')).agents,
+  inference: async () => (await import('./inference/contract.ts')).inference,
   models: async () => (await import('./models/contract.ts')).models,
   ai_gateway: async () => (await import('./ai-gateway/contract.ts')).aiGateway,
 } as const

@@ -5,6 +5,7 @@ import { adminService, authService, meService, settingsService } from './account
 import { agentService } from './agents/service.ts'
 import { aiGatewayService } from './ai-gateway/service.ts'
 import { apiKeyService } from './api-keys/service.ts'
+import { inferenceService } from './inference/service.ts'
 import { modelService } from './models/service.ts'
 import { operationService } from './operations/service.ts'
 
@@ -16,6 +17,7 @@ export const services: readonly Service<Context>[] = [
   apiKeyService,
   operationService,
   agentService,
+  inferenceService,
   modelService,
   aiGatewayService,
 ]

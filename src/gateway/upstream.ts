@@ -35,6 +35,7 @@ function read({ baseUrl, shape, apiKey, headers: own, mayBePrivate, slug }: Prov
     ['accept-encoding', 'identity'],
   ])
   if (apiKey !== null && shape === 'anthropic-messages') headers.set('x-api-key', apiKey)
+  else if (apiKey !== null && shape === 'gemini') headers.set('x-goog-api-key', apiKey)
   else if (apiKey !== null) headers.set('authorization', `Bearer ${apiKey}`)
   for (const name in own) headers.set(name.toLowerCase(), own[name]!)
   return {

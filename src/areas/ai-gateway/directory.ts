@@ -34,7 +34,7 @@ export interface EndpointDirectory extends Directory, AsyncDisposable {
   /** After a commit that changed endpoints: in force in this process when it resolves, in the others within half a second. */
   refresh(): Promise<void>
   /** Calls back when this endpoint no longer serves: deleted, disabled, or its key cannot be opened. */
-  watch(endpoint: ProviderEndpoint, gone: () => void): Disposable
+  watch(endpointId: Id, gone: () => void): Disposable
   /** Connects to the provider, and remembers what it serves. Throws `AskFailed`. */
   test(row: EndpointRow): Promise<readonly AskedModel[]>
 }
@@ -85,7 +85,7 @@ export async function createDirectory({
 
   const owned = new Map<Id, Owned | Promise<Owned>>()
   const views = new WeakMap<Principal, View>()
-  const ownerOf = new WeakMap<ProviderEndpoint, Id>()
+  const ownerOf = new Map<Id, Id>()
   const watchers = new Map<Id, Set<{ id: Id; gone: () => void }>>()
   // Grows with every change of what anybody is offered: a view of another epoch is put together again.
   let epoch = 0
@@ -141,7 +141,8 @@ export async function createDirectory({
         preset: row.preset,
         mayBePrivate: from === 'instance',
       }
-      ownerOf.set(endpoint, row.owner_id)
+      if (ownerOf.size >= MOST_OWNERS) ownerOf.clear()
+      ownerOf.set(row.id, row.owner_id)
       return {
         from,
         ownerId: row.owner_id,
@@ -277,12 +278,12 @@ export async function createDirectory({
       await rights.poll()
       bus.poke('rights')
     },
-    watch(endpoint, gone) {
-      const ownerId = ownerOf.get(endpoint)
+    watch(endpointId, gone) {
+      const ownerId = ownerOf.get(endpointId)
       if (ownerId === undefined) return { [Symbol.dispose]() {} }
       const watching = watchers.get(ownerId) ?? new Set()
       watchers.set(ownerId, watching)
-      const entry = { id: endpoint.id, gone }
+      const entry = { id: endpointId, gone }
       watching.add(entry)
       return {
         [Symbol.dispose]() {

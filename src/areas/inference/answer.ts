@@ -1,0 +1,107 @@
+import type { z } from 'zod'
+import type { Served } from '#gateway/complete.ts'
+import type { FinishReason } from '#gateway/turn.ts'
+import type { Chunk } from '#gateway/turn.ts'
+import type { Id } from '#kernel/ids.ts'
+import { toUsd } from '#kernel/money.ts'
+import { iso } from '#kernel/time.ts'
+import type { OutputPart, TextCompletion } from './contract.ts'
+
+export type Part = z.output<typeof OutputPart>
+export type Completed = z.output<typeof TextCompletion>
+
+/** Something that the readers of a stream are told, before it has its number. */
+export interface Told {
+  event: string
+  data: Record<string, unknown>
+}
+
+/** Puts an answer together from its chunks, and says of each what a reader of the stream sees. */
+export class Answer {
+  readonly id: Id
+  readonly createdAt: string
+  readonly content: Part[] = []
+  #finish: FinishReason | null = null
+  #reasoning: Extract<Part, { type: 'reasoning' }> | null = null
+  readonly #calls = new Map<string, Extract<Part, { type: 'tool_call' }>>()
+
+  constructor(id: Id, at: Date) {
+    this.id = id
+    this.createdAt = iso(at)
+  }
+
+  add(chunk: Chunk): Told[] {
+    switch (chunk.type) {
+      case 'text': {
+        const last = this.content.at(-1)
+        const part = last?.type === 'text' ? last : this.#open({ type: 'text', text: '' })
+        part.text += chunk.text
+        return [this.#delta('text.delta', part, chunk.text)]
+      }
+      case 'reasoning': {
+        const part = (this.#reasoning ??= this.#open({ type: 'reasoning', text: '', opaque: null }))
+        part.text += chunk.text
+        return [this.#delta('reasoning.delta', part, chunk.text)]
+      }
+      case 'reasoning_end': {
+        const { type: _, ...opaque } = chunk
+        if (Object.keys(opaque).length > 0)
+          (this.#reasoning ??= this.#open({ type: 'reasoning', text: '', opaque: null })).opaque = opaque
+        this.#reasoning = null
+        return []
+      }
+      case 'tool_call_start': {
+        const { id, name } = chunk
+        this.#calls.set(id, this.#open({ type: 'tool_call', id, name, arguments: '' }))
+        return [{ event: 'tool_call.started', data: { tool_call_id: id, name } }]
+      }
+      case 'tool_call_delta': {
+        const call = this.#calls.get(chunk.id)
+        if (!call) return []
+        call.arguments += chunk.delta
+        return [{ event: 'tool_call.delta', data: { tool_call_id: chunk.id, delta: chunk.delta } }]
+      }
+      case 'tool_call_end': {
+        const call = this.#calls.get(chunk.id)
+        if (!call) return []
+        return [
+          { event: 'tool_call.completed', data: { tool_call_id: call.id, name: call.name, arguments: call.arguments } },
+        ]
+      }
+      case 'finish':
+        this.#finish = chunk.reason
+        return []
+      case 'start':
+      case 'usage':
+      case 'error':
+        return []
+    }
+  }
+
+  /** As it stands. `usage` and `cost_usd` are null until the end. */
+  shown(served: Served): Completed {
+    return {
+      id: this.id,
+      created_at: this.createdAt,
+      model: served.model,
+      provider: served.provider,
+      text: this.content.map((part) => (part.type === 'text' ? part.text : '')).join(''),
+      content: this.content.map((part) => ({ ...part })),
+      tool_calls: this.content.flatMap((part) =>
+        part.type === 'tool_call' ? [{ id: part.id, name: part.name, arguments: part.arguments }] : [],
+      ),
+      finish_reason: this.#finish,
+      usage: served.usage,
+      cost_usd: served.cost === null ? null : toUsd(served.cost),
+    }
+  }
+
+  #open<P extends Part>(part: P): P {
+    this.content.push(part)
+    return part
+  }
+
+  #delta(event: string, part: Part, delta: string): Told {
+    return { event, data: { message_id: this.id, index: this.content.indexOf(part), delta } }
+  }
+}

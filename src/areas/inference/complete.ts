@@ -1,0 +1,59 @@
+import type { Context } from '#engine/context.ts'
+import { payerOf } from '#engine/ledger/payer.ts'
+import type { Completion, Served } from '#gateway/complete.ts'
+import type { Chunk, Turn } from '#gateway/turn.ts'
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Principal } from '#kernel/principal.ts'
+
+/** A call that has begun: its first chunk is there, so what can be refused has been refused. */
+export interface Begun extends AsyncDisposable {
+  served(): Served
+  chunks: AsyncIterable<Chunk>
+  /** The endpoint that served was disabled or deleted meanwhile. */
+  gone(): boolean
+}
+
+/** Calls the model and waits for its first word. Refuses as `completeTurn` does. */
+export async function begin(ctx: Context, turn: Turn, id: Id, workspaceId: Id, signal: AbortSignal): Promise<Begun> {
+  const ended = new AbortController()
+  const completion: Completion = ctx.engine.completeTurn(actingIn(ctx.principal, workspaceId), turn, {
+    id,
+    signal: AbortSignal.any([signal, ended.signal]),
+    payer: payerOf(ctx.principal, workspaceId),
+    surface: 'inference',
+  })
+  const iterator = completion[Symbol.asyncIterator]()
+  const first = await iterator.next()
+  if (first.done || completion.served === null)
+    return refuse('provider_error', { message: 'The provider answered nothing.' })
+  const watch = ctx.engine.endpoints.watch(completion.served.endpointId, () => ended.abort())
+  const { provider, seed, losses } = completion.served
+  ctx.answer.headers['x-uk-route'] = `provider=${provider}; seed=${seed}`
+  if (losses.length > 0) ctx.answer.headers['x-uk-losses'] = losses.join(', ')
+  return {
+    served: () => completion.served!,
+    gone: () => ended.signal.aborted,
+    chunks: {
+      async *[Symbol.asyncIterator]() {
+        yield first.value
+        for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value
+      },
+    },
+    async [Symbol.asyncDispose]() {
+      watch[Symbol.dispose]()
+      await iterator.return?.(undefined)
+    },
+  }
+}
+
+/** Who works in a workspace that the credential is not bound to uses what that workspace has first. */
+function actingIn(principal: Principal, workspaceId: Id): Principal {
+  const { credential, personalWorkspaceId } = principal
+  const bound = credential.kind === 'session' ? null : credential.workspaceId
+  if (workspaceId === (bound ?? personalWorkspaceId)) return principal
+  return {
+    ...principal,
+    credential: { kind: 'server', scopes: credential.kind === 'session' ? new Set() : credential.scopes, workspaceId },
+  }
+}

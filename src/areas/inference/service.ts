@@ -1,0 +1,84 @@
+import { defineOperation, startOperation } from '#areas/operations/service.ts'
+import { type Context, implement } from '#engine/context.ts'
+import { refusalOf } from '#gateway/complete.ts'
+import { refuse } from '#kernel/errors.ts'
+import { type Id, newId } from '#kernel/ids.ts'
+import { Answer, type Completed, type Part } from './answer.ts'
+import { begin } from './complete.ts'
+import { inference } from './contract.ts'
+import { narrate } from './narrate.ts'
+import { type Ask, turnOf } from './turn.ts'
+import '#areas/ai-gateway/service.ts'
+
+/** `POST /inference/text` in the background. Not repeatable: what a provider was paid for once is not asked twice. */
+export const textOperation = defineOperation<Ask & { workspaceId: Id }>(
+  'inference.text',
+  async (ctx, { workspaceId, ...ask }, { signal }) => {
+    const { completed, cost } = await complete(ctx, ask, workspaceId, signal)
+    const result = { ...completed, text: storable(completed.text), content: completed.content.map(storablePart) }
+    return {
+      result: {
+        ...result,
+        tool_calls: result.content.flatMap((part) => (part.type === 'tool_call' ? [callOf(part)] : [])),
+      },
+      content: { type: 'text/plain; charset=utf-8', text: result.text },
+      cost,
+    }
+  },
+)
+
+export const inferenceService = implement(inference, {
+  async text(ctx, input) {
+    const { background, workspace_id: _, ...ask } = input
+    const workspaceId = ctx.workspace!.id
+    if (!background) return (await complete(ctx, ask, workspaceId, ctx.signal)).completed
+    // What can be known now is said now.
+    turnOf(ask)
+    if ((await ctx.engine.endpoints.offers(ctx.principal, ask.model)).length === 0)
+      refuse('not_found', {
+        param: 'model',
+        message: `The model \`${ask.model}\` does not exist, or you have no access to it.`,
+      })
+    return startOperation(ctx, textOperation, { ...ask, workspaceId }, { workspaceId })
+  },
+
+  async text_stream(ctx, input) {
+    const { workspace_id: _, ...ask } = input
+    const answer = new Answer(newId(), ctx.now())
+    const call = await begin(ctx, turnOf(ask), answer.id, ctx.workspace!.id, ctx.signal)
+    return narrate(ctx, answer, call)
+  },
+})
+
+async function complete(
+  ctx: Context,
+  ask: Ask,
+  workspaceId: Id,
+  signal: AbortSignal,
+): Promise<{ completed: Completed; cost: bigint | null }> {
+  const answer = new Answer(newId(), ctx.now())
+  await using call = await begin(ctx, turnOf(ask), answer.id, workspaceId, signal)
+  try {
+    for await (const chunk of call.chunks) {
+      // Half an answer is none where it can't be seen that it is half.
+      if (chunk.type === 'error') throw refusalOf(chunk.error)
+      answer.add(chunk)
+    }
+  } catch (error) {
+    if (call.gone()) refuse('no_route', { message: 'The provider endpoint was disabled or deleted.' })
+    throw error
+  }
+  return { completed: answer.shown(call.served()), cost: call.served().cost }
+}
+
+/** PostgreSQL keeps neither NUL characters nor half code points in JSON. */
+const storable = (text: string): string => text.replaceAll('\0', '').toWellFormed()
+const storablePart = (part: Part): Part =>
+  part.type === 'tool_call'
+    ? { ...part, name: storable(part.name), arguments: storable(part.arguments) }
+    : { ...part, text: storable(part.text) }
+const callOf = ({ id, name, arguments: words }: Extract<Part, { type: 'tool_call' }>) => ({
+  id,
+  name,
+  arguments: words,
+})
