@@ -82,19 +82,21 @@ export type Chunk =
   | { type: 'error'; error: UpstreamFault }
 
 /** Why an upstream call failed, as the router and the surfaces need to know it (`compat.md`, part 6). */
-export type FaultKind =
-  | 'bad_request'
-  | 'context_length'
-  | 'upstream_key'
-  | 'upstream_payment'
-  | 'model_not_found'
-  | 'too_large'
-  | 'rate_limited'
-  | 'overloaded'
-  | 'server_error'
-  | 'timeout'
-  | 'unreachable'
-  | 'garbage'
+export const faultKinds = [
+  'bad_request',
+  'context_length',
+  'upstream_key',
+  'upstream_payment',
+  'model_not_found',
+  'too_large',
+  'rate_limited',
+  'overloaded',
+  'server_error',
+  'timeout',
+  'unreachable',
+  'garbage',
+] as const
+export type FaultKind = (typeof faultKinds)[number]
 
 export interface UpstreamFault {
   kind: FaultKind

@@ -1,0 +1,165 @@
+import type { Usage } from '#kernel/usage.ts'
+import { faultKinds, type FaultKind, type TurnMessage } from '../turn.ts'
+import { isObject, type Json, parseJson } from '../shapes/json.ts'
+import { kindOf, kindOfWord } from '../shapes/faults.ts'
+
+export type Step =
+  | { type: 'text'; text: string }
+  | { type: 'reasoning'; text: string }
+  | { type: 'tool_call'; name: string; arguments: string }
+  | { type: 'delay'; ms: number }
+  | { type: 'error'; kind: FaultKind; message: string; status: number | null }
+
+export interface Script {
+  turns: Step[][]
+  /** Reported in place of what was counted, bucket by bucket. */
+  usage: Partial<Omit<Usage, 'total_tokens'>> | null
+}
+
+export const MOST_STEPS = 10_000
+export const LONGEST_DELAY_MS = 600_000
+
+/** What is wrong with a script, and where: `turns.0.2.delay_ms`. */
+export class ScriptMistake extends Error {
+  override name = 'ScriptMistake'
+}
+const mistake = (message: string): never => {
+  throw new ScriptMistake(`sim/script: ${message}`)
+}
+
+/**
+ * The steps to play now, by the contract: the last user message holds the script, and turn k of it is played when k
+ * assistant messages follow it; after the last one nothing. Throws a ScriptMistake.
+ */
+export function stepsNow(messages: TurnMessage[]): { steps: Step[]; usage: Script['usage'] } {
+  const at = scriptAt(messages)
+  if (at === -1) mistake('there is no user message to play.')
+  const { turns, usage } = readScript(scriptIn(messages[at]!))
+  const played = messages.slice(at + 1).filter(({ role }) => role === 'assistant').length
+  return { steps: turns[played] ?? [], usage }
+}
+
+/** The last user message. Words that stand beside tool results are a client's reminders, unless they are a script. */
+function scriptAt(messages: TurnMessage[]): number {
+  let at = messages.findLastIndex(({ role }) => role === 'user')
+  while (at > 0 && messages[at - 1]!.role === 'tool' && !isScript(scriptIn(messages[at]!))) {
+    const before = messages.slice(0, at).findLastIndex(({ role }) => role === 'user')
+    if (before === -1) break
+    at = before
+  }
+  return at
+}
+
+const isScript = (value: unknown): boolean => isObject(value) && ('turns' in value || 'steps' in value)
+
+/** The JSON of a message: all of its text, or the last part that is a script where clients put more parts around it. */
+function scriptIn({ content }: TurnMessage): unknown {
+  const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+  const whole = parseJson(texts.join(''))
+  return whole ?? texts.map(parseJson).findLast(isScript)
+}
+
+function readScript(given: unknown): Script {
+  if (given === undefined)
+    return mistake('the last user message must be JSON: {"turns": [[step, …], …], "usage"?} or {"steps": [step, …]}.')
+  if (!isObject(given)) return mistake('the last user message must be a JSON object with `turns` or `steps`.')
+  for (const name of Object.keys(given)) {
+    if (name !== 'turns' && name !== 'steps' && name !== 'usage')
+      mistake(`\`${name}\` is not known; a script has turns or steps, and usage.`)
+  }
+  if (given['turns'] !== undefined && given['steps'] !== undefined) mistake('`turns` and `steps` exclude each other.')
+  const turns = given['steps'] !== undefined ? [readSteps(given['steps'], 'steps')] : readTurns(given['turns'])
+  if (turns.reduce((sum, steps) => sum + steps.length, 0) > MOST_STEPS)
+    mistake(`there are more than ${MOST_STEPS} steps.`)
+  return { turns, usage: readUsage(given['usage']) }
+}
+
+function readTurns(given: unknown): Step[][] {
+  if (!Array.isArray(given)) return mistake('`turns` must be an array of arrays of steps.')
+  return given.map((steps, i) => readSteps(steps, `turns.${i}`))
+}
+
+function readSteps(given: unknown, at: string): Step[] {
+  if (!Array.isArray(given)) return mistake(`\`${at}\` must be an array of steps.`)
+  return given.map((step, i) => readStep(step, `${at}.${i}`))
+}
+
+function readStep(given: unknown, at: string): Step {
+  const [name, ...more] = isObject(given) ? Object.keys(given) : []
+  if (!isObject(given) || name === undefined || more.length > 0) {
+    return mistake(`\`${at}\` must have exactly one of text, reasoning, tool_call, delay_ms and error.`)
+  }
+  const value = given[name]
+  const here = `${at}.${name}`
+  switch (name) {
+    case 'text':
+    case 'reasoning':
+      return { type: name, text: wordsAt(value, here) }
+    case 'tool_call': {
+      if (!isObject(value)) return mistake(`\`${here}\` must be {name, arguments}.`)
+      const toolName = wordsAt(value['name'], `${here}.name`)
+      if (toolName === '') mistake(`\`${here}.name\` must not be empty.`)
+      const words = value['arguments'] ?? {}
+      // A string is played as it is, so that broken arguments can be played too.
+      return { type: 'tool_call', name: toolName, arguments: typeof words === 'string' ? words : JSON.stringify(words) }
+    }
+    case 'delay_ms':
+      if (typeof value === 'number' && value >= 0 && value <= LONGEST_DELAY_MS) return { type: 'delay', ms: value }
+      return mistake(`\`${here}\` must be a number from 0 to ${LONGEST_DELAY_MS}.`)
+    case 'error':
+      return readError(value, here)
+    default:
+      return mistake(`\`${here}\` is not known; a step has one of text, reasoning, tool_call, delay_ms and error.`)
+  }
+}
+
+function readError(given: unknown, at: string): Step {
+  if (!isObject(given)) return mistake(`\`${at}\` must be {type, message, status?}.`)
+  const word = wordsAt(given['type'], `${at}.type`)
+  const message = wordsAt(given['message'], `${at}.message`)
+  const status = given['status'] ?? null
+  if (status !== null && !(Number.isInteger(status) && Number(status) >= 400 && Number(status) <= 599)) {
+    return mistake(`\`${at}.status\` must be a status from 400 to 599.`)
+  }
+  const known = faultKinds.find((kind) => kind === word)
+  const byStatus = status === null ? null : kindOf(Number(status), `${word} ${message}`)
+  return {
+    type: 'error',
+    kind: known ?? byStatus ?? kindOfWord(word) ?? 'server_error',
+    message,
+    status: status === null ? null : Number(status),
+  }
+}
+
+const buckets = [
+  'input_tokens',
+  'cache_read_tokens',
+  'cache_write_5m_tokens',
+  'cache_write_1h_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'images',
+  'audio_seconds',
+  'requests',
+] as const
+
+function readUsage(given: unknown): Script['usage'] {
+  if (given === undefined || given === null) return null
+  if (!isObject(given)) return mistake('`usage` must be an object of token counts.')
+  const usage: Record<string, number> = {}
+  for (const [name, value] of Object.entries(given satisfies Json)) {
+    if (typeof value !== 'number' || !Number.isFinite(value) || value < 0)
+      return mistake(`\`usage.${name}\` must be a number of at least 0.`)
+    // The total follows from the buckets.
+    if (name === 'total_tokens') continue
+    if (!(buckets as readonly string[]).includes(name))
+      return mistake(`\`usage.${name}\` is not known; it has ${buckets.join(', ')}.`)
+    if (name !== 'audio_seconds' && !Number.isInteger(value))
+      return mistake(`\`usage.${name}\` must be a whole number.`)
+    usage[name] = value
+  }
+  return usage
+}
+
+const wordsAt = (value: unknown, at: string): string =>
+  typeof value === 'string' ? value : mistake(`\`${at}\` must be a string.`)

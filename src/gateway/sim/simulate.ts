@@ -1,0 +1,178 @@
+import { setImmediate, setTimeout } from 'node:timers/promises'
+import { newId } from '#kernel/ids.ts'
+import { usageOf } from '#kernel/usage.ts'
+import type { Chunk, FaultKind, Turn, TurnMessage } from '../turn.ts'
+import { SIM_CONTEXT, SIM_OUTPUT, simModelOf } from './offers.ts'
+import { type Script, ScriptMistake, type Step, stepsNow } from './script.ts'
+import { countInput, countWords, pieces } from './words.ts'
+
+/** After so many words others get their turn. */
+const AT_A_TIME = 256
+
+/**
+ * Plays `sim/echo` or `sim/script`, whichever `turn.model` names. Chunks keep to the same rules as a provider's; what is
+ * wrong with the turn is an `error` chunk before any other. Throws the signal's reason as soon as it is aborted.
+ */
+export async function* simulate(turn: Turn, signal: AbortSignal): AsyncGenerator<Chunk, void, undefined> {
+  signal.throwIfAborted()
+  const input = countInput(turn.messages)
+  if (input > SIM_CONTEXT) {
+    yield failed('context_length', `prompt is too long: ${input} tokens > ${SIM_CONTEXT} maximum`, 400)
+    return
+  }
+  const plan = planOf(turn)
+  if ('type' in plan) {
+    yield plan
+    return
+  }
+  const player = new Player(turn, input, plan.usage)
+  let sent = 0
+  // A limit of 0 asks for nothing but a warm cache, and gets an empty answer.
+  for (const step of turn.max_output_tokens === 0 ? [] : plan.steps) {
+    if (step.type === 'delay') {
+      await setTimeout(step.ms, undefined, { signal }).catch(() => signal.throwIfAborted())
+      continue
+    }
+    for (const chunk of player.play(step)) {
+      yield chunk
+      signal.throwIfAborted()
+      if (++sent % AT_A_TIME === 0) await setImmediate()
+    }
+    if (player.over) return
+  }
+  yield* player.finish('stop')
+}
+
+function planOf({
+  model,
+  messages,
+}: Turn): { steps: Step[]; usage: Script['usage'] } | Extract<Chunk, { type: 'error' }> {
+  const name = simModelOf(model)
+  if (name === null)
+    return failed('model_not_found', `There is no simulated model ${model}: there are sim/echo and sim/script.`, 404)
+  if (name === 'echo') return { steps: [{ type: 'text', text: lastWords(messages) }], usage: null }
+  try {
+    return stepsNow(messages)
+  } catch (error) {
+    if (error instanceof ScriptMistake) return failed('bad_request', error.message, 400)
+    throw error
+  }
+}
+
+const failed = (kind: FaultKind, message: string, status: number | null): Extract<Chunk, { type: 'error' }> => ({
+  type: 'error',
+  error: { kind, message, ...(status !== null && { status }) },
+})
+
+/** The text of the last user message. */
+const lastWords = (messages: TurnMessage[]): string =>
+  (messages.findLast(({ role }) => role === 'user')?.content ?? [])
+    .map((part) => (part.type === 'text' ? part.text : ''))
+    .join('')
+
+/** Turns steps into chunks, one delta per word, within the output limit. */
+class Player {
+  readonly #limit: number
+  readonly #stops: string[]
+  readonly #model: string
+  readonly #input: number
+  readonly #override: Script['usage']
+  #output = 0
+  #reasoning = 0
+  #called = false
+  #started = false
+  over = false
+
+  constructor(turn: Turn, input: number, override: Script['usage']) {
+    this.#limit = Math.min(turn.max_output_tokens ?? SIM_OUTPUT, SIM_OUTPUT)
+    this.#stops = (turn.stop ?? []).filter((words) => words !== '')
+    this.#model = turn.model
+    this.#input = input
+    this.#override = override
+  }
+
+  *play(step: Exclude<Step, { type: 'delay' }>): Generator<Chunk> {
+    switch (step.type) {
+      case 'text': {
+        const { text, stop } = this.#until(step.text)
+        yield* this.#words(text, (piece) => ({ type: 'text', text: piece }))
+        if (stop !== null && !this.over) yield* this.finish('stop', stop)
+        return
+      }
+      case 'reasoning':
+        yield* this.#words(step.text, (piece) => ({ type: 'reasoning', text: piece }))
+        if (!this.over) yield { type: 'reasoning_end' }
+        return
+      case 'tool_call': {
+        if (this.#output + this.#reasoning >= this.#limit) {
+          yield* this.finish('length')
+          return
+        }
+        const id = `call_${newId()}`
+        this.#called = true
+        yield* this.#start()
+        yield { type: 'tool_call_start', id, name: step.name }
+        yield* this.#words(step.arguments, (delta) => ({ type: 'tool_call_delta', id, delta }), {
+          type: 'tool_call_end',
+          id,
+        })
+        if (!this.over) yield { type: 'tool_call_end', id }
+        return
+      }
+      case 'error':
+        if (this.#started) yield { type: 'usage', usage: this.#usage() }
+        this.over = true
+        yield failed(step.kind, step.message, step.status)
+    }
+  }
+
+  *finish(reason: 'stop' | 'length', stop: string | null = null): Generator<Chunk> {
+    this.over = true
+    yield* this.#start()
+    yield { type: 'usage', usage: this.#usage() }
+    const word = reason === 'stop' && this.#called && stop === null ? 'tool_calls' : reason
+    yield { type: 'finish', reason: word, native: word, ...(stop !== null && { stop_sequence: stop }) }
+  }
+
+  /** One chunk per word. At the limit the answer is cut, after `closing`, and ends with `length`. */
+  *#words(text: string, chunkOf: (piece: string) => Chunk, closing?: Chunk): Generator<Chunk> {
+    let reasoned = false
+    for (const piece of pieces(text)) {
+      // White space alone is no word and costs nothing.
+      const cost = countWords(piece)
+      if (this.#output + this.#reasoning + cost > this.#limit) {
+        if (closing) yield closing
+        if (reasoned) yield { type: 'reasoning_end' }
+        yield* this.finish('length')
+        return
+      }
+      yield* this.#start()
+      const chunk = chunkOf(piece)
+      reasoned ||= chunk.type === 'reasoning'
+      if (chunk.type === 'reasoning') this.#reasoning += cost
+      else this.#output += cost
+      yield chunk
+    }
+  }
+
+  /** The text up to the first stop sequence in it. */
+  #until(text: string): { text: string; stop: string | null } {
+    let cut: { at: number; stop: string } | null = null
+    for (const stop of this.#stops) {
+      const at = text.indexOf(stop)
+      if (at !== -1 && (cut === null || at < cut.at)) cut = { at, stop }
+    }
+    return cut === null ? { text, stop: null } : { text: text.slice(0, cut.at), stop: cut.stop }
+  }
+
+  *#start(): Generator<Chunk> {
+    if (this.#started) return
+    this.#started = true
+    yield { type: 'start', id: `sim_${newId()}`, model: this.#model }
+  }
+
+  #usage() {
+    const counted = { input_tokens: this.#input, output_tokens: this.#output, reasoning_tokens: this.#reasoning }
+    return usageOf({ ...counted, ...this.#override })
+  }
+}
