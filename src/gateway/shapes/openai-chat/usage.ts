@@ -39,10 +39,13 @@ export function writeUsage(usage: Usage): Json {
   }
 }
 
-/** With what compat-c adds. `byok`: the caller's own key paid the provider. */
+/**
+ * With what compat-c adds. `byok`: the caller's own key paid the provider. A cost that nobody knows is left out:
+ * OpenRouter's clients fail on null.
+ */
 export const writeUsageWithCost = (usage: Usage, cost: number | null, byok: boolean): Json => ({
   ...writeUsage(usage),
-  cost,
+  ...(cost !== null && { cost }),
   is_byok: byok,
   cost_details: { upstream_inference_cost: byok ? cost : null },
 })
