@@ -2,8 +2,11 @@
 import type { Engine } from '#engine/context.ts'
 import type { Consumer } from '#engine/deliveries.ts'
 import { type JobHandler, type Schedule, every } from '#engine/jobs.ts'
+import { emptyTrash } from '#engine/lifecycle.ts'
+import { mailJobs } from '#engine/mail.ts'
 import { retainSpends } from '#engine/ledger/retain.ts'
 import { retainChanges } from '#engine/relay.ts'
+import { sending } from './chats/service.ts'
 import { textOperation } from './inference/service.ts'
 import { type OperationKind, operationSchedules, runOperations } from './operations/service.ts'
 
@@ -14,15 +17,16 @@ export interface Background extends AsyncDisposable {
 }
 
 /** Every kind of operation that an area starts. */
-const kinds: readonly OperationKind[] = [textOperation]
+const kinds: readonly OperationKind[] = [textOperation, sending]
 
 export function background(engine: Engine, furtherKinds: readonly OperationKind[] = []): Background {
   const operations = runOperations(engine, [...kinds, ...furtherKinds])
   return {
-    handlers: { ...operations.handlers },
+    handlers: { ...operations.handlers, ...mailJobs(engine) },
     schedules: [
       every('changes.retain', 3600, async () => void (await retainChanges(engine.postgres))),
       every('spends.retain', 86_400, () => retainSpends(engine.postgres)),
+      every('trash.empty', 3600, async () => void (await emptyTrash(engine))),
       ...operationSchedules(engine),
     ],
     consumers: [],

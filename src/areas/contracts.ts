@@ -5,6 +5,7 @@
 import type { Area } from '#kernel/contract.ts'
 
 const accounts = () => import('./accounts/contract.ts')
+const workspaces = () => import('./workspaces/contract.ts')
 
 export const contracts = {
   auth: async () => (await accounts()).auth,
@@ -13,7 +14,11 @@ export const contracts = {
   admin: async () => (await accounts()).admin,
   api_keys: async () => (await import('./api-keys/contract.ts')).apiKeys,
   operations: async () => (await import('./operations/contract.ts')).operations,
+  workspaces: async () => (await workspaces()).workspaces,
+  members: async () => (await workspaces()).members,
+  invitations: async () => (await workspaces()).invitations,
   agents: async () => (await import('./agents/contract.ts')).agents,
+  chats: async () => (await import('./chats/contract.ts')).chats,
   inference: async () => (await import('./inference/contract.ts')).inference,
   models: async () => (await import('./models/contract.ts')).models,
   ai_gateway: async () => (await import('./ai-gateway/contract.ts')).aiGateway,

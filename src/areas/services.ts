@@ -5,9 +5,13 @@ import { adminService, authService, meService, settingsService } from './account
 import { agentService } from './agents/service.ts'
 import { aiGatewayService } from './ai-gateway/service.ts'
 import { apiKeyService } from './api-keys/service.ts'
+import { chatService } from './chats/service.ts'
 import { inferenceService } from './inference/service.ts'
 import { modelService } from './models/service.ts'
 import { operationService } from './operations/service.ts'
+import { invitationService } from './workspaces/invitations.ts'
+import { memberService } from './workspaces/members.ts'
+import { workspaceService } from './workspaces/service.ts'
 
 export const services: readonly Service<Context>[] = [
   authService,
@@ -16,7 +20,11 @@ export const services: readonly Service<Context>[] = [
   adminService,
   apiKeyService,
   operationService,
+  workspaceService,
+  memberService,
+  invitationService,
   agentService,
+  chatService,
   inferenceService,
   modelService,
   aiGatewayService,

@@ -188,6 +188,13 @@ export const setPassword = async (
   return changed
 }
 
+/** The account of the caller, for what depends on its e-mail address. */
+export const callersAccount = (ctx: Context): Promise<AccountRow> => present(ctx)
+
+/** Notes that the address is known to be the account's own; what was noted before stays. */
+export const verifyEmail = (ctx: Context, accountId: string): Promise<void> =>
+  accountStore.verifyEmail(ctx.db, accountId)
+
 async function present(ctx: Context): Promise<AccountRow> {
   return (await accountStore.get(ctx.db, ctx.principal.accountId)) ?? refuse('session_expired')
 }

@@ -77,6 +77,14 @@ export const accountStore = {
       .where('id', '=', id)
       .returningAll()
       .executeTakeFirstOrThrow(),
+  async verifyEmail(db: Db, id: Id): Promise<void> {
+    await db
+      .updateTable('accounts')
+      .set({ email_verified_at: sql<Date>`now()`, updated_at: nextTime })
+      .where('id', '=', id)
+      .where('email_verified_at', 'is', null)
+      .execute()
+  },
   mergeSettings: (db: Db, id: Id, changes: object): Promise<AccountRow> =>
     db
       .updateTable('accounts')

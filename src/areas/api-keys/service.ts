@@ -94,6 +94,14 @@ export const apiKeyService = implement(apiKeys, {
   },
 })
 
+/** Revokes every key that is restricted to this workspace, whosever it is. Answers how many. */
+export async function revokeKeysWithin(ctx: Context, workspaceId: Id): Promise<number> {
+  const rows = await apiKeyStore.revokeWithin(ctx.db, workspaceId)
+  await rightsChanged(ctx.db, [...new Set(rows.map((row) => row.account_id))])
+  for (const row of rows) await emit(ctx, 'api_key.revoked', row)
+  return rows.length
+}
+
 /** A change of what a key may do: durable, told to every process, and in force here before the answer leaves. */
 async function changeRights(
   ctx: Context,
@@ -103,17 +111,20 @@ async function changeRights(
   const row = await ctx.transaction(async (ctx) => {
     const row = await change(ctx)
     await rightsChanged(ctx.db, [row.account_id])
-    await ctx.emit({
-      type,
-      channels: [`user:${row.account_id}`],
-      resource: { type: 'api_key', id: row.id },
-      data: { id: row.id, name: row.name },
-    })
+    await emit(ctx, type, row)
     return row
   })
   await ctx.engine.rights.refresh()
   return row
 }
+
+const emit = (ctx: Context, type: string, row: ApiKeyRow): Promise<void> =>
+  ctx.emit({
+    type,
+    channels: [`user:${row.account_id}`],
+    resource: { type: 'api_key', id: row.id },
+    data: { id: row.id, name: row.name },
+  })
 
 const found = async (ctx: Context, id: Id): Promise<ApiKeyRow> =>
   (await apiKeyStore.getForUpdate(ctx.db, ctx.principal.accountId, id)) ?? refuse('not_found', { param: 'id' })

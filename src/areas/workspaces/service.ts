@@ -1,10 +1,169 @@
-import type { Context } from '#engine/context.ts'
 import { hash } from 'node:crypto'
-import { newId } from '#kernel/ids.ts'
-import { memberStore, workspaceStore, invitationStore } from './store.ts'
+import { revokeKeysWithin } from '#areas/api-keys/service.ts'
+import { type Context, implement } from '#engine/context.ts'
+import { finder } from '#kernel/context.ts'
+import { refuse } from '#kernel/errors.ts'
+import { type Id, newId } from '#kernel/ids.ts'
+import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
+import { checkPlace, checkWritable } from '#kernel/place.ts'
+import { reachableWorkspaces } from '#kernel/principal.ts'
+import { changeRights, changeWithin, hold, refusePersonal, tell } from './change.ts'
+import { workspaces } from './contract.ts'
+import { type Grant, placeOf } from './grant.ts'
+import { invitationStore } from './invitation-store.ts'
+import { memberStore } from './member-store.ts'
+import { showWorkspace } from './show.ts'
+import { type CountedWorkspace, workspaceStore } from './store.ts'
+
+/** An account is in so many workspaces at most. */
+export const MOST_WORKSPACES = 1000
+
+const workspace = finder('workspace', async (ctx: Context, id) => (await workspaceStore.get(ctx.db, id)) ?? null)
+
+export const workspaceService = implement(
+  workspaces,
+  {
+    async list(ctx, { status, cursor, limit }) {
+      const ids = reachableWorkspaces(ctx.principal, 'workspace:read')
+      const before = positionOf('workspaces', status, cursor)
+      const rows = await workspaceStore.list(ctx.db, ids, status, (before?.[0] as Id) ?? null, limit + 1)
+      return pageOf(
+        rows,
+        limit,
+        ({ id }) => cursorOf('workspaces', status, [id]),
+        (row) => showWorkspace(row, ctx.principal.memberships.get(row.id)!),
+      )
+    },
+
+    get: (ctx) => showWorkspace(workspace.of(ctx), ctx.workspace!.membership),
+
+    async create(ctx, { name, description }) {
+      const { accountId, credential } = ctx.principal
+      if (credential.kind !== 'session' && credential.workspaceId !== null)
+        refuse('capability_denied', { message: 'This key is restricted to one workspace, so it cannot make another.' })
+      const id = newId()
+      return changeRights(ctx, async (ctx) => {
+        await checkRoomFor(ctx, accountId)
+        await workspaceStore.insert(ctx.db, { id, name, description, kind: 'team', created_by: accountId })
+        await joinAs(ctx, id, accountId, { role: 'owner', permissions: null })
+        await tell(ctx, {
+          action: 'workspace.created',
+          workspaceId: id,
+          id,
+          accountIds: [accountId],
+          data: { name, status: 'active' },
+        })
+        return showWorkspace(await read(ctx, id), { role: 'owner', permissions: null })
+      })
+    },
+
+    update: (ctx, { id, name, description }) =>
+      ctx.transaction(async (ctx) => {
+        const before = await hold(ctx, id)
+        checkUnchanged(ctx, before.updated_at)
+        checkWritable({ ...ctx.workspace!.membership, status: before.status })
+        const after = {
+          name: name ?? before.name,
+          description: description === undefined ? before.description : description,
+        }
+        if (after.name !== before.name || after.description !== before.description) {
+          await workspaceStore.update(ctx.db, id, after)
+          await tell(ctx, {
+            action: 'workspace.updated',
+            workspaceId: id,
+            id,
+            data: { name: after.name, status: before.status },
+            details: { name_before: before.name },
+          })
+        }
+        return showWorkspace(await read(ctx, id), ctx.workspace!.membership)
+      }),
+
+    async delete(ctx, { id, confirm }) {
+      await changeWithin(ctx, async (ctx, { workspace, me }) => {
+        checkUnchanged(ctx, workspace.updated_at)
+        checkPlace(placeOf(me, workspace.status), 'workspace:write', 'owner')
+        refusePersonal(workspace, 'A personal workspace cannot be deleted: it goes with its account.')
+        if (confirm !== workspace.name)
+          refuse('invalid_parameter', {
+            param: 'confirm',
+            message: 'Everything in the workspace goes for good. Confirm with its exact name in `confirm`.',
+          })
+        const accountIds = await memberStore.accountIds(ctx.db, id)
+        const contents = await workspaceStore.contents(ctx.db, id)
+        const keys = await revokeKeysWithin(ctx, id)
+        await workspaceStore.delete(ctx.db, id)
+        const removed = { ...contents, members: accountIds.length, keys }
+        await tell(ctx, {
+          action: 'workspace.deleted',
+          workspaceId: id,
+          id,
+          accountIds,
+          data: { name: workspace.name, removed },
+        })
+      })
+      return { id }
+    },
+
+    archive: (ctx) => put(ctx, 'archived'),
+    unarchive: (ctx) => put(ctx, 'active'),
+  },
+  [workspace],
+)
+
+/** Read-only or not is a matter of rights: every member's are others afterwards. */
+const put = (ctx: Context, status: 'archived' | 'active') =>
+  changeWithin(ctx, async (ctx, { workspace: before, me }) => {
+    checkUnchanged(ctx, before.updated_at)
+    checkPlace(placeOf(me, before.status), 'workspace:write', 'admin')
+    refusePersonal(before, 'A personal workspace cannot be archived.')
+    if (before.status !== status) {
+      await workspaceStore.update(ctx.db, before.id, { status, archived_at: status === 'archived' ? ctx.now() : null })
+      await tell(ctx, {
+        action: status === 'archived' ? 'workspace.archived' : 'workspace.unarchived',
+        workspaceId: before.id,
+        id: before.id,
+        accountIds: await memberStore.accountIds(ctx.db, before.id),
+        data: { name: before.name, status },
+      })
+    }
+    return showWorkspace(await read(ctx, before.id), ctx.workspace!.membership)
+  })
+
+function checkUnchanged({ unchangedSince }: Context, updatedAt: Date): void {
+  if (unchangedSince !== null && unchangedSince.getTime() !== updatedAt.getTime()) refuse('precondition_failed')
+}
+
+const read = async (ctx: Context, id: Id): Promise<CountedWorkspace> =>
+  (await workspaceStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+
+/** Refuses when the account is in as many workspaces as it may. */
+export async function checkRoomFor(ctx: Context, accountId: Id): Promise<void> {
+  if ((await memberStore.countOf(ctx.db, accountId)) >= MOST_WORKSPACES)
+    refuse('limit_reached', {
+      message: `An account is in ${MOST_WORKSPACES} workspaces at most.`,
+      details: { limit: MOST_WORKSPACES },
+    })
+}
+
+export const joinAs = (
+  ctx: Context,
+  workspace_id: Id,
+  account_id: Id,
+  { role, permissions }: Grant,
+  created_by: Id | null = ctx.principal.accountId,
+) =>
+  memberStore.insert(ctx.db, {
+    id: newId(),
+    workspace_id,
+    account_id,
+    role,
+    permissions: permissions && [...permissions],
+    created_by,
+  })
 
 /** The workspace that every account has from its first moment on, and cannot lose. */
-export async function createPersonalWorkspace(ctx: Context, id: string, accountId: string): Promise<void> {
+export async function createPersonalWorkspace(ctx: Context, id: Id, accountId: Id): Promise<void> {
   await workspaceStore.insert(ctx.db, {
     id,
     name: 'Personal',
@@ -12,14 +171,7 @@ export async function createPersonalWorkspace(ctx: Context, id: string, accountI
     kind: 'personal',
     created_by: accountId,
   })
-  await memberStore.insert(ctx.db, {
-    id: newId(),
-    workspace_id: id,
-    account_id: accountId,
-    role: 'owner',
-    permissions: null,
-    created_by: accountId,
-  })
+  await joinAs(ctx, id, accountId, { role: 'owner', permissions: null }, accountId)
 }
 
 /** Whether somebody holds a pending invitation with this token. */

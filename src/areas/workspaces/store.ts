@@ -1,13 +1,10 @@
-import { type Generated, type Selectable, sql } from 'kysely'
-import type { Db } from '#engine/postgres/client.ts'
+import { type Generated, type Selectable, type Updateable, sql } from 'kysely'
+import { type Db, nextTime } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { Role } from '#kernel/scopes.ts'
 
 declare module '#engine/postgres/tables.ts' {
   interface Database {
     workspaces: WorkspaceTable
-    members: MemberTable
-    invitations: InvitationTable
   }
 }
 
@@ -23,38 +20,36 @@ interface WorkspaceTable {
   updated_at: Generated<Date>
 }
 export type WorkspaceRow = Selectable<WorkspaceTable>
+/** `workspace_id` is its own id: what permit reads of every resource. */
+export type CountedWorkspace = WorkspaceRow & { workspace_id: Id; member_count: number }
 
-interface MemberTable {
-  id: Id
-  workspace_id: Id
-  account_id: Id
-  role: Role
-  permissions: string[] | null
-  created_by: Id | null
-  created_at: Generated<Date>
-  updated_at: Generated<Date>
-}
-export type MemberRow = Selectable<MemberTable>
-
-interface InvitationTable {
-  id: Id
-  workspace_id: Id
-  email: string
-  role: Role
-  permissions: string[] | null
-  status: Generated<'pending' | 'accepted' | 'revoked'>
-  token_hash: Buffer
-  expires_at: Date
-  accepted_by: Id | null
-  accepted_at: Date | null
-  revoked_at: Date | null
-  created_by: Id | null
-  created_at: Generated<Date>
-  updated_at: Generated<Date>
-}
-export type InvitationRow = Selectable<InvitationTable>
+const counted = (db: Db) =>
+  db
+    .selectFrom('workspaces as w')
+    .selectAll('w')
+    .select([
+      'w.id as workspace_id',
+      sql<number>`(select count(*)::int from members m where m.workspace_id = w.id)`.as('member_count'),
+    ])
 
 export const workspaceStore = {
+  get: (db: Db, id: Id): Promise<CountedWorkspace | undefined> => counted(db).where('w.id', '=', id).executeTakeFirst(),
+
+  list: (
+    db: Db,
+    ids: readonly Id[],
+    status: WorkspaceRow['status'],
+    before: Id | null,
+    limit: number,
+  ): Promise<CountedWorkspace[]> =>
+    counted(db)
+      .where(sql<boolean>`w.id = any(${ids}::ulid[])`)
+      .where('w.status', '=', status)
+      .$if(before !== null, (query) => query.where('w.id', '<', before!))
+      .orderBy('w.id', 'desc')
+      .limit(limit)
+      .execute(),
+
   insert: (
     db: Db,
     row: Pick<WorkspaceRow, 'id' | 'name' | 'description' | 'kind' | 'created_by'>,
@@ -64,22 +59,32 @@ export const workspaceStore = {
       .values({ ...row, archived_at: null })
       .returningAll()
       .executeTakeFirstOrThrow(),
-}
 
-export const memberStore = {
-  insert: (db: Db, row: Omit<MemberRow, 'created_at' | 'updated_at'>): Promise<MemberRow> =>
-    db.insertInto('members').values(row).returningAll().executeTakeFirstOrThrow(),
-}
+  /** Holds the workspace, so that changes of who is in it come one after the other. What is put into it goes on. */
+  hold: (db: Db, id: Id): Promise<WorkspaceRow | undefined> =>
+    db.selectFrom('workspaces').selectAll().where('id', '=', id).forNoKeyUpdate().executeTakeFirst(),
 
-export const invitationStore = {
-  async isPending(db: Db, tokenHash: Buffer): Promise<boolean> {
-    const row = await db
-      .selectFrom('invitations')
-      .select('id')
-      .where('token_hash', '=', tokenHash)
-      .where('status', '=', 'pending')
-      .where('expires_at', '>', sql<Date>`now()`)
-      .executeTakeFirst()
-    return row !== undefined
+  async update(db: Db, id: Id, changes: Updateable<WorkspaceTable>): Promise<void> {
+    await db
+      .updateTable('workspaces')
+      .set({ ...changes, updated_at: nextTime })
+      .where('id', '=', id)
+      .execute()
+  },
+
+  /** How many things of each kind are in it. */
+  async contents(db: Db, id: Id): Promise<Record<string, number>> {
+    const rows = await db
+      .selectFrom('resources')
+      .select(['kind', sql<number>`count(*)::int`.as('count')])
+      .where('workspace_id', '=', id)
+      .groupBy('kind')
+      .execute()
+    return Object.fromEntries(rows.map(({ kind, count }) => [kind, count]))
+  },
+
+  /** Everything that references it goes with it. */
+  async delete(db: Db, id: Id): Promise<void> {
+    await db.deleteFrom('workspaces').where('id', '=', id).execute()
   },
 }

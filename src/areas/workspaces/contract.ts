@@ -1,0 +1,250 @@
+import { z } from 'zod'
+import { area, base, deleted, endpoint, id, idOut, one, page, time } from '#kernel/contract.ts'
+import { roles, scopes } from '#kernel/scopes.ts'
+
+const name = z.string().trim().min(1).max(120)
+const description = z.string().trim().max(2_000).nullable()
+const role = z
+  .enum(roles)
+  .describe(
+    '`viewer` reads, `member` writes and runs, `admin` manages members, keys, caps and exposures, `owner` deletes and transfers.',
+  )
+const permissions = z
+  .array(z.enum(scopes))
+  .max(scopes.length)
+  .nullable()
+  .describe('Scopes that narrow the role; null is all that the role may.')
+
+export const Workspace = z
+  .object({
+    ...base,
+    name: z.string(),
+    description: z.string().nullable(),
+    kind: z.enum(['personal', 'team']),
+    status: z.enum(['active', 'archived']),
+    archived_at: time.nullable(),
+    created_by: idOut.nullable(),
+    member_count: z.number().int(),
+    role: z.enum(roles).describe('Of the caller.'),
+    permissions: z.array(z.string()).nullable().describe('Of the caller; null is all of the role.'),
+  })
+  .meta({ id: 'Workspace' })
+
+export const workspaces = area(
+  'workspaces',
+  { title: 'Workspaces', summary: 'Where people and agents keep what they share.' },
+  {
+    list: endpoint('GET /workspaces', {
+      summary: 'List the workspaces of the caller',
+      scope: 'workspace:read',
+      query: { status: z.enum(['active', 'archived']).default('active').describe('Which of them to list.') },
+      reply: page(Workspace),
+    }),
+    get: endpoint('GET /workspaces/:id', {
+      summary: 'Read a workspace',
+      scope: 'workspace:read',
+      on: 'workspace',
+      reply: one(Workspace),
+    }),
+    create: endpoint('POST /workspaces', {
+      summary: 'Create a workspace; the caller becomes its owner',
+      scope: 'workspace:write',
+      body: { name, description: description.default(null) },
+      reply: one(Workspace),
+      status: 201,
+      errors: ['limit_reached', 'capability_denied'],
+    }),
+    update: endpoint('PATCH /workspaces/:id', {
+      summary: 'Change name or description',
+      scope: 'workspace:write',
+      on: 'workspace',
+      role: 'admin',
+      body: { name: name.optional(), description: description.optional() },
+      reply: one(Workspace),
+      errors: ['invalid_state'],
+    }),
+    delete: endpoint('DELETE /workspaces/:id', {
+      summary: 'Delete a workspace with all that is in it',
+      description:
+        'Content, files and members go for good, keys that are restricted to it are revoked; ledger and audit stay. Only an owner may, and has to confirm with the name.',
+      scope: 'workspace:write',
+      on: 'workspace',
+      role: 'owner',
+      query: { confirm: z.string().describe('The name of the workspace.') },
+      reply: deleted,
+      errors: ['personal_workspace'],
+    }),
+    archive: endpoint('POST /workspaces/:id/archive', {
+      summary: 'Archive a workspace: it becomes read-only',
+      scope: 'workspace:write',
+      on: 'workspace',
+      role: 'admin',
+      reply: one(Workspace),
+      errors: ['personal_workspace'],
+    }),
+    unarchive: endpoint('POST /workspaces/:id/unarchive', {
+      summary: 'Bring a workspace back from the archive',
+      scope: 'workspace:write',
+      on: 'workspace',
+      role: 'admin',
+      reply: one(Workspace),
+    }),
+  },
+)
+
+export const Member = z
+  .object({
+    ...base,
+    workspace_id: idOut,
+    user_id: idOut,
+    name: z.string(),
+    email: z.string(),
+    role: z.enum(roles),
+    permissions: z.array(z.string()).nullable(),
+    created_by: idOut.nullable(),
+  })
+  .meta({ id: 'Member' })
+
+const memberId = 'The id of the membership, or of the user.'
+
+export const members = area(
+  'members',
+  { title: 'Members', summary: 'Who works in a workspace, and what they may do. Nobody grants more than they have.' },
+  {
+    list: endpoint('GET /workspaces/:id/members', {
+      summary: 'List the members of a workspace',
+      scope: 'member:read',
+      on: 'workspace',
+      reply: page(Member),
+    }),
+    add: endpoint('POST /workspaces/:id/members', {
+      summary: 'Add somebody who is known from another workspace',
+      description: 'Only who shares a workspace with the caller can be added; everybody else is invited by e-mail.',
+      scope: 'member:write',
+      on: 'workspace',
+      role: 'admin',
+      body: { user_id: id, role: role.default('member'), permissions: permissions.default(null) },
+      reply: one(Member),
+      status: 201,
+      errors: ['already_exists', 'personal_workspace', 'limit_reached', 'invalid_state'],
+    }),
+    update: endpoint('PATCH /workspaces/:id/members/:memberId', {
+      summary: 'Change the role or the permissions of a member',
+      description: `${memberId} To hand a workspace over, make another member its owner.`,
+      scope: 'member:write',
+      on: 'workspace',
+      role: 'admin',
+      body: { role: role.optional(), permissions: permissions.optional() },
+      reply: one(Member),
+      errors: ['last_owner', 'invalid_state'],
+    }),
+    remove: endpoint('DELETE /workspaces/:id/members/:memberId', {
+      summary: 'Remove a member, or leave',
+      description: `${memberId} Everybody may leave, except the last owner; removing others needs the role admin.`,
+      scope: 'member:write',
+      on: 'workspace',
+      // What everybody in the workspace has: to leave it must not need more. The rule for others is the service's.
+      onScope: 'user:read',
+      reply: deleted,
+      errors: ['last_owner'],
+    }),
+  },
+)
+
+export const Invitation = z
+  .object({
+    ...base,
+    workspace_id: idOut,
+    email: z.string(),
+    role: z.enum(roles),
+    permissions: z.array(z.string()).nullable(),
+    status: z.enum(['pending', 'accepted', 'revoked', 'expired']),
+    expires_at: time,
+    accepted_by: idOut.nullable(),
+    accepted_at: time.nullable(),
+    revoked_at: time.nullable(),
+    created_by: idOut.nullable(),
+  })
+  .meta({ id: 'Invitation' })
+
+export const NewInvitation = Invitation.extend({
+  token: z
+    .string()
+    .nullable()
+    .describe('To hand over to the invited person; shown this once. Null when it was sent by mail.'),
+}).meta({ id: 'NewInvitation' })
+
+export const ReceivedInvitation = Invitation.extend({
+  workspace_name: z.string(),
+  invited_by: z.string().nullable().describe('The name of who invited.'),
+}).meta({ id: 'ReceivedInvitation' })
+
+export const AcceptedInvitation = Invitation.extend({ member: Member }).meta({ id: 'AcceptedInvitation' })
+
+const invitationId = id.optional().describe('Which one; in the query or in the body.')
+
+export const invitations = area(
+  'invitations',
+  { title: 'Invitations', summary: 'Asking people into a workspace by their e-mail address.' },
+  {
+    list: endpoint('GET /workspaces/:id/invitations', {
+      summary: 'List the invitations to a workspace',
+      scope: 'member:read',
+      on: 'workspace',
+      query: {
+        status: z.enum(['pending', 'accepted', 'revoked', 'expired']).optional().describe('Only those. Default: all.'),
+      },
+      reply: page(Invitation),
+    }),
+    create: endpoint('POST /workspaces/:id/invitations', {
+      summary: 'Invite somebody by e-mail address',
+      description:
+        'Good for 7 days. The token goes by mail where the server can send mail, else it is in this answer. Inviting an address again replaces its pending invitation.',
+      scope: 'member:write',
+      on: 'workspace',
+      role: 'admin',
+      body: {
+        email: z
+          .string()
+          .trim()
+          .max(254)
+          .regex(/^[^\s@,;:<>()[\]"\\]+@[^\s@,;:<>()[\]"\\]+$/, 'must be an e-mail address'),
+        role: role.default('member'),
+        permissions: permissions.default(null),
+      },
+      reply: one(NewInvitation),
+      status: 201,
+      errors: ['already_exists', 'personal_workspace', 'limit_reached', 'invalid_state'],
+    }),
+    revoke: endpoint('DELETE /workspaces/:id/invitations', {
+      summary: 'Revoke a pending invitation',
+      scope: 'member:write',
+      on: 'workspace',
+      role: 'admin',
+      query: { invitation_id: invitationId },
+      body: { invitation_id: invitationId },
+      reply: deleted,
+      errors: ['invalid_state'],
+    }),
+    received: endpoint('GET /invitations', {
+      summary: 'List the pending invitations to the caller',
+      description: 'Those to its e-mail address, once that is verified.',
+      scope: 'workspace:read',
+      reply: page(ReceivedInvitation),
+      beyond: true,
+    }),
+    accept: endpoint('POST /invitations/accept', {
+      summary: 'Accept an invitation',
+      description:
+        'With its token, or by `invitation_id` when it went to the verified e-mail address of the caller. Accepting with a token that came by mail to the address of the account verifies that address.',
+      scope: 'workspace:write',
+      body: {
+        token: z.string().trim().min(1).max(200).optional(),
+        invitation_id: id.optional(),
+      },
+      reply: one(AcceptedInvitation),
+      errors: ['invitation_expired', 'limit_reached', 'invalid_state'],
+      beyond: true,
+    }),
+  },
+)

@@ -1,0 +1,58 @@
+import { refuse } from '#kernel/errors.ts'
+import type { Membership } from '#kernel/principal.ts'
+import { type Role, atLeast, grants } from '#kernel/scopes.ts'
+
+/** What somebody has in a workspace, or is to have. */
+export interface Grant {
+  role: Role
+  permissions: readonly string[] | null
+}
+
+/** Nobody grants more than they have: neither a stronger role, nor a scope that their own permissions lack. */
+export function checkGrant(own: Grant, given: Grant): void {
+  if (!atLeast(own.role, given.role))
+    refuse('insufficient_role', {
+      param: 'role',
+      message: `Only ${given.role === 'owner' ? 'an owner' : `somebody who is ${given.role} or more`} can make somebody ${given.role}; your role is ${own.role}.`,
+      details: { required_role: given.role, role: own.role },
+    })
+  const lacked = beyond(own, given)
+  if (lacked !== null)
+    refuse('insufficient_role', {
+      param: 'permissions',
+      message: `Your own permissions in this workspace are narrowed, so give some that they include (${lacked} is not one).`,
+      details: { role: own.role },
+    })
+}
+
+/** Something that is given and not owned, or null. */
+function beyond(own: Grant, given: Grant): string | null {
+  if (own.permissions === null) return null
+  if (given.permissions === null) return 'all of the role'
+  const owned = grants(own.permissions)
+  return [...grants(given.permissions)].find((scope) => !owned.has(scope)) ?? null
+}
+
+/** Nobody changes or removes a member whose role is above their own. */
+export function checkAbove(own: Grant, target: Grant): void {
+  if (!atLeast(own.role, target.role))
+    refuse('insufficient_role', {
+      message: `This member is ${target.role}; your role is ${own.role}.`,
+      details: { required_role: target.role, role: own.role },
+    })
+}
+
+/** A change has to be within what the caller may grant unless it only takes away. */
+export const raises = (before: Grant, after: Grant): boolean =>
+  !atLeast(before.role, after.role) || beyond(before, after) !== null
+
+/** Whether somebody could grant this now. */
+export function mayGrant(own: Grant | undefined, given: Grant): boolean {
+  return own !== undefined && atLeast(own.role, 'admin') && atLeast(own.role, given.role) && beyond(own, given) === null
+}
+
+export const placeOf = (grant: Grant, status: Membership['status']): Membership => ({
+  role: grant.role,
+  permissions: grant.permissions && grants(grant.permissions),
+  status,
+})

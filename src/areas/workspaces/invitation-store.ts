@@ -1,0 +1,132 @@
+import { type Generated, type Selectable, type SqlBool, type Updateable, sql } from 'kysely'
+import { type Db, nextTime } from '#engine/postgres/client.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Role } from '#kernel/scopes.ts'
+
+declare module '#engine/postgres/tables.ts' {
+  interface Database {
+    invitations: InvitationTable
+  }
+}
+
+interface InvitationTable {
+  id: Id
+  workspace_id: Id
+  email: string
+  role: Role
+  permissions: string[] | null
+  status: Generated<'pending' | 'accepted' | 'revoked'>
+  token_hash: Buffer
+  /** The token went to the address and to nobody else. */
+  mailed: boolean
+  expires_at: Date
+  accepted_by: Id | null
+  accepted_at: Date | null
+  revoked_at: Date | null
+  created_by: Id | null
+  created_at: Generated<Date>
+  updated_at: Generated<Date>
+}
+export type InvitationRow = Selectable<InvitationTable>
+export type ReceivedRow = InvitationRow & { workspace_name: string; invited_by: string | null }
+export type InvitationStatus = InvitationRow['status'] | 'expired'
+
+const open = sql<SqlBool>`i.status = 'pending' and i.expires_at > now()`
+const is = {
+  pending: open,
+  expired: sql<SqlBool>`i.status = 'pending' and i.expires_at <= now()`,
+  accepted: sql<SqlBool>`i.status = 'accepted'`,
+  revoked: sql<SqlBool>`i.status = 'revoked'`,
+} as const satisfies Record<InvitationStatus, unknown>
+
+export const invitationStore = {
+  insert: (
+    db: Db,
+    row: Pick<
+      InvitationRow,
+      'id' | 'workspace_id' | 'email' | 'role' | 'permissions' | 'token_hash' | 'mailed' | 'expires_at' | 'created_by'
+    >,
+  ): Promise<InvitationRow> =>
+    db
+      .insertInto('invitations')
+      .values({ ...row, accepted_by: null, accepted_at: null, revoked_at: null })
+      .returningAll()
+      .executeTakeFirstOrThrow(),
+
+  list: (
+    db: Db,
+    workspaceId: Id,
+    status: InvitationStatus | undefined,
+    before: Id | null,
+    limit: number,
+  ): Promise<InvitationRow[]> =>
+    db
+      .selectFrom('invitations as i')
+      .selectAll()
+      .where('i.workspace_id', '=', workspaceId)
+      .$if(status !== undefined, (query) => query.where(is[status!]))
+      .$if(before !== null, (query) => query.where('i.id', '<', before!))
+      .orderBy('i.id', 'desc')
+      .limit(limit)
+      .execute(),
+
+  /** The open ones to an address, of every workspace. */
+  received: (db: Db, email: string, before: Id | null, limit: number): Promise<ReceivedRow[]> =>
+    db
+      .selectFrom('invitations as i')
+      .innerJoin('workspaces as w', 'w.id', 'i.workspace_id')
+      .leftJoin('accounts as a', 'a.id', 'i.created_by')
+      .selectAll('i')
+      .select(['w.name as workspace_name', 'a.name as invited_by'])
+      .where(sql`lower(i.email)`, '=', email.toLowerCase())
+      .where(open)
+      .$if(before !== null, (query) => query.where('i.id', '<', before!))
+      .orderBy('i.id', 'desc')
+      .limit(limit)
+      .execute(),
+
+  get: (db: Db, id: Id): Promise<InvitationRow | undefined> =>
+    db.selectFrom('invitations').selectAll().where('id', '=', id).executeTakeFirst(),
+
+  byToken: (db: Db, tokenHash: Buffer): Promise<InvitationRow | undefined> =>
+    db.selectFrom('invitations').selectAll().where('token_hash', '=', tokenHash).executeTakeFirst(),
+
+  async isPending(db: Db, tokenHash: Buffer): Promise<boolean> {
+    const row = await db
+      .selectFrom('invitations as i')
+      .select('i.id')
+      .where('i.token_hash', '=', tokenHash)
+      .where(open)
+      .executeTakeFirst()
+    return row !== undefined
+  },
+
+  async countOpen(db: Db, workspaceId: Id): Promise<number> {
+    const { count } = await db
+      .selectFrom('invitations as i')
+      .select(sql<number>`count(*)::int`.as('count'))
+      .where('i.workspace_id', '=', workspaceId)
+      .where(open)
+      .executeTakeFirstOrThrow()
+    return count
+  },
+
+  /** Whatever is open to this address in the workspace gives way to a newer one. */
+  async revokeOpen(db: Db, workspaceId: Id, email: string): Promise<void> {
+    await db
+      .updateTable('invitations as i')
+      .set({ status: 'revoked', revoked_at: sql<Date>`now()`, updated_at: nextTime })
+      .where('i.workspace_id', '=', workspaceId)
+      .where(sql`lower(i.email)`, '=', email.toLowerCase())
+      .where(open)
+      .execute()
+  },
+
+  update: (db: Db, id: Id, changes: Updateable<InvitationTable>): Promise<InvitationRow> =>
+    db
+      .updateTable('invitations')
+      .set({ ...changes, updated_at: nextTime })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow(),
+}

@@ -1,0 +1,106 @@
+import { type Generated, type Selectable, type Updateable, sql } from 'kysely'
+import { type Db, nextTime } from '#engine/postgres/client.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Role } from '#kernel/scopes.ts'
+
+declare module '#engine/postgres/tables.ts' {
+  interface Database {
+    members: MemberTable
+  }
+}
+
+interface MemberTable {
+  id: Id
+  workspace_id: Id
+  account_id: Id
+  role: Role
+  permissions: string[] | null
+  created_by: Id | null
+  created_at: Generated<Date>
+  updated_at: Generated<Date>
+}
+export type MemberRow = Selectable<MemberTable>
+export type NamedMember = MemberRow & { name: string; email: string }
+
+const named = (db: Db) =>
+  db
+    .selectFrom('members as m')
+    .innerJoin('accounts as a', 'a.id', 'm.account_id')
+    .selectAll('m')
+    .select(['a.name', 'a.email'])
+
+export const memberStore = {
+  insert: (db: Db, row: Omit<MemberRow, 'created_at' | 'updated_at'>): Promise<MemberRow> =>
+    db.insertInto('members').values(row).returningAll().executeTakeFirstOrThrow(),
+
+  list: (db: Db, workspaceId: Id, before: Id | null, limit: number): Promise<NamedMember[]> =>
+    named(db)
+      .where('m.workspace_id', '=', workspaceId)
+      .$if(before !== null, (query) => query.where('m.id', '<', before!))
+      .orderBy('m.id', 'desc')
+      .limit(limit)
+      .execute(),
+
+  /** By the membership's id or the user's. */
+  get: (db: Db, workspaceId: Id, id: Id): Promise<NamedMember | undefined> =>
+    named(db)
+      .where('m.workspace_id', '=', workspaceId)
+      .where((where) => where.or([where('m.id', '=', id), where('m.account_id', '=', id)]))
+      .executeTakeFirst(),
+
+  byEmail: (db: Db, workspaceId: Id, email: string): Promise<NamedMember | undefined> =>
+    named(db)
+      .where('m.workspace_id', '=', workspaceId)
+      .where(sql`lower(a.email)`, '=', email.toLowerCase())
+      .executeTakeFirst(),
+
+  accountIds: async (db: Db, workspaceId: Id): Promise<Id[]> => {
+    const rows = await db.selectFrom('members').select('account_id').where('workspace_id', '=', workspaceId).execute()
+    return rows.map((row) => row.account_id)
+  },
+
+  /** Whether this account is in one of these workspaces. */
+  async isInOneOf(db: Db, accountId: Id, workspaceIds: readonly Id[]): Promise<boolean> {
+    const row = await db
+      .selectFrom('members')
+      .select('id')
+      .where('account_id', '=', accountId)
+      .where(sql<boolean>`workspace_id = any(${workspaceIds}::ulid[])`)
+      .limit(1)
+      .executeTakeFirst()
+    return row !== undefined
+  },
+
+  async countOf(db: Db, accountId: Id): Promise<number> {
+    const { count } = await db
+      .selectFrom('members')
+      .select(sql<number>`count(*)::int`.as('count'))
+      .where('account_id', '=', accountId)
+      .executeTakeFirstOrThrow()
+    return count
+  },
+
+  /** Owners with all of their role: those who can hand the workspace on. */
+  async ownerIds(db: Db, workspaceId: Id): Promise<Id[]> {
+    const rows = await db
+      .selectFrom('members')
+      .select('id')
+      .where('workspace_id', '=', workspaceId)
+      .where('role', '=', 'owner')
+      .where('permissions', 'is', null)
+      .execute()
+    return rows.map((row) => row.id)
+  },
+
+  async update(db: Db, id: Id, changes: Updateable<MemberTable>): Promise<void> {
+    await db
+      .updateTable('members')
+      .set({ ...changes, updated_at: nextTime })
+      .where('id', '=', id)
+      .execute()
+  },
+
+  async delete(db: Db, id: Id): Promise<void> {
+    await db.deleteFrom('members').where('id', '=', id).execute()
+  },
+}

@@ -1,0 +1,58 @@
+import type { z } from 'zod'
+import type { Membership } from '#kernel/principal.ts'
+import { iso, isoOrNull } from '#kernel/time.ts'
+import type { Invitation, Member, Workspace } from './contract.ts'
+import type { InvitationRow } from './invitation-store.ts'
+import type { NamedMember } from './member-store.ts'
+import type { CountedWorkspace } from './store.ts'
+
+export const showWorkspace = (
+  row: CountedWorkspace,
+  { role, permissions }: Pick<Membership, 'role' | 'permissions'>,
+): z.output<typeof Workspace> => ({
+  id: row.id,
+  name: row.name,
+  description: row.description,
+  kind: row.kind,
+  status: row.status,
+  archived_at: isoOrNull(row.archived_at),
+  created_by: row.created_by,
+  member_count: row.member_count,
+  role,
+  permissions: permissions && [...permissions],
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+})
+
+export const showMember = (row: NamedMember): z.output<typeof Member> => ({
+  id: row.id,
+  workspace_id: row.workspace_id,
+  user_id: row.account_id,
+  name: row.name,
+  email: row.email,
+  role: row.role,
+  permissions: row.permissions,
+  created_by: row.created_by,
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+})
+
+/** An open invitation past its time is `expired`, though nobody wrote that down. */
+export const statusOf = (row: Pick<InvitationRow, 'status' | 'expires_at'>, now: Date) =>
+  row.status === 'pending' && row.expires_at <= now ? 'expired' : row.status
+
+export const showInvitation = (row: InvitationRow, now: Date): z.output<typeof Invitation> => ({
+  id: row.id,
+  workspace_id: row.workspace_id,
+  email: row.email,
+  role: row.role,
+  permissions: row.permissions,
+  status: statusOf(row, now),
+  expires_at: iso(row.expires_at),
+  accepted_by: row.accepted_by,
+  accepted_at: isoOrNull(row.accepted_at),
+  revoked_at: isoOrNull(row.revoked_at),
+  created_by: row.created_by,
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+})

@@ -1,0 +1,60 @@
+import { createTransport } from 'nodemailer'
+import { newId } from '#kernel/ids.ts'
+import type { Context, Engine } from './context.ts'
+import type { JobHandler } from './jobs.ts'
+
+export interface Mail {
+  /** One address. */
+  to: string
+  subject: string
+  text: string
+  html: string
+}
+
+interface Sealed {
+  id: string
+  mail: string
+}
+
+/** Whether this server can send mail. Where it cannot, what would have been mailed is shown to whoever asked for it. */
+export const canMail = ({ config }: Pick<Engine, 'config'>): boolean => config.smtpUrl !== null
+
+/** Sends when the transaction of `ctx` is durable, and again until the mail server took it. Sealed, for mails carry tokens. */
+export async function sendMail(ctx: Context, mail: Mail): Promise<void> {
+  const id = newId()
+  const sealed: Sealed = { id, mail: ctx.engine.secrets.seal(JSON.stringify(mail), id) }
+  await ctx.engine.jobs.add(ctx, 'mail.send', { ...sealed })
+}
+
+/** The jobs of this file. */
+export const mailJobs = (engine: Pick<Engine, 'config' | 'secrets' | 'log'>): Record<string, JobHandler> => ({
+  'mail.send': (sealed: Sealed) => deliver(engine, sealed),
+})
+
+async function deliver({ config, secrets, log }: Pick<Engine, 'config' | 'secrets' | 'log'>, { id, mail }: Sealed) {
+  if (config.smtpUrl === null) return log.warn({ mail: id }, 'a mail was not sent: SMTP_URL is not set any more')
+  const { to, subject, text, html } = JSON.parse(secrets.open(mail, id)) as Mail
+  const transport = createTransport({
+    url: config.smtpUrl,
+    connectionTimeout: 10_000,
+    greetingTimeout: 10_000,
+    socketTimeout: 30_000,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  try {
+    // As an object the address is one address, whatever is in it.
+    const address = { name: '', address: to }
+    await transport.sendMail({ from: config.mailFrom, to: address, subject, text, html })
+  } catch (error) {
+    const code = error instanceof Error && 'responseCode' in error ? Number(error.responseCode) : 0
+    // 5xx is the mail server's last word (RFC 5321, 4.2.1); anything else is tried again.
+    if (code < 500) throw new Error(`the mail server did not take a mail${code ? ` (${code})` : ''}`, { cause: error })
+    log.warn({ mail: id, code }, 'the mail server refused a mail for good')
+  } finally {
+    transport.close()
+  }
+}
+
+/** Text as it stands in HTML. */
+export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => `&#${sign.codePointAt(0)};`)
