@@ -18,6 +18,7 @@ import { envelope, etagOf, isBackground, names, refusedAnswer } from './reply.ts
 import { type Match, createRouter } from './router.ts'
 import { sendEvents } from './sse.ts'
 import type { Versions } from './version.ts'
+import { watchRights } from './watch.ts'
 
 /** A part of the address space that is no REST: the gateways, `/mcp`, the docs, the app, health. */
 export interface Mount {
@@ -31,6 +32,8 @@ export interface Door {
   /** Lets requests and streams end, then closes; after `seconds` it closes all the same. */
   drain(seconds: number): Promise<void>
   draining(): boolean
+  /** Fires when the server begins to close: what would last ends now. */
+  closing: AbortSignal
 }
 
 export interface DoorParts {
@@ -144,11 +147,7 @@ export function createDoor(parts: DoorParts): Door {
       requestId,
       version,
       signal: life.signal,
-      caller: {
-        ip: origins.clientIp(request),
-        userAgent: headers['user-agent']?.slice(0, 512) ?? null,
-        loopback: origins.isLoopback(request),
-      },
+      caller: origins.callerOf(request),
     })
     checkScope(ctx, entry)
     const input = await readInput(entry, values, request, search, version)
@@ -159,7 +158,7 @@ export function createDoor(parts: DoorParts): Door {
     setHeaders(response, ctx.answer.headers)
     if (ctx.answer.session !== undefined) setSessionCookie(response, ctx.answer.session)
     if (endpoint.reply.kind === 'stream') {
-      using _watch = watchRights(ctx, entry, credential, input, life.end)
+      using _watch = watchRights(authority, line, { ctx, entry, input, credential }, life.end)
       return await sendEvents(response, {}, result as AsyncIterable<Event>, life.signal)
     }
     if (endpoint.reply.kind === 'bytes') return await sendBytes(response, result as Bytes, life.signal)
@@ -230,38 +229,6 @@ export function createDoor(parts: DoorParts): Door {
     ctx.unchangedSince = ctx.found.updated_at
   }
 
-  /** Ends a stream whose caller has lost the right to it: the same checks as at its start, made again. */
-  function watchRights(
-    ctx: Context,
-    entry: Entry<Context>,
-    credential: Presented,
-    input: Record<string, unknown>,
-    end: () => void,
-  ): Disposable {
-    const recheck = async () => {
-      try {
-        const principal = await authenticate(authority, credential)
-        const again = line.context({ ...ctx, principal })
-        checkScope(again, entry)
-        await permit(again, entry, input)
-      } catch {
-        end()
-      }
-    }
-    const watch = authority.onChange(ctx.principal.accountId, () => void recheck())
-    const { credential: held } = ctx.principal
-    const expiresAt = held.kind === 'server' ? null : held.expiresAt
-    const timer =
-      expiresAt &&
-      setTimeout(() => void recheck(), Math.min(2 ** 31 - 1, expiresAt.getTime() - Date.now() + 10)).unref()
-    return {
-      [Symbol.dispose]() {
-        watch[Symbol.dispose]()
-        if (timer) clearTimeout(timer)
-      },
-    }
-  }
-
   /** A signal that fires when the caller leaves, the server closes, or `end` is called. */
   function lifeOf(
     request: IncomingMessage,
@@ -310,6 +277,7 @@ export function createDoor(parts: DoorParts): Door {
   return {
     server,
     draining: () => draining,
+    closing: closing.signal,
     async drain(seconds) {
       draining = true
       // Streams are asked to end at once (their readers resume elsewhere); other requests run to their end.
@@ -331,12 +299,12 @@ function restPath(path: string): string | null {
   return /^\/(auth|admin)\//.test(path) ? path : null
 }
 
-function echoClientRequestId({ headers }: IncomingMessage, response: ServerResponse): void {
+export function echoClientRequestId({ headers }: IncomingMessage, response: ServerResponse): void {
   const id = headers['x-client-request-id']
   if (typeof id === 'string' && /^[\x21-\x7e]{1,128}$/.test(id)) response.setHeader('x-client-request-id', id)
 }
 
-function setHeaders(response: ServerResponse, headers: Record<string, string>): void {
+export function setHeaders(response: ServerResponse, headers: Record<string, string>): void {
   for (const name in headers) response.setHeader(name, headers[name]!)
 }
 

@@ -1,13 +1,14 @@
 import type { Context, Emitted, Engine } from '#engine/context.ts'
 import { writeOutbox } from '#engine/outbox.ts'
 import type { Answer } from '#kernel/context.ts'
+import { pathNames } from '#kernel/contract.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
 import { type Entry, inputSchema } from '#kernel/registry.ts'
 import { callerOf } from './limit.ts'
 import { checkScope, permit } from './permit.ts'
-import { parse } from './read.ts'
+import { parse, pathId } from './read.ts'
 
 /** What a door knows of a call before its endpoint is run. */
 export interface CallStart {
@@ -18,11 +19,20 @@ export interface CallStart {
   caller: Context['caller']
 }
 
+/** A call that is permitted, with what its service gets. */
+export interface Ready {
+  ctx: Context
+  entry: Entry<Context>
+  input: Record<string, unknown>
+}
+
 /** The line from `scope` on, for every door: HTTP, the agent tool, jobs, agents. */
 export interface Line {
   entries: ReadonlyMap<string, Entry<Context>>
   context(start: CallStart): Context
-  /** A call by name with flat input: scope, read, permit, service. */
+  /** A call by name with flat input as far as it may go wrong before its service runs: scope, read, permit. */
+  admit(ctx: Context, name: string, input: unknown): Promise<Ready>
+  /** The same, and the service. */
   invoke(ctx: Context, name: string, input: unknown): Promise<unknown>
 }
 
@@ -37,7 +47,7 @@ export function createLine(engine: Engine, registry: readonly Entry<Context>[]):
   const line: Line = {
     entries,
     context: (start) => createContext(engine, start, (ctx, name, input) => line.invoke(ctx, name, input)),
-    async invoke(outer, name, raw) {
+    async admit(outer, name, raw) {
       const entry = entries.get(name)
       if (!entry) return refuse('not_found', { message: `There is no endpoint ${name}.` })
       if (entry.endpoint.auth === 'session' && outer.principal.credential.kind !== 'session')
@@ -46,7 +56,13 @@ export function createLine(engine: Engine, registry: readonly Entry<Context>[]):
       const ctx = line.context({ ...outer, principal: outer.principal })
       checkScope(ctx, entry)
       const input = parse(schemaOf(entry), raw ?? {}) as Record<string, unknown>
+      for (const id of pathNames(entry.endpoint.path))
+        if (!entry.endpoint.params?.[id]) input[id] = pathId(id, input[id] as string)
       await permit(ctx, entry, input)
+      return { ctx, entry, input }
+    },
+    async invoke(outer, name, raw) {
+      const { ctx, entry, input } = await line.admit(outer, name, raw)
       return entry.handle(ctx, input)
     },
   }

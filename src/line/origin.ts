@@ -1,7 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import ipaddr from 'ipaddr.js'
 import type { Config } from '#config'
+import type { CallContext } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
+
+type Caller = CallContext['caller']
 
 /** What the door knows of where a request came from and was sent to. */
 export interface Origins {
@@ -9,6 +12,10 @@ export interface Origins {
   checkHost(request: IncomingMessage): void
   /** Refuses a changing call by cookie that another site may have made. */
   checkCrossSite(request: IncomingMessage): void
+  /** Refuses a page of another site with 403; this machine's pages and programs, which send no `Origin`, pass. */
+  checkOrigin(request: IncomingMessage): void
+  /** Where a call came from, as its service sees it. */
+  callerOf(request: IncomingMessage): Caller
   /** Peer address, or the client's behind a trusted proxy. */
   clientIp(request: IncomingMessage): string
   isLoopback(request: IncomingMessage): boolean
@@ -36,7 +43,7 @@ export function createOrigins(config: Pick<Config, 'publicUrl' | 'allowedHosts' 
   }
   const peer = (request: IncomingMessage): string => plainIp(request.socket.remoteAddress ?? '')
 
-  return {
+  const origins: Origins = {
     cookieName: secure ? '__Host-uk_session' : 'uk_session',
     secure,
     checkHost(request) {
@@ -55,6 +62,19 @@ export function createOrigins(config: Pick<Config, 'publicUrl' | 'allowedHosts' 
       if (origin && (origin.host === headers.host?.toLowerCase() || origin.origin === publicUrl?.origin)) return
       refuse('cross_site')
     },
+    checkOrigin({ headers }) {
+      if (headers.origin === undefined) return
+      const origin = URL.canParse(headers.origin) ? new URL(headers.origin) : null
+      const known = (url: URL): boolean =>
+        isLoopbackName(hostName(url.host)) || allowed.has(url.host) || allowed.has(url.hostname)
+      if (origin && (origin.host === headers.host?.toLowerCase() || known(origin))) return
+      refuse('cross_site', { message: 'Pages of other sites may not call this. Name their host in UK_ALLOWED_HOSTS.' })
+    },
+    callerOf: (request) => ({
+      ip: origins.clientIp(request),
+      userAgent: request.headers['user-agent']?.slice(0, 512) ?? null,
+      loopback: origins.isLoopback(request),
+    }),
     clientIp(request) {
       let ip = peer(request)
       // Right to left: each address is believed only as far as the one that named it is trusted.
@@ -75,6 +95,7 @@ export function createOrigins(config: Pick<Config, 'publicUrl' | 'allowedHosts' 
       )
     },
   }
+  return origins
 }
 
 const plainIp = (ip: string): string => ip.replace(/^::ffff:/i, '')

@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import type { AnyEndpoint } from '#kernel/contract.ts'
 import { pathNames } from '#kernel/contract.ts'
 import { type Code, refuse } from '#kernel/errors.ts'
-import { parseId } from '#kernel/ids.ts'
+import { type Id, parseId } from '#kernel/ids.ts'
 
 const DEFAULT_LIMIT = 1 << 20
 const DEEPEST = 64
@@ -101,16 +101,21 @@ export function readPath(endpoint: AnyEndpoint, values: readonly string[]): Reco
   const path: Record<string, unknown> = {}
   pathNames(endpoint.path).forEach((name, i) => {
     const schema: z.ZodType | undefined = endpoint.params?.[name]
-    path[name] = schema ? parse(schema, values[i], name) : (parseId(values[i]!) ?? refuse('not_found', { param: name }))
+    path[name] = schema ? parse(schema, values[i], name) : pathId(name, values[i]!)
   })
   return path
 }
+
+/** An id in its stored form; what has no id's shape is 404, like one that is not there. */
+export const pathId = (name: string, words: string): Id => parseId(words) ?? refuse('not_found', { param: name })
 
 /** Refuses with the name of the first field at fault, and what would be right. */
 export function parse<T extends z.ZodType>(schema: T, value: unknown, within?: string): z.output<T> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const issue = result.error.issues[0]!
+  // What is not known here comes first: it may be a required name, misspelt.
+  const { issues } = result.error
+  const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]!
   const at = [...(within === undefined ? [] : [within]), ...issue.path.map(String)]
   if (issue.code === 'unrecognized_keys') {
     const param = [...at, issue.keys[0]!].join('.')
