@@ -22,10 +22,12 @@ import { startRelay } from '#engine/relay.ts'
 import { createSecrets } from '#engine/secrets.ts'
 import { StartRefused } from '#engine/start-refused.ts'
 import { docsMounts } from '#faces/docs.ts'
+import { mcpMount } from '#faces/mcp/mount.ts'
 import { createGateway } from '#gateway/mount.ts'
 import type { Service } from '#kernel/implement.ts'
 import { newId } from '#kernel/ids.ts'
 import { registry } from '#kernel/registry.ts'
+import { createAgentDoor } from '#line/agent.ts'
 import { presentedKey } from '#line/authenticate.ts'
 import { EXPOSED, allowCors, answerPreflight } from '#line/cors.ts'
 import { type Door, createDoor } from '#line/http.ts'
@@ -112,6 +114,7 @@ export async function startApp({
   await jobs.work(handlers, schedules)
 
   const origins = createOrigins(config)
+  const closing = () => door.closing
   let origin = ''
   const door: Door = createDoor({
     engine,
@@ -124,6 +127,7 @@ export async function startApp({
     mounts: [
       ...gateway.mounts,
       ...healthMounts({ metrics, postgres, draining: () => door.draining() }),
+      mcpMount(createAgentDoor({ engine, line, authority, limits, versions, origins, metrics, closing })),
       ...docsMounts(await loadContracts(), { origin: () => config.publicUrl ?? origin, version: versions.newest }),
     ],
   })

@@ -55,6 +55,13 @@ export const specials: readonly Special[] = [
     run: async (...given) => (await import('../routes.ts')).routes(...given),
   },
   {
+    words: ['mcp'],
+    usage: '[--origin <url>]',
+    summary: 'Serve the agent tool on stdin and stdout, for MCP clients',
+    more: 'Give `uk mcp` to an MCP client as its command. It calls the instance with the stored key, or with UK_KEY and UK_ORIGIN.',
+    run: async (...given) => (await import('../mcp-stdio.ts')).mcp(...given),
+  },
+  {
     words: ['completion'],
     usage: 'bash|zsh|fish',
     summary: 'Print the completion script of a shell',

@@ -1,0 +1,123 @@
+/** `uk mcp`: the agent tool on stdio. It lists the tools itself and asks the instance's `/mcp` to run them. */
+import * as sdk from '@modelcontextprotocol/server'
+import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { parseArguments } from './cli/arguments.ts'
+import { type Target, targetOf } from './cli/credentials.ts'
+import { Stop, codeOf } from './cli/exit.ts'
+import { readText } from './cli/input.ts'
+import type { Terminal } from './cli/terminal.ts'
+import { partsOf } from './client.ts'
+import type { ToolCall } from './mcp/agent-tools.ts'
+import { createServer } from './mcp/server.ts'
+import { type ToolName, type ToolResult, refusing } from './mcp/tools.ts'
+import { readEvents } from './sse.ts'
+
+const PROTOCOL = '2026-07-28'
+
+/** Serves until the client closes stdin. Nothing is locked or kept: any number may run side by side. */
+export async function mcp(words: readonly string[], terminal: Terminal): Promise<number> {
+  const { globals } = await parseArguments(words, [], readText)
+  const ended = new Promise((resolve) => process.stdin.once('end', resolve).once('close', resolve))
+  const handle = serveStdio(
+    () =>
+      createServer(sdk, async (tool, given, call) => {
+        try {
+          // Read for every call, so that a `uk login` meanwhile is all that a signed-out client needs.
+          return await forward(await targetOf(terminal, globals), tool, given, call)
+        } catch (error) {
+          call.signal.throwIfAborted()
+          return refusing({ error: explained(error) })
+        }
+      }),
+    { onerror: (error) => terminal.err(`uk mcp: ${error.message}`) },
+  )
+  await ended
+  await handle.close()
+  return codeOf('ok')
+}
+
+function explained(error: unknown): { type: string; message: string } {
+  if (error instanceof Stop)
+    return { type: 'invalid_request', message: [error.message, error.hint].filter(Boolean).join(' ') }
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+  const why =
+    cause instanceof Error ? cause.message || ('code' in cause ? String(cause.code) : cause.name) : String(cause)
+  return { type: 'unavailable', message: `The server cannot be reached: ${why}. UK_ORIGIN names another.` }
+}
+
+interface Message {
+  method?: string
+  params?: { message?: string }
+  result?: ToolResult
+  /** Of JSON-RPC, or of REST, which has a type. */
+  error?: { type?: string; message: string }
+}
+
+async function forward(
+  { origin, key }: Target,
+  tool: ToolName,
+  given: Record<string, unknown>,
+  call: ToolCall,
+): Promise<ToolResult> {
+  if (key === undefined)
+    return refusing({
+      error: {
+        type: 'unauthenticated',
+        code: 'missing_credentials',
+        message: `Nobody is signed in to ${origin}. Run \`uk login\`, or set UK_KEY.`,
+      },
+    })
+  const response = await fetch(`${origin}/mcp`, {
+    method: 'POST',
+    signal: call.signal,
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': PROTOCOL,
+      'mcp-method': 'tools/call',
+      'mcp-name': tool,
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: {
+        name: tool,
+        arguments: given,
+        _meta: {
+          'io.modelcontextprotocol/protocolVersion': PROTOCOL,
+          'io.modelcontextprotocol/clientCapabilities': {},
+          // Asked for even where nobody listens: word from a long call keeps the connection from timing out.
+          progressToken: 1,
+        },
+      },
+    }),
+  })
+  for await (const { result, error, params } of messagesOf(response)) {
+    if (result) return plain(result)
+    if (error)
+      return refusing({ error: error.type === undefined ? { type: 'upstream_error', message: error.message } : error })
+    if (params?.message !== undefined) call.progress?.(params.message)
+  }
+  return refusing({
+    error: {
+      type: 'unavailable',
+      message: `${origin} gave no answer as an instance gives it (status ${response.status}).`,
+    },
+  })
+}
+
+async function* messagesOf(response: Response): AsyncGenerator<Message> {
+  const type = response.headers.get('content-type') ?? ''
+  if (/\bjson\b/.test(type)) yield (await response.json()) as Message
+  if (type.startsWith('text/event-stream'))
+    for await (const { data } of readEvents(partsOf(response))) yield data as Message
+}
+
+/** The tool's own part of a result: what the protocol adds is added anew on stdio. */
+const plain = ({ content, structuredContent, isError, _meta }: ToolResult): ToolResult => ({
+  content,
+  structuredContent,
+  ...(isError && { isError, ...(_meta?.request_id !== undefined && { _meta: { request_id: _meta.request_id } }) }),
+})

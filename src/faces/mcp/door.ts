@@ -1,0 +1,43 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Bytes, Event } from '#kernel/contract.ts'
+import type { ErrorBody } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Listed } from '#kernel/registry.ts'
+import type { Scope } from '#kernel/scopes.ts'
+
+/** What the agent tool needs of the server. The line has it; app.ts joins the two. */
+export interface AgentDoor {
+  endpoints: readonly Listed[]
+  /**
+   * Host, origin, method, key, rate and size, in this order; refuses, and sets the headers that every answer carries.
+   * Null when the request was a preflight and is answered.
+   */
+  admit(request: IncomingMessage, response: ServerResponse, requestId: Id): Promise<Admitted | null>
+}
+
+/** A caller whose key holds, and its message. Disposing ends the request's accounts. */
+export interface Admitted extends AgentCaller, Disposable {
+  body: Buffer
+  /** Fires when the caller leaves. */
+  signal: AbortSignal
+}
+
+/** Somebody with rights: a key over HTTP, or the server on an agent's behalf. */
+export interface AgentCaller {
+  requestId: Id
+  /** Where REST is, for links: `https://uk.example.com`. */
+  origin: string
+  /** Whether the credential grants the scope; what roles and shares allow is known only of a call. */
+  may(scope: Scope | null): boolean
+  /** Scope, read, permit, service, and the envelope of REST around what it answers. Throws what refuses it. */
+  call(name: string, input: unknown): Promise<Answered>
+  /** The REST error of anything thrown; a fault of ours is logged and shows nothing of itself. */
+  refusal(error: unknown): ErrorBody
+}
+
+export type Answered =
+  | { kind: 'json'; body: Record<string, unknown> }
+  /** `ended` fires when the caller leaves, the server closes, or, with a Refusal as its reason, its rights end. */
+  | { kind: 'stream'; events: AsyncIterable<Event>; ended: AbortSignal }
+  | { kind: 'bytes'; bytes: Bytes }
+  | { kind: 'none' }

@@ -1,0 +1,66 @@
+import type { CacheHint, Server, ServerContext, jsonSchemaValidator } from '@modelcontextprotocol/server'
+import about from '../../../package.json' with { type: 'json' }
+import type { ToolCall } from './agent-tools.ts'
+import { type ToolName, type ToolResult, instructions, isTool, tools } from './tools.ts'
+
+/** How a tool is run: in the server, or by asking a server. */
+export type RunTool = (tool: ToolName, given: Record<string, unknown>, call: ToolCall) => Promise<ToolResult>
+
+export type Sdk = Pick<typeof import('@modelcontextprotocol/server'), 'Server' | 'ProtocolError'>
+
+const HEARTBEAT_MS = 10_000
+/** The list changes only with the server's version. */
+const keep: CacheHint = { ttlMs: 3_600_000, cacheScope: 'public' }
+/** Nothing is elicited, so nothing is validated: the SDK's own validator would be built anew for every request. */
+const validator: jsonSchemaValidator = {
+  getValidator: () => (value) => ({ valid: true, data: value as never, errorMessage: undefined }),
+}
+
+/** The protocol's side of the three tools, for one request over HTTP or one connection over stdio. */
+export function createServer({ Server, ProtocolError }: Sdk, run: RunTool): Server {
+  const server = new Server(
+    { name: 'ukiyo', title: 'Ukiyo', version: about.version },
+    {
+      capabilities: { tools: {} },
+      instructions,
+      jsonSchemaValidator: validator,
+      cacheHints: { 'tools/list': keep, 'server/discover': keep },
+    },
+  )
+  server.setRequestHandler('tools/list', () => ({ tools: [...tools] }) as never)
+  server.setRequestHandler('tools/call', async ({ params }, ctx) => {
+    const { name, arguments: given = {} } = params
+    // -32602, which the specification has for a tool that is not there.
+    if (!isTool(name))
+      throw new ProtocolError(
+        -32602,
+        `There is no tool ${name}; there are ${tools.map((tool) => tool.name).join(', ')}.`,
+      )
+    await using progress = progressOf(ctx, params._meta?.progressToken)
+    return { ...(await run(name, given, { signal: ctx.mcpReq.signal, progress: progress.say })) }
+  })
+  return server
+}
+
+/** Tells a client that asked for it that a call lasts, so that it goes on waiting; all of it before the result. */
+function progressOf(
+  ctx: ServerContext,
+  token: string | number | undefined,
+): AsyncDisposable & { say: ToolCall['progress'] } {
+  if (token === undefined) return { say: undefined, async [Symbol.asyncDispose]() {} }
+  let count = 0
+  let told = Promise.resolve()
+  const say = (message: string): void => {
+    const params = { progressToken: token, progress: ++count, message }
+    // A caller that left is no fault: its call ends by the signal.
+    told = told.then(() => ctx.mcpReq.notify({ method: 'notifications/progress', params })).catch(() => {})
+  }
+  const timer = setInterval(() => say('working'), HEARTBEAT_MS)
+  return {
+    say,
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      await told
+    },
+  }
+}
