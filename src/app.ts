@@ -3,6 +3,7 @@ import type pg from 'pg'
 import { createAuthority } from '#areas/accounts/authority.ts'
 import { createDirectory } from '#areas/ai-gateway/directory.ts'
 import { background } from '#areas/background.ts'
+import { startRuns } from '#areas/chats/service.ts'
 import { loadContracts } from '#areas/contracts.ts'
 import type { OperationKind } from '#areas/operations/service.ts'
 import { services } from '#areas/services.ts'
@@ -109,6 +110,7 @@ export async function startApp({
     },
   }
   const line = createLine(engine, registry([...services, ...further]))
+  const runs = stack.use(startRuns(engine))
   const { handlers, schedules, consumers } = stack.use(background(engine, kinds))
   stack.use(startRelay({ postgres, bus, leases, log, consumers }))
   await jobs.work(handlers, schedules)
@@ -131,7 +133,8 @@ export async function startApp({
       ...docsMounts(await loadContracts(), { origin: () => config.publicUrl ?? origin, version: versions.newest }),
     ],
   })
-  stack.defer(() => door.drain(config.drainSeconds))
+  // Together: a caller waits for its run, and a run ends with nobody waiting.
+  stack.defer(async () => void (await Promise.all([door.drain(config.drainSeconds), runs.drain(config.drainSeconds)])))
   await listen(door, config)
   const { port } = door.server.address() as AddressInfo
   origin = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`

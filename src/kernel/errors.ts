@@ -81,6 +81,7 @@ const catalogue = {
   no_route: [503, 'unavailable', 'No provider can serve this model now.'],
   engine_not_ready: [503, 'unavailable', 'The engine is not ready.'],
   shutting_down: [503, 'unavailable', 'The server is shutting down.'],
+  interrupted: [503, 'unavailable', 'The server stopped while this was running.'],
   timeout: [504, 'timeout', 'The provider took too long.'],
   storage_full: [507, 'storage_full', 'There is no room left.'],
 } as const satisfies Record<string, readonly [number, string, string]>

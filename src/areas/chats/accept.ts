@@ -1,0 +1,239 @@
+import { agentFor } from '#areas/agents/service.ts'
+import type { Context } from '#engine/context.ts'
+import { refuse } from '#kernel/errors.ts'
+import { type Id, newId } from '#kernel/ids.ts'
+import { chooseModel } from './choose-model.ts'
+import { type MessageRow, type Parent, messageStore } from './message-store.ts'
+import { type Part, textOf, titleOf } from './parts.ts'
+import { type OnBusy, type RunRow, eventStore, runStore } from './run-store.ts'
+import { runsOf } from './runs.ts'
+import { type ChatRow, type HeldChat, chatStore } from './store.ts'
+import { beginning, cancelWaiting, type Claim, claim, messageEvent, numbered, runEvent } from './transitions.ts'
+
+export interface Sent {
+  content: Part[]
+  parent_id?: Id | null | undefined
+  model?: string | undefined
+  on_busy: OnBusy
+}
+
+const MOST_WAITING = 100
+
+/**
+ * Takes a message in: the message, the answer to come and the run that writes it are durable when this resolves. The
+ * run begins at once in this process when the chat is idle.
+ */
+export async function accept(outer: Context, chat: ChatRow, sent: Sent): Promise<RunRow> {
+  const { engine } = outer
+  const runs = runsOf(engine)
+  const agent = await agentOf(outer, chat)
+  const model = await chooseModel(outer, [sent.model, chat.model, agent?.model])
+  const done = await outer.transaction(async (ctx) => {
+    const held = await holdActive(ctx, chat.id)
+    const parentId = sent.parent_id === undefined ? held.head_message_id : sent.parent_id
+    const parent = parentId === null ? null : await messageStore.parent(ctx.db, held.id, parentId)
+    if (parentId !== null && parent === null)
+      refuse('not_found', { param: 'parent_id', message: 'There is no such message in this chat.' })
+    const busy = await makeRoom(ctx, held.id, sent.on_busy)
+    const at = ctx.now()
+    const waits = busy.length > 0 || runs.draining
+    const { input, output } = messagesOf(ctx, held, { parentId, parent, content: sent.content, at, waits })
+    await messageStore.insert(ctx.db, [input, output])
+    const run = await runStore.insert(ctx.db, {
+      ...callerOf(ctx),
+      id: input.run_id!,
+      chat_id: held.id,
+      workspace_id: held.workspace_id,
+      agent_id: held.agent_id,
+      status: waits ? 'queued' : 'running',
+      status_reason: busy.length > 0 ? 'chat_busy' : waits ? 'restarted' : null,
+      on_busy: sent.on_busy,
+      model,
+      input_message_id: input.id,
+      output_message_id: output.id,
+      process_id: waits ? null : engine.processId,
+      fence: waits ? 0 : 1,
+      queued_at: at,
+      started_at: waits ? null : at,
+      created_at: at,
+      updated_at: at,
+    })
+    const title = held.title_source === 'default' ? titleOf(input.text) : null
+    await chatStore.grow(ctx.db, held.id, { head: output.id, lastSeq: output.seq, at, title })
+    const events = waits ? [] : numbered(beginning(run, output), 0)
+    await eventStore.insert(ctx.db, run.id, events)
+    await ctx.emit(messageEvent(input, held.workspace_id, 'created'))
+    await ctx.emit(runEvent(run, waits ? 'queued' : 'started'))
+    return { busy, claim: waits ? null : { run, output, events, lastSeq: events.length }, run }
+  })
+  go(outer, done.claim)
+  if (sent.on_busy === 'interrupt') runs.stop(done.busy.map(({ id }) => id))
+  return done.run
+}
+
+/** A new attempt of a failed run, with an answer of its own beside the failed one. */
+export async function retry(outer: Context, chat: ChatRow, runId: Id): Promise<RunRow> {
+  const { engine } = outer
+  const runs = runsOf(engine)
+  const done = await outer.transaction(async (ctx) => {
+    const held = await holdActive(ctx, chat.id)
+    const before = await runStore.get(ctx.db, held.id, runId)
+    if (!before) return refuse('not_found', { param: 'run_id', message: 'There is no such run in this chat.' })
+    const input = await messageStore.parent(ctx.db, held.id, before.input_message_id)
+    if (before.status !== 'failed' || !input)
+      return refuse('invalid_state', {
+        message: `Only a failed run can be tried again; this one is ${before.status}.`,
+        details: { status: before.status, allowed: allowedFor(before) },
+      })
+    const busy = await runStore.unfinished(ctx.db, held.id)
+    const output = answerTo(held, { id: before.input_message_id, ...input }, before.id, held.last_seq + 1, ctx.now())
+    await messageStore.insert(ctx.db, [output])
+    const queued = (await runStore.requeue(ctx.db, before.id, output.id, callerOf(ctx)))!
+    await chatStore.grow(ctx.db, held.id, { head: output.id, lastSeq: output.seq, at: ctx.now(), title: null })
+    await ctx.emit(runEvent(queued, 'queued'))
+    const claimed = busy.length > 0 || runs.draining ? null : await claim(ctx.db, queued.id, engine.processId)
+    return { run: claimed?.run ?? queued, claim: claimed }
+  })
+  go(outer, done.claim)
+  return done.run
+}
+
+export const allowedFor = ({ status }: RunRow): string[] =>
+  status === 'failed' ? ['retry'] : status === 'completed' || status === 'cancelled' ? [] : ['stop']
+
+function go({ engine }: Context, claimed: Claim | null): void {
+  const runs = runsOf(engine)
+  if (claimed) runs.begin(claimed)
+  else if (runs.draining) runs.wake()
+}
+
+/** The chat's turn, refused where it is gone or put away. */
+async function holdActive(ctx: Context, id: Id): Promise<HeldChat> {
+  const held = (await chatStore.hold(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+  if (ctx.unchangedSince && ctx.unchangedSince.getTime() !== held.updated_at.getTime()) refuse('precondition_failed')
+  if (held.status !== 'active')
+    refuse('invalid_state', {
+      message: `This chat is ${held.status === 'archived' ? 'archived' : 'in the trash'}, so it is read-only.`,
+      details: {
+        status: held.status,
+        allowed: held.status === 'archived' ? ['unarchive', 'trash'] : ['restore', 'permanent-delete'],
+      },
+    })
+  return held
+}
+
+async function agentOf(ctx: Context, { agent_id }: ChatRow) {
+  if (agent_id === null) return null
+  const agent = await agentFor(ctx, agent_id).catch(() => null)
+  if (agent === null)
+    refuse('invalid_state', {
+      message: 'The agent of this chat is gone or in the trash. Restore it, or give the chat another `agent_id`.',
+      param: 'agent_id',
+    })
+  return agent
+}
+
+/** What is in the way, as `on_busy` says; answers the runs that are still to be waited for. */
+async function makeRoom(ctx: Context, chatId: Id, onBusy: OnBusy): Promise<RunRow[]> {
+  const busy = await runStore.unfinished(ctx.db, chatId)
+  if (busy.length > 0 && onBusy === 'reject')
+    refuse('chat_busy', { details: { run_id: busy[0]!.id, status: busy[0]!.status } })
+  if (onBusy === 'interrupt') return stopAll(ctx, busy)
+  if (busy.length > MOST_WAITING)
+    refuse('limit_reached', {
+      message: `${MOST_WAITING} messages wait in this chat. Wait for an answer, or stop its runs.`,
+      details: { limit: MOST_WAITING },
+    })
+  return busy
+}
+
+/** Ends the runs that wait and asks those that run to stop; answers the latter. Tell `Runs.stop` after the commit. */
+export async function stopAll(ctx: Context, runs: readonly RunRow[]): Promise<RunRow[]> {
+  const running: RunRow[] = []
+  for (const run of runs) {
+    const asked = await runStore.requestCancel(ctx.db, run.id)
+    if (asked?.status === 'running') running.push(asked)
+    else if (asked) await cancelWaiting(ctx.db, asked)
+  }
+  return running
+}
+
+/** Who asks and pays, as the run remembers it. */
+function callerOf({
+  principal: { accountId, credential },
+}: Context): Pick<RunRow, 'account_id' | 'key_id' | 'scopes' | 'held_to'> {
+  const session = credential.kind === 'session'
+  return {
+    account_id: accountId,
+    key_id:
+      credential.kind === 'key'
+        ? credential.id
+        : credential.kind === 'server'
+          ? (credential.payingKey?.id ?? null)
+          : null,
+    scopes: session ? null : [...credential.scopes],
+    held_to: session ? null : credential.workspaceId,
+  }
+}
+
+function messagesOf(
+  { principal }: Context,
+  chat: HeldChat,
+  {
+    parentId,
+    parent,
+    content,
+    at,
+    waits,
+  }: { parentId: Id | null; parent: Parent | null; content: Part[]; at: Date; waits: boolean },
+): { input: MessageRow; output: MessageRow } {
+  const id = newId(at.getTime())
+  const input: MessageRow = {
+    ...BLANK,
+    id,
+    chat_id: chat.id,
+    parent_id: parentId,
+    line_id: parent === null || parent.continued ? id : parent.line_id,
+    depth: parent === null ? 0 : parent.depth + 1,
+    seq: chat.last_seq + 1,
+    run_id: newId(),
+    role: 'user',
+    status: 'completed',
+    content,
+    text: textOf(content),
+    created_by: principal.accountId,
+    created_at: at,
+    updated_at: at,
+  }
+  const output = answerTo(chat, { ...input, continued: false }, input.run_id!, input.seq + 1, at)
+  return { input, output: { ...output, status: waits ? 'queued' : 'in_progress' } }
+}
+
+function answerTo(chat: HeldChat, to: Parent & { id: Id }, runId: Id, seq: number, at: Date): MessageRow {
+  const id = newId(at.getTime())
+  return {
+    ...BLANK,
+    id,
+    chat_id: chat.id,
+    parent_id: to.id,
+    line_id: to.continued ? id : to.line_id,
+    depth: to.depth + 1,
+    seq,
+    run_id: runId,
+    created_at: at,
+    updated_at: at,
+  }
+}
+
+const BLANK = {
+  role: 'assistant' as const,
+  status: 'queued' as const,
+  content: [],
+  text: '',
+  model: null,
+  provider: null,
+  finish_reason: null,
+  usage: null,
+  cost_nano: null,
+  created_by: null,
+}

@@ -1,0 +1,52 @@
+import { callersAccount } from '#areas/accounts/service.ts'
+import type { Context } from '#engine/context.ts'
+import type { Listed } from '#gateway/directory.ts'
+import { refuse } from '#kernel/errors.ts'
+
+/**
+ * The model of an answer: the message's, else the chat's, its agent's, the one of the account's settings, else a
+ * sensible one of those that the caller may use. Refuses a model that the caller may not use, or where there is none.
+ */
+export async function chooseModel(ctx: Context, named: readonly (string | null | undefined)[]): Promise<string> {
+  const { endpoints } = ctx.engine
+  const first = named.find((name) => name !== null && name !== undefined) ?? (await defaultOf(ctx))
+  if (first === null) {
+    const found = sensibleModel(await endpoints.models(ctx.principal))
+    return (
+      found ??
+      refuse('missing_parameter', {
+        param: 'model',
+        message: 'Name a `model`: none is set, and none can be used here.',
+      })
+    )
+  }
+  const offers = await endpoints.offers(ctx.principal, first)
+  if (offers.length === 0)
+    refuse('not_found', {
+      param: 'model',
+      message: `The model \`${first}\` does not exist, or you have no access to it.`,
+    })
+  return first
+}
+
+async function defaultOf(ctx: Context): Promise<string | null> {
+  const { settings } = await callersAccount(ctx)
+  return (settings as { default_model?: string | null }).default_model ?? null
+}
+
+const PAID_BY = { byok: 0, free: 1, credits: 2 } as const
+
+/** What answers where nobody named a model: on the caller's own key before what is free before credits, of these the newest; a simulated one only where there is no other. */
+export function sensibleModel(models: readonly Listed[]): string | null {
+  const speaking = models.filter(
+    ({ modalities }) => modalities.output.includes('text') && modalities.input.includes('text'),
+  )
+  const real = speaking.filter(({ endpoint }) => endpoint.slug !== 'sim')
+  const [best] = real.toSorted(
+    (a, b) =>
+      PAID_BY[a.endpoint.billing] - PAID_BY[b.endpoint.billing] ||
+      (b.releasedAt ?? '').localeCompare(a.releasedAt ?? '') ||
+      a.slug.localeCompare(b.slug),
+  )
+  return best?.slug ?? speaking.find(({ slug }) => slug === 'sim/echo')?.slug ?? null
+}

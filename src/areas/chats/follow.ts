@@ -1,0 +1,89 @@
+import type { z } from 'zod'
+import type { Context, Engine } from '#engine/context.ts'
+import type { Event } from '#kernel/contract.ts'
+import { type Code, Refusal, codes } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { isEnd } from './answer.ts'
+import type { Answered } from './contract.ts'
+import { messageStore } from './message-store.ts'
+import { type RunRow, eventStore, runStore } from './run-store.ts'
+import { runsOf } from './runs.ts'
+import { showAnswered, showEvent } from './show.ts'
+
+const PAGE = 500
+const FINISHED = new Set(['completed', 'failed', 'cancelled'])
+
+/**
+ * The events of a run behind `after`, those to come included, until it has ended. From memory where this process runs
+ * it, else from the log; whoever runs it may change meanwhile.
+ */
+export async function* follow(engine: Engine, runId: Id, after: number, signal: AbortSignal): AsyncGenerator<Event> {
+  const runs = runsOf(engine)
+  for (let seq = after; !signal.aborted;) {
+    const live = runs.live(runId)
+    // Asked before the events are read: what ends in between comes with the next look.
+    const over = live === undefined && (await isOver(engine, runId))
+    const events = live?.after(seq) ?? (await eventStore.after(engine.postgres, runId, seq, PAGE))
+    for (const event of events) {
+      yield showEvent(runId, event)
+      seq = event.seq
+    }
+    const last = events.at(-1)
+    if (last === undefined) {
+      if (over) return
+      await (live ? live.more(seq, signal) : runs.watch.moved(runId, seq, signal))
+    } else if (isEnd(last.type) && (over || live)) return
+  }
+}
+
+async function isOver({ postgres: { db } }: Engine, runId: Id): Promise<boolean> {
+  const [run] = await runStore.byIds(db, [runId])
+  return run === undefined || FINISHED.has(run.status)
+}
+
+/** The run once it has ended or needs a person; null when the time is over or the signal has fired before. */
+export async function settled(engine: Engine, runId: Id, ms: number, signal: AbortSignal): Promise<RunRow | null> {
+  const runs = runsOf(engine)
+  const late = new AbortController()
+  const until = AbortSignal.any([signal, late.signal])
+  const timer = setTimeout(() => late.abort(), ms)
+  try {
+    for (;;) {
+      const [run] = await runStore.byIds(engine.postgres.db, [runId])
+      if (run === undefined || FINISHED.has(run.status) || run.status === 'requires_action') return run ?? null
+      if (until.aborted) return null
+      const live = runs.live(runId)
+      if (live) await live.over(until)
+      else await runs.watch.moved(runId, EVER, until)
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+const EVER = 2 ** 31 - 1
+
+/** How long a caller waits inline. */
+const INLINE_MS = 600_000
+
+/** The finished answer with its run, or the run's error; null when it goes on for longer than anybody waits. */
+export async function answered(ctx: Context, runId: Id, ms = INLINE_MS): Promise<z.output<typeof Answered> | null> {
+  const run = await settled(ctx.engine, runId, ms, ctx.signal)
+  if (run === null) return null
+  if (run.status === 'failed') throw refusalOf(run)
+  const message = await messageStore.get(ctx.db, run.chat_id, run.output_message_id)
+  if (!message) throw new Refusal('not_found', { message: 'The chat was deleted.' })
+  return showAnswered(message, run)
+}
+
+/** A failed run's error as its sender is refused. */
+function refusalOf({ id, error }: RunRow): Refusal {
+  const { code, type, message, param, details } = error!
+  const words = code ?? type
+  const known: Code = (codes as string[]).includes(words) ? (words as Code) : 'internal_error'
+  return new Refusal(known, {
+    message,
+    ...(param !== undefined && { param }),
+    details: { ...details, run_id: id },
+    ...(known === 'rate_limited' && { headers: { 'retry-after': '1' } }),
+  })
+}

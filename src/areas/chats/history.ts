@@ -1,0 +1,74 @@
+import type { TurnMessage, TurnPart } from '#gateway/turn.ts'
+import type { Part } from './parts.ts'
+
+/** A message of the path, as the model is to see it. */
+export interface Said {
+  role: 'system' | 'user' | 'assistant' | 'tool'
+  content: readonly Part[]
+}
+
+/**
+ * A path of messages as a model takes it. An assistant message holds all that its run did, so it becomes one message
+ * per step: what was said and called, then the results. One that is empty (its run failed, or waits) is left out.
+ */
+export function turnOf(system: string | null, path: readonly Said[]): TurnMessage[] {
+  const messages: TurnMessage[] =
+    system === null || system === '' ? [] : [{ role: 'system', content: [{ type: 'text', text: system }] }]
+  for (const { role, content } of path) {
+    let at: TurnMessage | null = null
+    for (const part of content) {
+      const spoken = partOf(part)
+      if (spoken === null) continue
+      const as = spoken.type === 'tool_result' ? 'tool' : role
+      if (at === null || at.role !== as) messages.push((at = { role: as, content: [] }))
+      at.content.push(spoken)
+    }
+  }
+  return withResults(messages)
+}
+
+function partOf(part: Part): TurnPart | null {
+  switch (part.type) {
+    case 'text':
+      return part.text === '' ? null : part
+    case 'image':
+    case 'tool_call':
+      return part
+    case 'file':
+      return { type: 'file', source: part.source, ...(part.name !== null && { name: part.name }) }
+    case 'reasoning':
+      return { type: 'reasoning', text: part.text, ...part.opaque }
+    case 'tool_result': {
+      const text = typeof part.output === 'string' ? part.output : JSON.stringify(part.output)
+      return { type: 'tool_result', id: part.tool_call_id, content: [{ type: 'text', text }], is_error: part.is_error }
+    }
+    case 'compaction':
+      return { type: 'text', text: part.summary }
+  }
+}
+
+/** Vendors refuse a call without its result: one that a stop or a crash left open is answered with that. */
+function withResults(messages: readonly TurnMessage[]): TurnMessage[] {
+  return messages.flatMap((message, i) => {
+    const calls = message.content.filter((part) => part.type === 'tool_call')
+    if (message.role !== 'assistant' || calls.length === 0) return [message]
+    const next = messages[i + 1]
+    const answered = new Set(
+      next?.role === 'tool' ? next.content.map((part) => (part.type === 'tool_result' ? part.id : '')) : [],
+    )
+    const open = calls.filter(({ id }) => !answered.has(id))
+    if (open.length === 0) return [message]
+    return [
+      message,
+      {
+        role: 'tool' as const,
+        content: open.map(({ id }) => ({
+          type: 'tool_result' as const,
+          id,
+          content: [{ type: 'text' as const, text: 'The call was not carried out.' }],
+          is_error: true,
+        })),
+      },
+    ]
+  })
+}

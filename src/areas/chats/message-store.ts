@@ -1,0 +1,156 @@
+import { type ColumnType, type Generated, type Selectable, sql } from 'kysely'
+import type { Postgres } from '#engine/postgres/client.ts'
+import { type Db, nextTime } from '#engine/postgres/client.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
+import type { Usage } from '#kernel/usage.ts'
+import type { Part } from './parts.ts'
+
+declare module '#engine/postgres/tables.ts' {
+  interface Database {
+    messages: MessageTable
+  }
+}
+
+type Json<T> = ColumnType<T, string | null, string | null>
+interface MessageTable {
+  id: Id
+  chat_id: Id
+  parent_id: Id | null
+  /** Its line, named by the line's first message, and its place on the path from the root. */
+  line_id: Id
+  depth: number
+  seq: number
+  run_id: Id | null
+  role: 'system' | 'user' | 'assistant' | 'tool'
+  status: 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed'
+  content: ColumnType<Part[], string, string>
+  text: string
+  model: string | null
+  provider: string | null
+  finish_reason: string | null
+  usage: Json<Usage | null>
+  cost_nano: Nano | null
+  created_by: Id | null
+  created_at: Generated<Date>
+  updated_at: Generated<Date>
+}
+export type MessageRow = Selectable<MessageTable>
+
+/** Where a message can go on from: its place, and whether something has gone on from it already. */
+export interface Parent {
+  line_id: Id
+  depth: number
+  continued: boolean
+}
+
+/** The lines of the path that ends with message $1, each with how far down the path uses it. */
+const LINES = `with recursive lines(line_id, upto) as (
+    select line_id, depth from messages where id = $1
+    union all
+    select p.line_id, p.depth from lines l join messages f on f.id = l.line_id join messages p on p.id = f.parent_id
+  )`
+
+/** $2: the depth behind which to go on, $3: how many. Each line gives at most a page, in the order of its index. */
+const pageOfPath = (order: 'asc' | 'desc'): string => `${LINES}
+  select m.* from lines l cross join lateral (
+    select * from messages where line_id = l.line_id and depth <= l.upto and depth ${order === 'asc' ? '>' : '<'} $2
+    order by depth ${order} limit $3) m
+  order by m.depth ${order} limit $3`
+
+const PAGES = { asc: pageOfPath('asc'), desc: pageOfPath('desc') }
+
+export const messageStore = {
+  /** A page of the path that ends with `head`, beyond the depth `after`. */
+  async path(
+    { pool }: Postgres,
+    { head, order, after, limit }: { head: Id; order: 'asc' | 'desc'; after: number | null; limit: number },
+  ): Promise<MessageRow[]> {
+    const edge = after ?? (order === 'asc' ? -1 : 2 ** 31 - 1)
+    const { rows } = await pool.query<MessageRow>({
+      name: `messages_path_${order}`,
+      text: PAGES[order],
+      values: [head, edge, limit],
+    })
+    return rows
+  },
+
+  /** What was said up to and with this message, for the model. */
+  async said({ pool }: Postgres, head: Id): Promise<Pick<MessageRow, 'id' | 'role' | 'content'>[]> {
+    const { rows } = await pool.query<Pick<MessageRow, 'id' | 'role' | 'content'>>({
+      name: 'messages_said',
+      text: `${LINES} select m.id, m.role, m.content from lines l
+        join messages m on m.line_id = l.line_id and m.depth <= l.upto where m.content <> '[]' order by m.depth`,
+      values: [head],
+    })
+    return rows
+  },
+
+  /** Every branch, in the order of making. */
+  all: (
+    db: Db,
+    chatId: Id,
+    { order, after, limit }: { order: 'asc' | 'desc'; after: number | null; limit: number },
+  ): Promise<MessageRow[]> =>
+    db
+      .selectFrom('messages')
+      .selectAll()
+      .where('chat_id', '=', chatId)
+      .$if(after !== null, (query) => query.where('seq', order === 'asc' ? '>' : '<', after!))
+      .orderBy('seq', order)
+      .limit(limit)
+      .execute(),
+
+  get: (db: Db, chatId: Id, id: Id): Promise<MessageRow | undefined> =>
+    db.selectFrom('messages').selectAll().where('id', '=', id).where('chat_id', '=', chatId).executeTakeFirst(),
+
+  async parent(db: Db, chatId: Id, id: Id): Promise<Parent | null> {
+    const { rows } = await sql<Parent>`select p.line_id, p.depth,
+        exists (select from messages n where n.line_id = p.line_id and n.depth = p.depth + 1) as continued
+      from messages p where p.id = ${id} and p.chat_id = ${chatId}`.execute(db)
+    return rows[0] ?? null
+  },
+
+  async insert(db: Db, rows: readonly MessageRow[]): Promise<void> {
+    await db
+      .insertInto('messages')
+      .values(
+        rows.map((row) => ({
+          ...row,
+          content: JSON.stringify(row.content),
+          usage: row.usage && JSON.stringify(row.usage),
+        })),
+      )
+      .execute()
+  },
+
+  async setStatus(db: Db, id: Id, status: MessageRow['status']): Promise<MessageRow> {
+    return db
+      .updateTable('messages')
+      .set({ status, updated_at: nextTime })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow()
+  },
+
+  /** The end of an answer. */
+  finish: (
+    db: Db,
+    id: Id,
+    end: Pick<
+      MessageRow,
+      'status' | 'content' | 'text' | 'model' | 'provider' | 'finish_reason' | 'usage' | 'cost_nano'
+    >,
+  ): Promise<MessageRow> =>
+    db
+      .updateTable('messages')
+      .set({
+        ...end,
+        content: JSON.stringify(end.content),
+        usage: end.usage && JSON.stringify(end.usage),
+        updated_at: nextTime,
+      })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow(),
+}

@@ -1,0 +1,30 @@
+import type { z } from 'zod'
+import type { Part as PartSchema } from './contract.ts'
+
+/** A part of a message's content, as it is stored and shown. */
+export type Part = z.output<typeof PartSchema>
+
+export const textOf = (parts: readonly Part[]): string =>
+  parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
+
+const LONGEST_TITLE = 60
+
+/** A title from the first message: its first line with words in it, cut at a word where it is long. Null without one. */
+export function titleOf(text: string): string | null {
+  const line = text
+    .split(/\r?\n/)
+    // A heading, a list item or a quotation is titled by its words.
+    .map((line) =>
+      line
+        .replace(/^[\s#>*`-]+/, '')
+        .replace(/\s+/g, ' ')
+        .trim(),
+    )
+    .find((line) => line !== '')
+  if (line === undefined) return null
+  const characters = [...line]
+  if (characters.length <= LONGEST_TITLE) return line
+  const cut = characters.slice(0, LONGEST_TITLE - 1).join('')
+  const space = cut.lastIndexOf(' ')
+  return `${(space > LONGEST_TITLE / 2 ? cut.slice(0, space) : cut).trimEnd()}…`
+}

@@ -1,0 +1,397 @@
+import { type ColumnType, type Generated, type Selectable, sql } from 'kysely'
+import type { Postgres } from '#engine/postgres/client.ts'
+import { type Db, nextTime } from '#engine/postgres/client.ts'
+import type { ErrorBody } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
+import type { Usage } from '#kernel/usage.ts'
+import type { Fact } from './answer.ts'
+
+declare module '#engine/postgres/tables.ts' {
+  interface Database {
+    runs: RunTable
+    run_events: RunEventTable
+    steps: StepTable
+  }
+}
+
+export type RunStatus = 'queued' | 'running' | 'requires_action' | 'completed' | 'failed' | 'cancelled'
+export type OnBusy = 'enqueue' | 'reject' | 'interrupt'
+type Json<T> = ColumnType<T, string | null | undefined, string | null>
+
+interface RunTable {
+  id: Id
+  chat_id: Id
+  workspace_id: Id
+  account_id: Id
+  key_id: Id | null
+  scopes: string[] | null
+  held_to: Id | null
+  agent_id: Id | null
+  parent_run_id: Generated<Id | null>
+  goal_id: Generated<Id | null>
+  automation_run_id: Generated<Id | null>
+  status: RunStatus
+  status_reason: string | null
+  on_busy: OnBusy
+  place: Generated<bigint>
+  model: string
+  options: Generated<unknown>
+  input_message_id: Id
+  output_message_id: Id
+  pending_actions: ColumnType<PendingAction[], string | undefined, string>
+  error: Json<ErrorBody['error'] | null>
+  usage: Json<Usage | null>
+  cost_nano: Generated<Nano | null>
+  attempt: Generated<number>
+  process_id: Id | null
+  fence: Generated<number>
+  cancel_requested_at: Generated<Date | null>
+  queued_at: Date
+  started_at: Date | null
+  completed_at: Generated<Date | null>
+  created_at: Date
+  updated_at: Date
+}
+export type RunRow = Selectable<RunTable>
+
+export interface PendingAction {
+  id: string
+  kind: string
+  tool: string
+  arguments: unknown
+  expires_at: string | null
+}
+
+interface RunEventTable {
+  run_id: Id
+  seq: number
+  type: string
+  at: Date
+  data: ColumnType<Record<string, unknown>, string, never>
+}
+
+/** An event of a run's log. */
+export interface Logged extends Fact {
+  seq: number
+  at: Date
+}
+
+interface StepTable {
+  run_id: Id
+  index: number
+  attempt: Generated<number>
+  kind: 'model' | 'tool' | 'compaction' | 'evaluation'
+  name: string | null
+  status: 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'
+  idempotent: boolean
+  input: Json<unknown>
+  result: Json<unknown>
+  error: Json<unknown>
+  cost_nano: Nano | null
+  started_at: Date
+  completed_at: Date | null
+}
+export type Step = Pick<
+  Selectable<StepTable>,
+  'kind' | 'name' | 'status' | 'idempotent' | 'cost_nano' | 'started_at'
+> & {
+  result: object | null
+  error: object | null
+}
+
+const UNFINISHED: RunStatus[] = ['queued', 'running', 'requires_action']
+
+export const runStore = {
+  get: (db: Db, chatId: Id, id: Id): Promise<RunRow | undefined> =>
+    db.selectFrom('runs').selectAll().where('id', '=', id).where('chat_id', '=', chatId).executeTakeFirst(),
+
+  byIds: (db: Db, ids: readonly Id[]): Promise<RunRow[]> =>
+    ids.length === 0 ? Promise.resolve([]) : db.selectFrom('runs').selectAll().where('id', 'in', ids).execute(),
+
+  list: (
+    db: Db,
+    chatId: Id,
+    { status, before, limit }: { status: RunStatus | undefined; before: Id | null; limit: number },
+  ): Promise<RunRow[]> =>
+    db
+      .selectFrom('runs')
+      .selectAll()
+      .where('chat_id', '=', chatId)
+      .$if(status !== undefined, (query) => query.where('status', '=', status!))
+      .$if(before !== null, (query) => query.where('id', '<', before!))
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .execute(),
+
+  /** Those of a chat that are not finished, the one that goes first first. */
+  unfinished: (db: Db, chatId: Id): Promise<RunRow[]> =>
+    db
+      .selectFrom('runs')
+      .selectAll()
+      .where('chat_id', '=', chatId)
+      .where('status', 'in', UNFINISHED)
+      .orderBy(sql`status = 'queued'`)
+      .orderBy('place')
+      .execute(),
+
+  newest: (db: Db, chatId: Id): Promise<RunRow | undefined> =>
+    db
+      .selectFrom('runs')
+      .selectAll()
+      .where('chat_id', '=', chatId)
+      .orderBy('updated_at', 'desc')
+      .limit(1)
+      .executeTakeFirst(),
+
+  insert: (
+    db: Db,
+    run: Pick<
+      RunRow,
+      | 'id'
+      | 'chat_id'
+      | 'workspace_id'
+      | 'account_id'
+      | 'key_id'
+      | 'scopes'
+      | 'held_to'
+      | 'agent_id'
+      | 'status'
+      | 'status_reason'
+      | 'on_busy'
+      | 'model'
+      | 'input_message_id'
+      | 'output_message_id'
+      | 'process_id'
+      | 'fence'
+      | 'queued_at'
+      | 'started_at'
+      | 'created_at'
+      | 'updated_at'
+    >,
+  ): Promise<RunRow> => db.insertInto('runs').values(run).returningAll().executeTakeFirstOrThrow(),
+
+  /** Queued → running under this process. Null when it is no longer queued. */
+  start: (db: Db, id: Id, processId: Id): Promise<RunRow | undefined> =>
+    db
+      .updateTable('runs')
+      .set({
+        status: 'running',
+        status_reason: null,
+        process_id: processId,
+        fence: sql<number>`fence + 1`,
+        started_at: sql<Date>`coalesce(started_at, clock_timestamp())`,
+        updated_at: nextTime,
+      })
+      .where('id', '=', id)
+      .where('status', '=', 'queued')
+      .returningAll()
+      .executeTakeFirst(),
+
+  /** The next in the chat's line, if nothing runs there. */
+  next: async (db: Db, chatId: Id): Promise<Id | null> => {
+    const { rows } = await sql<{ id: Id }>`select id from runs q where chat_id = ${chatId} and status = 'queued'
+        and not exists (select from runs a where a.chat_id = q.chat_id and a.status in ('running', 'requires_action'))
+      order by place limit 1`.execute(db)
+    return rows[0]?.id ?? null
+  },
+
+  /** Running → running under another claim. Null when its holder changed or it ended meanwhile. */
+  takeOver: (db: Db, { id, fence }: RunRow, processId: Id): Promise<RunRow | undefined> =>
+    db
+      .updateTable('runs')
+      .set({ process_id: processId, fence: sql<number>`fence + 1`, updated_at: nextTime })
+      .where('id', '=', id)
+      .where('fence', '=', fence)
+      .where('status', '=', 'running')
+      .returningAll()
+      .executeTakeFirst(),
+
+  /** Running → queued, for whoever comes next. */
+  release: (db: Db, { id, fence }: RunRow): Promise<RunRow | undefined> =>
+    db
+      .updateTable('runs')
+      .set({
+        status: 'queued',
+        status_reason: 'restarted',
+        process_id: null,
+        fence: sql<number>`fence + 1`,
+        updated_at: nextTime,
+      })
+      .where('id', '=', id)
+      .where('fence', '=', fence)
+      .where('status', '=', 'running')
+      .returningAll()
+      .executeTakeFirst(),
+
+  /** To an end. Null when its holder changed or it ended meanwhile. */
+  finish: (
+    db: Db,
+    { id, fence }: Pick<RunRow, 'id' | 'fence'>,
+    end: {
+      status: 'completed' | 'failed' | 'cancelled'
+      error: ErrorBody['error'] | null
+      usage: Usage | null
+      cost: Nano | null
+    },
+  ): Promise<RunRow | undefined> =>
+    db
+      .updateTable('runs')
+      .set({
+        status: end.status,
+        status_reason: null,
+        error: end.error && JSON.stringify(end.error),
+        usage: end.usage && JSON.stringify(end.usage),
+        cost_nano: end.cost,
+        pending_actions: '[]',
+        process_id: null,
+        completed_at: sql<Date>`date_trunc('milliseconds', clock_timestamp())`,
+        updated_at: nextTime,
+      })
+      .where('id', '=', id)
+      .where('fence', '=', fence)
+      .where('status', 'in', UNFINISHED)
+      .returningAll()
+      .executeTakeFirst(),
+
+  /** Failed → queued, for a new attempt with an answer of its own. */
+  requeue: (
+    db: Db,
+    id: Id,
+    output: Id,
+    who: Pick<RunRow, 'account_id' | 'key_id' | 'scopes' | 'held_to'>,
+  ): Promise<RunRow | undefined> =>
+    db
+      .updateTable('runs')
+      .set({
+        ...who,
+        status: 'queued',
+        attempt: sql<number>`attempt + 1`,
+        output_message_id: output,
+        error: null,
+        cancel_requested_at: null,
+        completed_at: null,
+        started_at: null,
+        queued_at: sql<Date>`date_trunc('milliseconds', clock_timestamp())`,
+        place: sql<bigint>`nextval('run_places')`,
+        updated_at: nextTime,
+      })
+      .where('id', '=', id)
+      .where('status', '=', 'failed')
+      .returningAll()
+      .executeTakeFirst(),
+
+  requestCancel: (db: Db, id: Id): Promise<RunRow | undefined> =>
+    db
+      .updateTable('runs')
+      .set({
+        cancel_requested_at: sql<Date>`coalesce(cancel_requested_at, date_trunc('milliseconds', clock_timestamp()))`,
+        updated_at: nextTime,
+      })
+      .where('id', '=', id)
+      .where('status', 'in', UNFINISHED)
+      .returningAll()
+      .executeTakeFirst(),
+
+  /** Those under this process that somebody asked to stop. */
+  toCancel: async (db: Db, processId: Id): Promise<Id[]> =>
+    (
+      await db
+        .selectFrom('runs')
+        .select('id')
+        .where('process_id', '=', processId)
+        .where('status', '=', 'running')
+        .where('cancel_requested_at', 'is not', null)
+        .execute()
+    ).map(({ id }) => id),
+
+  /** Running under a process that is no more; or for a while under this one, where the caller knows better. */
+  orphans: (db: Db, processId: Id): Promise<RunRow[]> =>
+    db
+      .selectFrom('runs')
+      .selectAll()
+      .where('status', '=', 'running')
+      .where(sql<boolean>`(process_id = ${processId} and updated_at < now() - interval '5 seconds'
+        or not exists (select from processes p where p.id = process_id and p.expires_at > now()))`)
+      .limit(200)
+      .execute(),
+
+  /** Chats where somebody waits and nobody runs. */
+  stalled: async (db: Db): Promise<Id[]> => {
+    const { rows } = await sql<{ chat_id: Id }>`select distinct chat_id from runs q where status = 'queued'
+        and not exists (select from runs a where a.chat_id = q.chat_id and a.status in ('running', 'requires_action'))
+      limit 200`.execute(db)
+    return rows.map((row) => row.chat_id)
+  },
+
+  /** Of these, those that have an event beyond the given one, have come to an end, or are gone. */
+  async moved({ pool }: Postgres, watched: readonly { id: Id; seq: number }[]): Promise<{ id: Id; seq: number }[]> {
+    const { rows } = await pool.query<{ id: Id; seq: number }>({
+      name: 'runs_moved',
+      text: `select x.id, x.seq from unnest($1::text[], $2::int[]) x(id, seq)
+        where exists (select from run_events e where e.run_id = x.id and e.seq > x.seq)
+          or not exists (select from runs r where r.id = x.id and r.status in ('queued', 'running', 'requires_action'))`,
+      values: [watched.map(({ id }) => id), watched.map(({ seq }) => seq)],
+    })
+    return rows
+  },
+}
+
+export const eventStore = {
+  /** Within the transaction of the change that they tell of. */
+  async insert(db: Db, runId: Id, events: readonly Logged[]): Promise<void> {
+    if (events.length === 0) return
+    await db
+      .insertInto('run_events')
+      .values(events.map(({ seq, type, at, data }) => ({ run_id: runId, seq, type, at, data: JSON.stringify(data) })))
+      .execute()
+  },
+
+  async after({ pool }: Postgres, runId: Id, seq: number, limit: number): Promise<Logged[]> {
+    const { rows } = await pool.query<Logged>({
+      name: 'run_events_after',
+      text: 'select seq, type, at, data from run_events where run_id = $1 and seq > $2 order by seq limit $3',
+      values: [runId, seq, limit],
+    })
+    return rows
+  },
+
+  all: async (db: Db, runId: Id): Promise<Logged[]> =>
+    db
+      .selectFrom('run_events')
+      .select(['seq', 'type', 'at', 'data'])
+      .where('run_id', '=', runId)
+      .orderBy('seq')
+      .execute(),
+
+  /** The last event's number and type, for going on from there. */
+  async last(db: Db, runId: Id): Promise<{ seq: number; type: string | null }> {
+    const row = await db
+      .selectFrom('run_events')
+      .select(['seq', 'type'])
+      .where('run_id', '=', runId)
+      .orderBy('seq', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+    return row ?? { seq: 0, type: null }
+  },
+}
+
+export const stepStore = {
+  /** A step that has ended. */
+  async insert(db: Db, run: Pick<RunRow, 'id' | 'attempt'>, step: Step): Promise<void> {
+    const { result, error, ...rest } = step
+    await db
+      .insertInto('steps')
+      .values({
+        ...rest,
+        run_id: run.id,
+        attempt: run.attempt,
+        index: sql<number>`(select coalesce(max(index), 0) + 1 from steps where run_id = ${run.id})`,
+        result: result && JSON.stringify(result),
+        error: error && JSON.stringify(error),
+        completed_at: sql<Date>`clock_timestamp()`,
+      })
+      .execute()
+  },
+}

@@ -1,0 +1,227 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Engine } from '#engine/context.ts'
+import type { Id } from '#kernel/ids.ts'
+import { hasShown } from './answer.ts'
+import { type EventWriter, createEventWriter } from './event-writer.ts'
+import { generate } from './generate.ts'
+import { messageStore } from './message-store.ts'
+import { RunLog } from './run-log.ts'
+import { type RunRow, eventStore, runStore } from './run-store.ts'
+import { RunWatch } from './run-watch.ts'
+import { chatStore } from './store.ts'
+import { type Claim, type Ending, claimNext, end, endFromOutside } from './transitions.ts'
+
+const SWEEP_MS = 1_000
+const AGAIN_MS = 500
+const HAND_OVER_MS = 5_000
+/** A run that has changed hands so often takes its servers down with it. */
+const MOST_CLAIMS = 4
+
+export const interrupted = {
+  type: 'unavailable',
+  code: 'interrupted',
+  message: 'The server stopped while this was running.',
+} as const
+
+/** The runs of this process. A run belongs to the server: whoever reads it may come and go. */
+export interface Runs extends AsyncDisposable {
+  /** The server is stopping: what is accepted now waits for another process. */
+  readonly draining: boolean
+  readonly watch: RunWatch
+  /** The log of a run that this process runs. */
+  live(runId: Id): RunLog | undefined
+  /** Runs what this process has claimed; call it once the claim is durable. */
+  begin(claim: Claim): void
+  /** Stops these where they run, whichever process that is. */
+  stop(runIds: readonly Id[]): void
+  /** Somebody waits whose turn it may be. */
+  wake(): void
+  /** Lets runs come to their end for so long, then hands them over or ends them. */
+  drain(seconds: number): Promise<void>
+}
+
+interface Active {
+  claim: Claim
+  log: RunLog
+  stop: AbortController
+  done: Promise<void>
+}
+
+const known = new WeakMap<Engine, Runs>()
+export function runsOf(engine: Engine): Runs {
+  const runs = known.get(engine)
+  if (!runs) throw new Error('the runs of this server were not started')
+  return runs
+}
+
+/** Takes part in running the chats of this database. Once per engine. */
+export function startRuns(engine: Engine): Runs {
+  const { postgres, bus, log, processId } = engine
+  const { db } = postgres
+  const active = new Map<Id, Active>()
+  const writer: EventWriter = createEventWriter({ postgres, log })
+  const watch = new RunWatch(postgres, log)
+  let draining = false
+  let closed = false
+
+  function begin(claim: Claim): void {
+    const { run, lastSeq, events } = claim
+    const runLog = new RunLog(run.id, run.fence, lastSeq)
+    runLog.show(events)
+    const stop = new AbortController()
+    const entry: Active = { claim, log: runLog, stop, done: Promise.resolve() }
+    active.set(run.id, entry)
+    entry.done = carryOut(entry)
+      .catch((error: unknown) => log.error({ error, run: run.id }, 'a run was left without an end'))
+      .finally(() => {
+        active.delete(run.id)
+        runLog.end()
+      })
+  }
+
+  async function carryOut({ claim, log: runLog, stop }: Active): Promise<void> {
+    const signal = AbortSignal.any([stop.signal, runLog.lost])
+    const ending = await generate(engine, claim, signal, (facts) => {
+      writer.append(runLog, facts)
+      return writer.room(runLog)
+    })
+    await writer.flushed(runLog)
+    if (runLog.lost.aborted) return
+    const handedOver = ending.status === 'cancelled' && stop.signal.reason === HAND_OVER
+    if (handedOver && !(await hasBegun(claim.run.id))) return await durably(() => release(claim.run))
+    const final: Ending = handedOver ? { ...ending, status: 'failed', error: interrupted } : ending
+    await durably(() => finish(claim.run, final, runLog))
+  }
+
+  const hasBegun = async (runId: Id): Promise<boolean> =>
+    hasShown((await eventStore.all(db, runId)).map(({ type }) => type))
+
+  /** Writes the end, gives the turn to whoever waits, and only then shows it. */
+  async function finish(run: RunRow, ending: Ending, runLog: RunLog): Promise<void> {
+    const done = await db.transaction().execute(async (tx) => {
+      if ((await chatStore.hold(tx, run.chat_id)) === null) return null
+      const ended = await end(tx, run, ending, runLog.lastSeq)
+      return ended && { ended, next: draining ? null : await claimNext(tx, run.chat_id, processId) }
+    })
+    if (done === null) return
+    runLog.show(done.ended.events)
+    bus.poke('outbox')
+    if (done.next) begin(done.next)
+    else if (draining) bus.poke('runs')
+  }
+
+  async function release(run: RunRow): Promise<void> {
+    await db.transaction().execute(async (tx) => {
+      if ((await chatStore.hold(tx, run.chat_id)) === null) return
+      const released = await runStore.release(tx, run)
+      if (released) await messageStore.setStatus(tx, released.output_message_id, 'queued')
+    })
+    bus.poke('runs')
+  }
+
+  /** Again until the database takes it: a run without an end would hold up its chat. */
+  async function durably(write: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        return await write()
+      } catch (error) {
+        if (closed) throw error
+        log.warn({ error }, 'the end of a run cannot be written now')
+        await sleep(AGAIN_MS)
+      }
+    }
+  }
+
+  /** What is nobody's is taken, and what somebody asked for elsewhere is done here. */
+  async function sweep(): Promise<void> {
+    for (const id of await runStore.toCancel(db, processId)) active.get(id)?.stop.abort(STOPPED)
+    for (const run of await runStore.orphans(db, processId)) if (!active.has(run.id)) await adopt(run)
+    if (draining) return
+    for (const chatId of await runStore.stalled(db)) {
+      const next = await inChat(chatId, (tx) => claimNext(tx, chatId, processId))
+      if (next) begin(next)
+    }
+  }
+
+  /** A run whose process is no more begins again where its readers cannot tell; else it has failed. */
+  async function adopt(orphan: RunRow): Promise<void> {
+    const claim = await inChat(orphan.chat_id, async (tx) => {
+      const shown = hasShown((await eventStore.all(tx, orphan.id)).map(({ type }) => type))
+      if (orphan.cancel_requested_at !== null) await endFromOutside(tx, orphan, processId, { status: 'cancelled' })
+      else if (shown || orphan.fence >= MOST_CLAIMS || draining)
+        await endFromOutside(tx, orphan, processId, { status: 'failed', error: interrupted })
+      else {
+        const run = await runStore.takeOver(tx, orphan, processId)
+        const output = run && (await messageStore.get(tx, run.chat_id, run.output_message_id))
+        const { seq } = await eventStore.last(tx, orphan.id)
+        return run && output ? { run, output, events: [], lastSeq: seq } : null
+      }
+      return claimNext(tx, orphan.chat_id, processId)
+    })
+    if (claim) begin(claim)
+    bus.poke('outbox')
+  }
+
+  const inChat = <T>(chatId: Id, work: (tx: Parameters<typeof claimNext>[0]) => Promise<T>): Promise<T | null> =>
+    db.transaction().execute(async (tx) => ((await chatStore.hold(tx, chatId)) === null ? null : work(tx)))
+
+  const allDone = () => Promise.all([...active.values()].map(({ done }) => done))
+
+  let sweeping: Promise<void> | null = null
+  let again = false
+  function sweepSoon(): void {
+    again = true
+    sweeping ??= sweepWhileAsked().finally(() => (sweeping = null))
+  }
+  async function sweepWhileAsked(): Promise<void> {
+    do {
+      again = false
+      if (!closed) await sweep().catch((error: unknown) => log.warn({ error }, 'runs cannot be swept now'))
+    } while (again)
+  }
+  const timer = setInterval(sweepSoon, SWEEP_MS)
+  const woken = bus.on('runs', sweepSoon)
+  sweepSoon()
+
+  const runs: Runs = {
+    get draining() {
+      return draining
+    },
+    watch,
+    live: (runId) => active.get(runId)?.log,
+    begin,
+    stop(runIds) {
+      const elsewhere = runIds.filter((id) => {
+        active.get(id)?.stop.abort(STOPPED)
+        return !active.has(id)
+      })
+      if (elsewhere.length > 0) bus.poke('runs')
+    },
+    wake: () => bus.poke('runs'),
+    async drain(seconds) {
+      draining = true
+      const { promise: late, resolve } = Promise.withResolvers<void>()
+      const deadline = setTimeout(resolve, seconds * 1000)
+      await Promise.race([late, allDone()])
+      clearTimeout(deadline)
+      for (const { stop } of active.values()) stop.abort(HAND_OVER)
+      // What cannot be written now is found by whoever comes next.
+      await Promise.race([sleep(HAND_OVER_MS, undefined, { ref: false }), allDone()])
+      closed = true
+    },
+    async [Symbol.asyncDispose]() {
+      await runs.drain(0)
+      clearInterval(timer)
+      woken[Symbol.dispose]()
+      await sweeping
+      await writer[Symbol.asyncDispose]()
+      known.delete(engine)
+    },
+  }
+  known.set(engine, runs)
+  return runs
+}
+
+/** Why a run is told to end: a person said so, or the server stops. */
+const STOPPED = new Error('the run was stopped')
+const HAND_OVER = new Error('the server stops')

@@ -1,0 +1,178 @@
+import { agentFor } from '#areas/agents/service.ts'
+import { defineOperation, startOperation } from '#areas/operations/service.ts'
+import { type Context, implement } from '#engine/context.ts'
+import { lifecycleOf } from '#engine/lifecycle.ts'
+import { insertResource, touchResource, visibleWorkspaces } from '#engine/resources.ts'
+import { finder } from '#kernel/context.ts'
+import type { Background } from '#kernel/contract.ts'
+import { refuse } from '#kernel/errors.ts'
+import { type Id, newId } from '#kernel/ids.ts'
+import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
+import { accept, retry, stopAll } from './accept.ts'
+import { chats } from './contract.ts'
+import { costOf, messageCosts } from './costs.ts'
+import { answered, follow } from './follow.ts'
+import { listMessages } from './messages.ts'
+import { messageStore } from './message-store.ts'
+import { type RunRow, runStore } from './run-store.ts'
+import { runsOf } from './runs.ts'
+import { showChat, showRun } from './show.ts'
+import { stop } from './stop.ts'
+import { type ChatRow, chatStore } from './store.ts'
+
+export { type Runs, startRuns } from './runs.ts'
+
+const chat = finder('chat', (ctx: Context, id): Promise<ChatRow | null> => chatStore.find(ctx.engine.postgres, id))
+
+const doors = lifecycleOf({
+  kind: 'chat',
+  read: async (ctx, id) => showChat(await read(ctx, id)),
+  channels: ({ id }) => [`chat:${id}`],
+})
+
+/** What goes on when its sender does not wait: the operation ends as the run does. */
+export const sending = defineOperation<{ chat_id: Id; run_id: Id }>(
+  'chats.send',
+  async (ctx, { chat_id, run_id }) => {
+    const answer = await answered(ctx, run_id, DAY_MS)
+    if (answer) return { result: answer, cost: (await runStore.get(ctx.db, chat_id, run_id))?.cost_nano ?? null }
+    // The operation was cancelled, or its time is over; a server that stops lets the run be.
+    if (!runsOf(ctx.engine).draining) await stop(ctx, chat_id, run_id)
+    throw new Error('the run was left')
+  },
+  { repeatable: true },
+)
+const DAY_MS = 86_400_000
+
+export const chatService = implement(
+  chats,
+  {
+    async list(ctx, { status, workspace_id, agent_id, cursor, limit }) {
+      const workspaces = visibleWorkspaces(ctx, 'chat:read', workspace_id)
+      const filters = { status, workspace_id, agent_id }
+      const before = (positionOf('chats', filters, cursor)?.[0] as Id) ?? null
+      const rows = await chatStore.list(ctx.db, { workspaces, status, before, limit: limit + 1 }, agent_id)
+      return pageOf(rows, limit, ({ id }) => cursorOf('chats', filters, [id]), showChat)
+    },
+
+    get: (ctx) => showChat(chat.of(ctx)),
+
+    async create(ctx, { title, agent_id, model }) {
+      if (agent_id !== null) await agentFor(ctx, agent_id)
+      return ctx.transaction(async (ctx) => {
+        const id = newId()
+        const register = await insertResource(ctx, { id, kind: 'chat', workspace_id: ctx.workspace!.id })
+        await chatStore.insert(ctx.db, {
+          id,
+          title: title ?? 'New chat',
+          title_source: title === undefined ? 'default' : 'user',
+          agent_id,
+          model,
+        })
+        await tell(ctx, register, 'created')
+        return showChat(await read(ctx, id))
+      })
+    },
+
+    async update(ctx, { id, title, agent_id, model, head_message_id }) {
+      if (agent_id) await agentFor(ctx, agent_id)
+      return ctx.transaction(async (ctx) => {
+        const register = await touchResource(ctx, 'chat', id)
+        if (head_message_id !== undefined && !(await messageStore.get(ctx.db, id, head_message_id)))
+          refuse('not_found', { param: 'head_message_id', message: 'There is no such message in this chat.' })
+        await chatStore.update(ctx.db, id, {
+          ...(title !== undefined && { title, title_source: 'user' }),
+          ...(agent_id !== undefined && { agent_id }),
+          ...(model !== undefined && { model }),
+          ...(head_message_id !== undefined && { head_message_id }),
+        })
+        await tell(ctx, register, 'updated')
+        return showChat(await read(ctx, id))
+      })
+    },
+
+    ...doors,
+
+    archive: (ctx, { id }) =>
+      ctx.transaction(async (ctx) => {
+        const shown = await doors.archive(ctx, { id })
+        const [busy] = await runStore.unfinished(ctx.db, id)
+        if (busy) refuse('chat_busy', { details: { run_id: busy.id, status: busy.status } })
+        return shown
+      }),
+
+    trash: (outer, { id }) =>
+      outer.transaction(async (ctx) => {
+        const gone = await doors.trash(ctx, { id })
+        const running = await stopAll(ctx, await runStore.unfinished(ctx.db, id))
+        ctx.afterCommit(() => runsOf(ctx.engine).stop(running.map((run) => run.id)))
+        return gone
+      }),
+
+    messages: (ctx, input) => listMessages(ctx, chat.of(ctx), input),
+
+    async send(ctx, { background, ...sent }) {
+      const run = await accept(ctx, chat.of(ctx), sent)
+      return waitFor(ctx, run, background)
+    },
+
+    async stream(ctx, sent) {
+      const run = await accept(ctx, chat.of(ctx), sent)
+      return follow(ctx.engine, run.id, 0, ctx.signal)
+    },
+
+    async runs(ctx, { id, status, cursor, limit }) {
+      const filters = { id, status }
+      const before = (positionOf('runs', filters, cursor)?.[0] as Id) ?? null
+      const rows = await runStore.list(ctx.db, id, { status, before, limit: limit + 1 })
+      return pageOf(rows, limit, (row) => cursorOf('runs', filters, [row.id]), showRun)
+    },
+
+    run: async (ctx, { id, run_id }) => showRun(await theRun(ctx, id, run_id)),
+
+    async events(ctx, { id, run_id, last_event_id }) {
+      await theRun(ctx, id, run_id)
+      return follow(ctx.engine, run_id, last_event_id, ctx.signal)
+    },
+
+    async retry(ctx, { run_id, background }) {
+      const run = await retry(ctx, chat.of(ctx), run_id)
+      return waitFor(ctx, run, background)
+    },
+
+    stop: async (ctx, { id, run_id }) => showRun(await stop(ctx, id, run_id)),
+
+    cost: (ctx) => costOf(ctx, chat.of(ctx)),
+
+    message_costs: (ctx, input) => messageCosts(ctx, input),
+  },
+  [chat],
+)
+
+const read = async (ctx: Context, id: Id): Promise<ChatRow> =>
+  (await chatStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+
+const theRun = async (ctx: Context, chatId: Id, runId: Id): Promise<RunRow> =>
+  (await runStore.get(ctx.db, chatId, runId)) ??
+  refuse('not_found', { param: 'run_id', message: 'There is no such run in this chat.' })
+
+/** The answer when it is there, or an operation that will have it. */
+async function waitFor(ctx: Context, run: RunRow, background: boolean) {
+  const answer = background ? null : await answered(ctx, run.id)
+  return answer ?? inBackground(ctx, run)
+}
+
+const inBackground = (ctx: Context, { id, chat_id, workspace_id }: RunRow): Promise<Background> =>
+  startOperation(ctx, sending, { chat_id, run_id: id }, { resource: { type: 'run', id }, workspaceId: workspace_id })
+
+const tell = (
+  ctx: Context,
+  { id, workspace_id, status }: Pick<ChatRow, 'id' | 'workspace_id' | 'status'>,
+  verb: string,
+) =>
+  ctx.emit({
+    type: `chat.${verb}`,
+    channels: [`chat:${id}`, `workspace:${workspace_id}`],
+    resource: { type: 'chat', id },
+    data: { id, workspace_id, status },
+  })

@@ -1,0 +1,106 @@
+import type { z } from 'zod'
+import { showResource } from '#engine/resources.ts'
+import type { Event } from '#kernel/contract.ts'
+import type { Id } from '#kernel/ids.ts'
+import { toUsd } from '#kernel/money.ts'
+import { iso, isoOrNull } from '#kernel/time.ts'
+import type { Answered, Chat, Message, MessageCost, Run } from './contract.ts'
+import type { MessageRow } from './message-store.ts'
+import type { Logged, RunRow } from './run-store.ts'
+import type { ChatRow } from './store.ts'
+
+export const showChat = (row: ChatRow): z.output<typeof Chat> => ({
+  ...showResource(row),
+  title: row.title,
+  title_source: row.title_source,
+  agent_id: row.agent_id,
+  model: row.model,
+  head_message_id: row.head_message_id,
+  active_run_id: row.active_run_id,
+  forked_from:
+    row.forked_from_chat_id === null
+      ? null
+      : { chat_id: row.forked_from_chat_id, message_id: row.forked_from_message_id },
+  message_count: row.last_seq,
+  last_message_at: isoOrNull(row.last_message_at),
+})
+
+export const showMessage = (row: MessageRow): z.output<typeof Message> => ({
+  id: row.id,
+  chat_id: row.chat_id,
+  parent_id: row.parent_id,
+  run_id: row.run_id,
+  role: row.role,
+  status: row.status,
+  content: row.content,
+  text: row.text,
+  model: row.model,
+  provider: row.provider,
+  finish_reason: row.finish_reason,
+  usage: row.usage,
+  cost_usd: row.cost_nano === null ? null : toUsd(row.cost_nano),
+  seq: row.seq,
+  created_by: row.created_by,
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+})
+
+export const showRun = (row: RunRow): z.output<typeof Run> => ({
+  id: row.id,
+  chat_id: row.chat_id,
+  workspace_id: row.workspace_id,
+  created_by: row.account_id,
+  agent_id: row.agent_id,
+  goal_id: row.goal_id,
+  status: row.status,
+  status_reason: row.status_reason,
+  on_busy: row.on_busy,
+  attempt: row.attempt,
+  model: row.model,
+  input_message_id: row.input_message_id,
+  output_message_id: row.output_message_id,
+  pending_actions: row.pending_actions,
+  error: row.error,
+  usage: row.usage,
+  cost_usd: row.cost_nano === null ? null : toUsd(row.cost_nano),
+  queued_at: iso(row.queued_at),
+  started_at: isoOrNull(row.started_at),
+  completed_at: isoOrNull(row.completed_at),
+  cancel_requested_at: isoOrNull(row.cancel_requested_at),
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+})
+
+export const showAnswered = (message: MessageRow, run: RunRow): z.output<typeof Answered> => ({
+  ...showMessage(message),
+  run: showRun(run),
+})
+
+/** An event of the log as server-sent events carry it. */
+export const showEvent = (runId: Id, { seq, type, at, data }: Logged): Event => ({
+  id: String(seq),
+  event: type,
+  data: { seq, run_id: runId, at: iso(at), ...data },
+})
+
+export const showMessageCost = (row: MessageRow, run: RunRow | undefined): z.output<typeof MessageCost> => ({
+  id: row.id,
+  role: row.role,
+  status: row.status,
+  model: row.model,
+  provider: row.provider,
+  usage: row.usage,
+  cost_usd: row.cost_nano === null ? null : toUsd(row.cost_nano),
+  run:
+    run === undefined
+      ? null
+      : {
+          id: run.id,
+          status: run.status,
+          attempt: run.attempt,
+          usage: run.usage,
+          cost_usd: run.cost_nano === null ? null : toUsd(run.cost_nano),
+        },
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+})

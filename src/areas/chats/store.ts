@@ -1,0 +1,112 @@
+import { type ColumnType, type Generated, type Selectable, type Updateable, sql } from 'kysely'
+import type { Postgres } from '#engine/postgres/client.ts'
+import { type Db, nextTime } from '#engine/postgres/client.ts'
+import { type ResourcePage, type ResourceRow, type Status, resourcePage } from '#engine/resources.ts'
+import type { Id } from '#kernel/ids.ts'
+
+declare module '#engine/postgres/tables.ts' {
+  interface Database {
+    chats: ChatTable
+  }
+}
+
+interface ChatTable {
+  id: Id
+  title: string
+  title_source: Generated<'default' | 'auto' | 'user'>
+  agent_id: Id | null
+  model: string | null
+  head_message_id: ColumnType<Id | null, never, Id | null>
+  forked_from_chat_id: Id | null
+  forked_from_message_id: Id | null
+  /** The number of the newest message. */
+  last_seq: Generated<number>
+  last_message_at: ColumnType<Date | null, never, Date>
+}
+export type ChatRow = Selectable<ChatTable> & ResourceRow & { active_run_id: Id | null }
+
+/** The run that goes first among those that are not finished. */
+const activeRun = `(select u.id from runs u where u.chat_id = c.id and u.status in ('queued', 'running', 'requires_action')
+  order by u.status = 'queued', u.place limit 1) as active_run_id`
+
+const FIND = `select r.*, c.*, ${activeRun} from resources r join chats c on c.id = r.id where r.id = $1`
+
+/** A chat as whoever changes its tree or its runs holds it. */
+export interface HeldChat {
+  id: Id
+  status: Status
+  workspace_id: Id
+  title_source: 'default' | 'auto' | 'user'
+  head_message_id: Id | null
+  agent_id: Id | null
+  model: string | null
+  last_seq: number
+  updated_at: Date
+}
+
+export const chatStore = {
+  /** By a prepared statement: every call on a chat begins with it. */
+  async find({ pool }: Postgres, id: Id): Promise<ChatRow | null> {
+    const { rows } = await pool.query<ChatRow>({ name: 'chat_find', text: FIND, values: [id] })
+    return rows[0] ?? null
+  },
+
+  /** The same within a transaction. */
+  async get(db: Db, id: Id): Promise<ChatRow | null> {
+    const { rows } = await sql<ChatRow>`select r.*, c.*, ${sql.raw(activeRun)}
+      from resources r join chats c on c.id = r.id where r.id = ${id}`.execute(db)
+    return rows[0] ?? null
+  },
+
+  list: (db: Db, page: Omit<ResourcePage, 'kind' | 'also'>, agentId: Id | undefined): Promise<ChatRow[]> =>
+    db
+      .selectFrom(
+        resourcePage({
+          ...page,
+          kind: 'chat',
+          ...(agentId !== undefined && {
+            also: sql<boolean>`exists (select from chats c where c.id = x.id and c.agent_id = ${agentId})`,
+          }),
+        }).as('r'),
+      )
+      .innerJoin('chats as c', 'c.id', 'r.id')
+      .selectAll(['r', 'c'])
+      .select(sql<Id | null>`${sql.raw(activeRun.replace(/ as active_run_id$/, ''))}`.as('active_run_id'))
+      .orderBy('r.id', 'desc')
+      .execute(),
+
+  async insert(
+    db: Db,
+    chat: { id: Id; title: string; title_source: 'default' | 'user'; agent_id: Id | null; model: string | null },
+  ): Promise<void> {
+    await db
+      .insertInto('chats')
+      .values({ ...chat, forked_from_chat_id: null, forked_from_message_id: null })
+      .execute()
+  },
+
+  async update(db: Db, id: Id, changes: Updateable<ChatTable>): Promise<void> {
+    if (Object.keys(changes).length > 0) await db.updateTable('chats').set(changes).where('id', '=', id).execute()
+  },
+
+  /**
+   * Takes the chat's turn: what changes its tree or its runs happens one after the other. The row is read anew behind
+   * the lock, for what was read before it may be old. Null when the chat is gone.
+   */
+  async hold(db: Db, id: Id): Promise<HeldChat | null> {
+    const { rows: held } = await sql`select 1 from resources where id = ${id} and kind = 'chat' for update`.execute(db)
+    if (held.length === 0) return null
+    const { rows } = await sql<HeldChat>`select r.id, r.status, r.workspace_id, r.updated_at, c.title_source,
+        c.head_message_id, c.agent_id, c.model, c.last_seq
+      from resources r join chats c on c.id = r.id where r.id = ${id}`.execute(db)
+    return rows[0] ?? null
+  },
+
+  /** After new messages: the head, their number, and a later `updated_at`. */
+  async grow(db: Db, id: Id, to: { head: Id; lastSeq: number; at: Date; title: string | null }): Promise<void> {
+    await sql`with r as (update resources set updated_at = ${nextTime} where id = ${id})
+      update chats set head_message_id = ${to.head}, last_seq = ${to.lastSeq}, last_message_at = ${to.at},
+        title = coalesce(${to.title}, title), title_source = case when ${to.title}::text is null then title_source else 'auto' end
+      where id = ${id}`.execute(db)
+  },
+}

@@ -1,0 +1,166 @@
+/** The moves of a run, each within a transaction that holds its chat. */
+import type { Emitted } from '#engine/context.ts'
+import { writeOutbox } from '#engine/outbox.ts'
+import type { Db } from '#engine/postgres/client.ts'
+import type { ErrorBody } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { type Nano, toUsd } from '#kernel/money.ts'
+import type { Usage } from '#kernel/usage.ts'
+import { type Fact, isEnd, partsOf } from './answer.ts'
+import { addCost, addUsage } from './cost.ts'
+import { type MessageRow, messageStore } from './message-store.ts'
+import { type Part, textOf } from './parts.ts'
+import { type Logged, type RunRow, type Step, eventStore, runStore, stepStore } from './run-store.ts'
+import { showMessage, showRun } from './show.ts'
+
+/** A run that a process has taken, and what its log holds so far. */
+export interface Claim {
+  run: RunRow
+  output: MessageRow
+  /** What was written with the claim: readers have not seen it yet. */
+  events: Logged[]
+  lastSeq: number
+}
+
+/** How a run ends. */
+export interface Ending {
+  status: 'completed' | 'failed' | 'cancelled'
+  parts: Part[]
+  model: string | null
+  provider: string | null
+  finishReason: string | null
+  usage: Usage | null
+  cost: Nano | null
+  error: ErrorBody['error'] | null
+  step: Step | null
+}
+
+export const numbered = (facts: readonly Fact[], lastSeq: number): Logged[] => {
+  const at = new Date()
+  return facts.map((fact, i) => ({ ...fact, seq: lastSeq + 1 + i, at }))
+}
+
+export const beginning = (run: RunRow, output: MessageRow): Fact[] => [
+  { type: 'run.started', data: { run: showRun(run) } },
+  { type: 'message.started', data: { message: showMessage(output) } },
+]
+
+/** Told to whoever may read the chat: ids and states, no words. */
+export const runEvent = (run: RunRow, verb: string): Emitted => ({
+  type: `run.${verb}`,
+  channels: [`chat:${run.chat_id}`, `workspace:${run.workspace_id}`],
+  resource: { type: 'run', id: run.id },
+  data: { id: run.id, chat_id: run.chat_id, workspace_id: run.workspace_id, status: run.status },
+})
+
+export const messageEvent = (message: MessageRow, workspaceId: Id, verb: string): Emitted => ({
+  type: `message.${verb}`,
+  channels: [`chat:${message.chat_id}`, `workspace:${workspaceId}`],
+  resource: { type: 'message', id: message.id },
+  data: {
+    id: message.id,
+    chat_id: message.chat_id,
+    workspace_id: workspaceId,
+    run_id: message.run_id,
+    role: message.role,
+    status: message.status,
+  },
+})
+
+const actorOf = (run: RunRow) => ({ account_id: run.account_id, via: 'server' })
+
+/** Queued → running. Null when somebody else was first. */
+export async function claim(db: Db, runId: Id, processId: Id): Promise<Claim | null> {
+  const run = await runStore.start(db, runId, processId)
+  if (!run) return null
+  const output = await messageStore.setStatus(db, run.output_message_id, 'in_progress')
+  const { seq, type } = await eventStore.last(db, runId)
+  // One that was released before it had shown anything has told its beginning already.
+  const events = type === null || isEnd(type) ? numbered(beginning(run, output), seq) : []
+  await eventStore.insert(db, runId, events)
+  await writeOutbox(db, runEvent(run, 'started'), actorOf(run))
+  return { run, output, events, lastSeq: seq + events.length }
+}
+
+export async function claimNext(db: Db, chatId: Id, processId: Id): Promise<Claim | null> {
+  const next = await runStore.next(db, chatId)
+  return next === null ? null : claim(db, next, processId)
+}
+
+/** To an end, with everything that tells of it. Null when the claim no longer holds. */
+export async function end(
+  db: Db,
+  before: RunRow,
+  ending: Ending,
+  lastSeq: number,
+): Promise<{ run: RunRow; output: MessageRow; events: Logged[] } | null> {
+  const { status, parts, error, step } = ending
+  const run = await runStore.finish(db, before, {
+    status,
+    error,
+    usage: addUsage(before.usage, ending.usage),
+    cost: addCost(before.cost_nano, ending.cost),
+  })
+  if (!run) return null
+  const output = await messageStore.finish(db, run.output_message_id, {
+    status: status === 'cancelled' ? 'incomplete' : status,
+    content: parts,
+    text: textOf(parts),
+    model: ending.model,
+    provider: ending.provider,
+    finish_reason: ending.finishReason,
+    usage: ending.usage,
+    cost_nano: ending.cost,
+  })
+  if (step) await stepStore.insert(db, run, step)
+  const events = numbered(endingFacts(run, output, ending, lastSeq > 0), lastSeq)
+  await eventStore.insert(db, run.id, events)
+  await writeOutbox(
+    db,
+    messageEvent(output, run.workspace_id, status === 'failed' ? 'failed' : 'completed'),
+    actorOf(run),
+  )
+  await writeOutbox(db, runEvent(run, status), actorOf(run))
+  return { run, output, events }
+}
+
+function endingFacts(run: RunRow, output: MessageRow, { status, usage, cost, error }: Ending, begun: boolean): Fact[] {
+  const facts: Fact[] = []
+  if (begun && status !== 'failed') facts.push({ type: 'message.completed', data: { message: showMessage(output) } })
+  if (usage !== null) facts.push({ type: 'usage', data: { usage, cost_usd: cost === null ? null : toUsd(cost) } })
+  facts.push({ type: `run.${status}`, data: { run: showRun(run), ...(status === 'failed' && { error }) } })
+  return facts
+}
+
+const NOTHING = {
+  parts: [],
+  model: null,
+  provider: null,
+  finishReason: null,
+  usage: null,
+  cost: null,
+  error: null,
+  step: null,
+}
+
+/** A run that waits, for its turn or for a person, is over at once. */
+export async function cancelWaiting(db: Db, run: RunRow): Promise<RunRow> {
+  const events = await eventStore.all(db, run.id)
+  const parts = partsOf(run.output_message_id, events)
+  const ended = await end(db, run, { ...NOTHING, status: 'cancelled', parts }, events.at(-1)?.seq ?? 0)
+  return ended?.run ?? run
+}
+
+/** Ends a run from outside, by taking it from whoever had it: what was shown is kept. Null when it had ended. */
+export async function endFromOutside(
+  db: Db,
+  before: RunRow,
+  processId: Id,
+  why: { status: 'cancelled' } | { status: 'failed'; error: ErrorBody['error'] },
+): Promise<RunRow | null> {
+  const run = await runStore.takeOver(db, before, processId)
+  if (!run) return null
+  const events = await eventStore.all(db, run.id)
+  const ending = { ...NOTHING, ...why, parts: partsOf(run.output_message_id, events) }
+  return (await end(db, run, ending, events.at(-1)?.seq ?? 0))?.run ?? null
+}
