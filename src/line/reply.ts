@@ -49,8 +49,20 @@ export interface RefusedAnswer {
 export function refusedAnswer(error: unknown): RefusedAnswer {
   if (error instanceof Refusal)
     return { status: error.status, headers: error.headers ?? {}, body: errorBody(error), fault: null }
-  const known = storageFault(error)
-  return { status: known.status, headers: known.headers ?? {}, body: errorBody(known), fault: error }
+  const known = unstorable(error) ?? storageFault(error)
+  const fault = known.status < 500 ? null : error
+  return { status: known.status, headers: known.headers ?? {}, body: errorBody(known), fault }
+}
+
+/** Text that JSON can say and PostgreSQL cannot hold, wherever in the input it stood. */
+function unstorable(error: unknown): Refusal | null {
+  if (!(error instanceof Error && 'code' in error)) return null
+  // 22021 character_not_in_repertoire, 22P05 untranslatable_character: U+0000. 22P02: half of a surrogate pair in JSON.
+  const half = error.code === '22P02' && 'detail' in error && /surrogate/.test(String(error.detail))
+  if (!half && error.code !== '22021' && error.code !== '22P05') return null
+  return new Refusal('invalid_parameter', {
+    message: 'Text may hold neither the character U+0000 nor half of a surrogate pair.',
+  })
 }
 
 /** Faults of the database that have a name of their own on the wire. */

@@ -56,6 +56,12 @@ test('what cannot be an agent is refused by the name of its field', async () => 
   assert.equal((await refused({ name: 'A', tools: [{ name: 'x', policy: 'maybe' }] })).param, 'tools.0.policy')
   assert.equal((await refused({ name: 'A', tools: [{ name: 'x' }, { name: 'x' }] })).param, 'tools')
   assert.equal((await refused({ name: 'A', tools: [{ name: 'x', when: 1 }] })).param, 'tools.0.when')
+  for (const body of [
+    { name: 'A\0' },
+    { name: 'A', tools: [{ name: '\0' }] },
+    { name: 'A', output_schema: { '\ud800': 1 } },
+  ])
+    assert.equal((await refused(body)).code, 'invalid_parameter')
 })
 
 test('an agent goes to the archive, to the trash, back to where it was, and away', async () => {
