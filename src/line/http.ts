@@ -150,7 +150,7 @@ export function createDoor(parts: DoorParts): Door {
       caller: origins.callerOf(request),
     })
     checkScope(ctx, entry)
-    const input = await readInput(entry, values, request, search, version)
+    const input = await readInput(entry, values, request, resumed(entry, request, search), version)
     await permit(ctx, entry, input)
     if (headers['if-match'] !== undefined) await checkIfMatch(ctx, entry, input, headers['if-match'])
     const result = await entry.handle(ctx, input)
@@ -297,6 +297,13 @@ export function createDoor(parts: DoorParts): Door {
 function restPath(path: string): string | null {
   if (path.startsWith('/v1/')) return path.slice(3)
   return /^\/(auth|admin)\//.test(path) ? path : null
+}
+
+/** Where a stream goes on comes as a header from a browser that reconnects by itself; else it is in the query. */
+function resumed({ query }: Entry<Context>, { headers }: IncomingMessage, search: string): string {
+  const last = headers['last-event-id']
+  if (typeof last !== 'string' || !('last_event_id' in query.shape) || /(^|&)last_event_id=/.test(search)) return search
+  return `${search}&last_event_id=${encodeURIComponent(last)}`
 }
 
 export function echoClientRequestId({ headers }: IncomingMessage, response: ServerResponse): void {
