@@ -39,7 +39,12 @@ if (!args.includes('--tables'))
   for (const name of names.length > 0 ? names : Object.keys(benches)) {
     process.stdout.write(`${name} …\n`)
     const { rows } = await benches[name]!.run()
-    const kept: Kept = { date: new Date().toISOString().slice(0, 10), node: process.version, machine: `${cpus().length} × ${cpus()[0]!.model}`, rows }
+    const kept: Kept = {
+      date: new Date().toISOString().slice(0, 10),
+      node: process.version,
+      machine: `${cpus().length} × ${cpus()[0]!.model}`,
+      rows,
+    }
     writeFileSync(pathOf(name), `${JSON.stringify(kept, null, 1)}\n`)
   }
 
@@ -49,7 +54,10 @@ for (const [name, { table }] of Object.entries(benches)) {
   if (!existsSync(pathOf(name))) continue
   const { date, node, machine, rows } = JSON.parse(readFileSync(pathOf(name), 'utf8')) as Kept
   const made = `${table(rows)}\n\nMeasured ${date}, Node ${node}, ${machine}.\n`
-  text = text.replace(new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*?(<!-- /${name} -->)`), (_, a: string, b: string) => a + made + b)
+  text = text.replace(
+    new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*?(<!-- /${name} -->)`),
+    (_, a: string, b: string) => a + made + b,
+  )
   process.stdout.write(`\n# ${name}\n${made}`)
 }
 writeFileSync(readme, text)

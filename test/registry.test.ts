@@ -29,10 +29,17 @@ before(async () => {
 after(() => server[Symbol.asyncDispose]())
 
 const pathOf = ({ path, params }: AnyEndpoint, id: string): string =>
-  path.replace(/:(\w+)/g, (_, name: string) => (params?.[name] ? (values[name] ?? 'x') : id))
+  path.replace(/:(\w+)/g, (_: string, name: string) => (params?.[name] ? (values[name] ?? 'x') : id))
 
 /** With the least that its schema needs in the query, so that what is refused is what the test sends. */
-const request = (caller: Caller, { endpoint }: Listed, id: string, body?: unknown, query = '', headers?: Record<string, string>) =>
+const request = (
+  caller: Caller,
+  { endpoint }: Listed,
+  id: string,
+  body?: unknown,
+  query = '',
+  headers?: Record<string, string>,
+) =>
   caller.request(endpoint.method, pathOf(endpoint, id) + query, endpoint.method === 'GET' ? undefined : body, headers)
 
 const isOpen = ({ auth }: AnyEndpoint): boolean => auth === 'open' || auth === 'sign_in'
@@ -85,7 +92,9 @@ for (const listed of list(await loadContracts())) {
           assert.deepEqual([unknown.status, unknown.body.error.type], [400, 'invalid_request'])
           const malformed = await request(callerFor(), listed, newId(), '{"a":', required(endpoint))
           assert.deepEqual([malformed.status, malformed.body.error.code], [400, 'malformed_json'])
-          const other = await request(callerFor(), listed, newId(), 'a=1', required(endpoint), { 'content-type': 'text/plain' })
+          const other = await request(callerFor(), listed, newId(), 'a=1', required(endpoint), {
+            'content-type': 'text/plain',
+          })
           assert.equal(other.status, 415)
         })
       }
@@ -144,11 +153,27 @@ function validBody(endpoint: AnyEndpoint): Record<string, unknown> | undefined {
 }
 
 function sample(name: string, schema: z.ZodType): unknown {
-  const candidates = [values[name], newId(), 'x', 'a@example.com', 1, true, ['user:read'], [], {}, [{ type: 'text', text: 'x' }]]
+  const candidates = [
+    values[name],
+    newId(),
+    'x',
+    'a@example.com',
+    1,
+    true,
+    ['user:read'],
+    [],
+    {},
+    [{ type: 'text', text: 'x' }],
+  ]
   const found = candidates.find((value) => value !== undefined && schema.safeParse(value).success)
   assert.notEqual(found, undefined, `test/makers.ts has no value for ${name}`)
   return found
 }
 
 /** The same schema with no room for fields that it does not name. */
-const strictly = (schema: z.ZodType): z.ZodType => (schema instanceof z.ZodObject ? schema.strict() : schema instanceof z.ZodArray ? z.array(strictly(schema.element as z.ZodType)) : schema)
+const strictly = (schema: z.ZodType): z.ZodType =>
+  schema instanceof z.ZodObject
+    ? schema.strict()
+    : schema instanceof z.ZodArray
+      ? z.array(strictly(schema.element as z.ZodType))
+      : schema

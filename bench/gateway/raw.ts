@@ -11,9 +11,15 @@ class Through implements Dispatcher.DispatchHandler {
     this.response = response
   }
   onRequestStart(): void {}
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Record<string, string | string[] | undefined>): void {
-    const length = headers['content-length']
-    this.response.writeHead(status, { 'content-type': headers['content-type'] ?? 'application/json', ...(length && { 'content-length': length }) })
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    this.response.writeHead(status, {
+      'content-type': String(headers['content-type']),
+      ...(headers['content-length'] && { 'content-length': String(headers['content-length']) }),
+    })
     this.response.on('drain', () => controller.resume())
   }
   onResponseData(controller: Dispatcher.DispatchController, part: Buffer): void {

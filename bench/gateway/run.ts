@@ -23,14 +23,28 @@ interface Contender {
 }
 
 export async function gateway(): Promise<Report> {
-  await using vendor = await startMeasurable([process.execPath, 'bench/gateway/vendor.ts'], { ready: /ready (\d+)/, core: 1 })
-  await using raw = await startMeasurable([process.execPath, 'bench/gateway/raw.ts', String(vendor.port)], { ready: /ready (\d+)/, core: 0 })
+  await using vendor = await startMeasurable([process.execPath, 'bench/gateway/vendor.ts'], {
+    ready: /ready (\d+)/,
+    core: 1,
+  })
+  await using raw = await startMeasurable([process.execPath, 'bench/gateway/raw.ts', String(vendor.port)], {
+    ready: /ready (\d+)/,
+    core: 0,
+  })
   const portkeyPort = 18_787
   await using portkey = await startMeasurable(
-    [process.execPath, join(root, 'bench/node_modules/@portkey-ai/gateway/build/start-server.js'), '--headless', `--port=${portkeyPort}`],
+    [
+      process.execPath,
+      join(root, 'bench/node_modules/@portkey-ai/gateway/build/start-server.js'),
+      '--headless',
+      `--port=${portkeyPort}`,
+    ],
     { ready: /running|Ready|listening|localhost/i, port: portkeyPort, core: 0 },
   )
-  await using ours = await startOurs({ OPENAI_API_KEY: 'sk-bench', OPENAI_BASE_URL: `http://127.0.0.1:${vendor.port}/v1` }, 0)
+  await using ours = await startOurs(
+    { OPENAI_API_KEY: 'sk-bench', OPENAI_BASE_URL: `http://127.0.0.1:${vendor.port}/v1` },
+    0,
+  )
   pin(process.pid, 1)
 
   const contenders = (bytes: number): Contender[] => {
@@ -42,7 +56,11 @@ export async function gateway(): Promise<Report> {
     }
     return [
       { name: 'raw', server: raw, request: post('/v1/chat/completions', { authorization: 'Bearer sk-bench' }, json) },
-      { name: 'ours', server: ours.server, request: post('/compat-a/v1/chat/completions', { authorization: `Bearer ${ours.key}` }, json) },
+      {
+        name: 'ours',
+        server: ours.server,
+        request: post('/compat-a/v1/chat/completions', { authorization: `Bearer ${ours.key}` }, json),
+      },
       { name: 'portkey', server: portkey, request: post('/v1/chat/completions', portkeyHeaders, json) },
     ]
   }
@@ -60,7 +78,15 @@ export async function gateway(): Promise<Report> {
         const before = server.cpuSeconds()
         const measured = await load({ port: server.port, request, connections, seconds: SECONDS })
         if (measured.failed > 0) throw new Error(`${name}: ${measured.failed} of ${measured.requests} failed`)
-        rows.push({ bytes, connections, round, name, ...measured, cpuUs: ((server.cpuSeconds() - before) / measured.requests) * 1e6, rss: server.rssMegabytes() })
+        rows.push({
+          bytes,
+          connections,
+          round,
+          name,
+          ...measured,
+          cpuUs: ((server.cpuSeconds() - before) / measured.requests) * 1e6,
+          rss: server.rssMegabytes(),
+        })
       }
     // The upstream straight, for what a gateway adds.
     const direct = await load({ port: vendor.port, request: field[0]!.request, connections, seconds: SECONDS })
@@ -69,7 +95,18 @@ export async function gateway(): Promise<Report> {
   return { name: 'gateway', rows, table: table(rows) }
 }
 
-type Row = { bytes: number; connections: number; round: number; name: string; requests: number; seconds: number; p50: number; p99: number; cpuUs: number; rss: number }
+type Row = {
+  bytes: number
+  connections: number
+  round: number
+  name: string
+  requests: number
+  seconds: number
+  p50: number
+  p99: number
+  cpuUs: number
+  rss: number
+}
 
 export function table(raw: Record<string, unknown>[]): string {
   const rows = raw as unknown as Row[]
@@ -81,7 +118,10 @@ export function table(raw: Record<string, unknown>[]): string {
     median(of(bytes, connections, a).map((row, i) => pick(row) / pick(of(bytes, connections, b)[i]!)))
   const rps = (row: Row): number => row.requests / row.seconds
   const cpu = (row: Row): number => row.cpuUs
-  const lines = ['| body | connections | server | requests/s | CPU µs/request | p50 µs | p99 µs | memory MB |', '|--:|--:|---|--:|--:|--:|--:|--:|']
+  const lines = [
+    '| body | connections | server | requests/s | CPU µs/request | p50 µs | p99 µs | memory MB |',
+    '|--:|--:|---|--:|--:|--:|--:|--:|',
+  ]
   for (const [bytes, connections] of [
     [1024, 64],
     [20_480, 64],

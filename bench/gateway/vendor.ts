@@ -9,7 +9,12 @@ const body = JSON.stringify({
   choices: [
     {
       index: 0,
-      message: { role: 'assistant', content: 'Clouds drift over hills, / a river keeps its own time, / the bridge remembers.', refusal: null, annotations: [] },
+      message: {
+        role: 'assistant',
+        content: 'Clouds drift over hills, / a river keeps its own time, / the bridge remembers.',
+        refusal: null,
+        annotations: [],
+      },
       logprobs: null,
       finish_reason: 'stop',
     },
@@ -24,7 +29,9 @@ const body = JSON.stringify({
   service_tier: 'default',
   system_fingerprint: 'fp_0123456789',
 })
-const answer = Buffer.from(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+const answer = Buffer.from(
+  `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+)
 
 const server = createServer((socket) => {
   socket.setNoDelay()

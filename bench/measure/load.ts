@@ -44,7 +44,9 @@ export async function load({ port, request, connections, seconds }: Load): Promi
         resolve()
       }
       socket.on('connect', send).on('error', reject)
-      socket.on('close', () => (stopping ? resolve() : reject(new Error(`port ${port} closed the connection: ${head.slice(0, 200)}`))))
+      socket.on('close', () =>
+        stopping ? resolve() : reject(new Error(`port ${port} closed the connection: ${head.slice(0, 200)}`)),
+      )
       socket.on('data', (part) => {
         if (left > 0) {
           left -= part.length
@@ -81,8 +83,15 @@ export async function load({ port, request, connections, seconds }: Load): Promi
 }
 
 export function post(path: string, headers: Record<string, string>, body: string): Buffer {
-  const head = Object.entries({ host: '127.0.0.1', 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)), ...headers })
-  return Buffer.from(`POST ${path} HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`)
+  const head = Object.entries({
+    host: '127.0.0.1',
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    ...headers,
+  })
+  return Buffer.from(
+    `POST ${path} HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`,
+  )
 }
 
 export function get(path: string, headers: Record<string, string>): Buffer {

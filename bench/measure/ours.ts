@@ -25,9 +25,15 @@ export async function startOurs(environment: Record<string, string> = {}, core?:
     if (!response.ok) throw new Error(`POST ${path}: ${response.status} ${await response.text()}`)
     return response
   }
-  const signUp = await call('/auth/sign-up', { email: 'bench@example.com', password: 'a long password', name: 'Bench' }, {})
+  const signUp = await call(
+    '/auth/sign-up',
+    { email: 'bench@example.com', password: 'a long password', name: 'Bench' },
+    {},
+  )
   const cookie = signUp.headers.get('set-cookie')!.split(';')[0]!
-  const made = (await (await call('/api-keys', { name: 'bench', scopes: ['*'] }, { cookie })).json()) as { data: { key: string } }
+  const made = (await (await call('/api-keys', { name: 'bench', scopes: ['*'] }, { cookie })).json()) as {
+    data: { key: string }
+  }
   return {
     server,
     origin,
@@ -42,7 +48,11 @@ export async function startOurs(environment: Record<string, string> = {}, core?:
 }
 
 /** Limits off: what is measured is the work, not the refusal. */
-export const startOn = (dataDir: string, environment: Record<string, string> = {}, core?: number): Promise<Measurable> =>
+export const startOn = (
+  dataDir: string,
+  environment: Record<string, string> = {},
+  core?: number,
+): Promise<Measurable> =>
   startMeasurable(['sh', join(root, 'bin/run'), 'src/main.ts'], {
     ready: /^ready http:\/\/127\.0\.0\.1:(\d+)$/m,
     environment: {

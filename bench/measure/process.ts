@@ -21,7 +21,11 @@ export async function startMeasurable(
   command: string[],
   how: { ready: RegExp; port?: number; environment?: Record<string, string>; core?: number },
 ): Promise<Measurable> {
-  const child = spawn(command[0]!, command.slice(1), { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...how.environment } })
+  const child = spawn(command[0]!, command.slice(1), {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...how.environment },
+  })
   let output = ''
   const ready = await new Promise<RegExpExecArray>((resolve, reject) => {
     const read = (part: Buffer) => {
@@ -41,7 +45,9 @@ export async function startMeasurable(
     pid,
     port: how.port ?? Number(ready[1]),
     cpuSeconds() {
-      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '').split(' ')
+      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+        .replace(/^.*\) /, '')
+        .split(' ')
       return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
     },
     rssMegabytes: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024,
@@ -56,6 +62,8 @@ export async function startMeasurable(
 }
 
 /** All threads of a process on one core. */
-export const pin = (pid: number, core: number): void => void execFileSync('taskset', ['-a', '-c', '-p', String(core), String(pid)])
+export const pin = (pid: number, core: number): void =>
+  void execFileSync('taskset', ['-a', '-c', '-p', String(core), String(pid)])
 
-export const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
+export const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN

@@ -28,7 +28,8 @@ export async function start(): Promise<Report> {
 
 export function table(raw: Record<string, unknown>[]): string {
   const rows = raw as { first: boolean; readyMs: number; idleMegabytes: number | null }[]
-  const ready = (first: boolean): string => (median(rows.filter((row) => row.first === first).map((row) => row.readyMs)) / 1000).toFixed(2)
+  const ready = (first: boolean): string =>
+    (median(rows.filter((row) => row.first === first).map((row) => row.readyMs)) / 1000).toFixed(2)
   return [
     '| | is | goal |',
     '|---|--:|--:|',

@@ -18,6 +18,8 @@ export interface Entry<C extends CallContext = CallContext> extends Listed {
   finder: Finder<C> | null
   query: z.ZodObject
   body: z.ZodObject | null
+  /** What an empty query reads as, or null where a parameter is required. Most calls have none. */
+  emptyQuery: Readonly<Record<string, unknown>> | null
 }
 
 /** Every endpoint of these contracts. */
@@ -41,7 +43,8 @@ export function registry<C extends CallContext>(services: readonly Service<C>[])
     const finder = endpoint.on === undefined ? null : finders.get(endpoint.on)
     if (finder === undefined) throw new Error(`${name}: nobody finds a ${endpoint.on}`)
     const { query, body } = inputSchemas(endpoint)
-    return { ...listed, handle, finder: finder as Finder<C> | null, query, body }
+    const emptyQuery = query.safeParse({}).data ?? null
+    return { ...listed, handle, finder: finder as Finder<C> | null, query, body, emptyQuery }
   })
 }
 

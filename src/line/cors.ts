@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 
 const ALLOWED =
   'Authorization, x-api-key, Content-Type, X-Service-Version, X-Client-Request-Id, If-Match, If-None-Match, Range, Last-Event-ID, anthropic-version, anthropic-beta, anthropic-dangerous-direct-browser-access, HTTP-Referer, X-Title, X-OpenRouter-Title, x-uk-strict, Mcp-Method, Mcp-Name, MCP-Protocol-Version, Mcp-Session-Id, x-session-id, x-stainless-arch, x-stainless-lang, x-stainless-os, x-stainless-package-version, x-stainless-retry-count, x-stainless-runtime, x-stainless-runtime-version, x-stainless-timeout, x-stainless-helper-method'
-const EXPOSED =
+export const EXPOSED =
   'X-Request-Id, X-Client-Request-Id, X-Service-Version, RateLimit, RateLimit-Policy, Retry-After, ETag, request-id, x-uk-route, x-uk-losses, Content-Range, WWW-Authenticate'
 
 /** Keys work from any page. Cookies never do: credentials are not allowed. */

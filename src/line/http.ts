@@ -141,7 +141,7 @@ export function createDoor(parts: DoorParts): Door {
     const version = versionOf(headers['x-service-version'], principal)
     response.setHeader('x-service-version', version)
 
-    using life = lifeOf(request, response)
+    using life = lifeOf(response)
     const ctx = line.context({
       principal,
       requestId,
@@ -190,11 +190,11 @@ export function createDoor(parts: DoorParts): Door {
     search: string,
     version: string,
   ): Promise<Record<string, unknown>> {
-    const query = readQuery(search, entry.query)
+    const query = search === '' ? {} : readQuery(search, entry.query)
     const body = entry.body === null ? {} : await readJson(request, entry.endpoint)
     if (version === versions.newest) {
       return {
-        ...parse(entry.query, query),
+        ...((search === '' && entry.emptyQuery) || parse(entry.query, query)),
         ...(entry.body && parse(entry.body, body)),
         ...readPath(entry.endpoint, values),
       }
@@ -230,19 +230,17 @@ export function createDoor(parts: DoorParts): Door {
   }
 
   /** A signal that fires when the caller leaves, the server closes, or `end` is called. */
-  function lifeOf(
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): Disposable & { signal: AbortSignal; end: () => void } {
+  function lifeOf(response: ServerResponse): Disposable & { signal: AbortSignal; end: () => void } {
     const controller = new AbortController()
     const end = () => controller.abort()
     response.on('close', end)
     closing.signal.addEventListener('abort', end)
-    void request
     return {
       signal: controller.signal,
       end,
       [Symbol.dispose]() {
+        // An answered call has nothing left to stop, and an abort costs an exception with its stack.
+        response.off('close', end)
         closing.signal.removeEventListener('abort', end)
       },
     }

@@ -74,3 +74,18 @@ export const positionals = (fields: readonly Field[]): Field[] => [
     (field) => field.required && !field.inPath && !field.secret && (field.kind === 'text' || field.kind === 'number'),
   ),
 ]
+
+/** Fields of commands that are no endpoint. */
+export const textField = (name: string): Field => ({
+  name,
+  flag: name.replaceAll('_', '-'),
+  kind: 'text',
+  inPath: false,
+  required: false,
+  nullable: false,
+  secret: false,
+  description: '',
+  choices: [],
+  fallback: undefined,
+})
+export const secretField = (name: string): Field => ({ ...textField(name), secret: true })

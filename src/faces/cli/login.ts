@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import { contracts } from '#areas/contracts.ts'
 import { ApiError, type SendCall, createCall } from '../client.ts'
 import { parseArguments } from './arguments.ts'
+import { secretField, textField } from './fields.ts'
 import type { Globals } from './globals.ts'
 import { type Login, forgetLogin, loginFile, readLogin, targetOf, writeLogin } from './credentials.ts'
 import { Stop, codeOf } from './exit.ts'
@@ -49,20 +50,6 @@ export async function signUp(words: readonly string[], terminal: Terminal): Prom
   }
   return inSession(origin, enter, (call) => keepKey(call, origin, email, terminal))
 }
-
-const textField = (name: string): Field => ({
-  name,
-  flag: name.replaceAll('_', '-'),
-  kind: 'text',
-  inPath: false,
-  required: false,
-  nullable: false,
-  secret: false,
-  description: '',
-  choices: [],
-  fallback: undefined,
-})
-const secretField = (name: string): Field => ({ ...textField(name), secret: true })
 
 /** Makes a key, stores it, and revokes the one it replaces; a key that cannot be stored is revoked at once. */
 async function keepKey(call: SendCall, origin: string, email: string, terminal: Terminal): Promise<number> {

@@ -62,6 +62,13 @@ export const specials: readonly Special[] = [
     run: async (...given) => (await import('../mcp-stdio.ts')).mcp(...given),
   },
   {
+    words: ['admin', 'reset-password'],
+    usage: '<email> [--password-stdin]',
+    summary: 'Set the password of an account, on the host of the instance',
+    more: 'Opens the database that this environment names (UK_DATA_DIR or DATABASE_URL), so it needs the rights of whoever runs the server, and no server need run. All sessions of the account end.',
+    run: async (...given) => (await import('./admin.ts')).resetPassword(...given),
+  },
+  {
     words: ['completion'],
     usage: 'bash|zsh|fish',
     summary: 'Print the completion script of a shell',
