@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadContracts } from '#areas/contracts.ts'
-import { type Listed, list } from '#kernel/registry.ts'
+import { type Listed, inputSchema, list } from '#kernel/registry.ts'
 import { notes } from '#test/notes.ts'
 import { createCatalogue, forAgents } from './catalogue.ts'
+import { describe } from './describe.ts'
+import type { AgentCaller } from './door.ts'
 import { stemsOf } from './words.ts'
 import { instructions, tools } from './tools.ts'
 
@@ -67,6 +69,16 @@ test('words are the same however they are bent', () => {
     ['memberId', 'member id'],
   ])
     assert.deepEqual(stemsOf(a!), stemsOf(b!))
+})
+
+test('every endpoint can be described, and the example is one that its schema takes', () => {
+  const caller = { may: () => true } as unknown as AgentCaller
+  for (const card of catalogue.cards) {
+    const { input } = describe(card, caller).example as { input: unknown }
+    const result = inputSchema(card.listed.endpoint).safeParse(input)
+    assert.ok(result.success, `${card.name} ${JSON.stringify(input)} ${result.error?.message}`)
+    assert.ok(card.arguments().length <= 402, card.name)
+  }
 })
 
 test('the list of tools costs a model less than 1,500 tokens', () => {
