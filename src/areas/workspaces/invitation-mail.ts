@@ -15,17 +15,18 @@ export interface InvitationMail {
 export function invitationMail({ to, workspace, inviter, role, link, token, expiresAt }: InvitationMail): Mail {
   const until = `${expiresAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`
   const intro = `${inviter} invites you to the workspace “${workspace}” as ${role}.`
-  const command = `uk invitations accept --token ${token}`
+  // Never as an argument: those are seen by every process of the machine, and kept in its history.
+  const terminal = 'On a terminal, run `uk invitations accept --token -` and give it this token:'
   const ignore = 'If you do not know what this is about, ignore it: nothing happens until you accept.'
   return {
     to,
     subject: `${inviter} invites you to ${workspace}`,
-    text: `${intro}\n\nAccept: ${link}\nor on a terminal: ${command}\n\nThe invitation is good until ${until}.\n${ignore}\n`,
+    text: `${intro}\n\nAccept: ${link}\n\n${terminal}\n${token}\n\nThe invitation is good until ${until}.\n${ignore}\n`,
     html: [
       '<!doctype html><meta charset="utf-8">',
       `<p>${escapeHtml(intro)}</p>`,
       `<p><a href="${escapeHtml(link)}">Accept the invitation</a></p>`,
-      `<p>On a terminal: <code>${escapeHtml(command)}</code></p>`,
+      `<p>${escapeHtml(terminal)}<br><code>${escapeHtml(token)}</code></p>`,
       `<p>The invitation is good until ${until}.<br>${ignore}</p>`,
     ].join('\n'),
   }
