@@ -1,8 +1,6 @@
 import { type ErrorAnswer, type Problem, type ProblemKind, problemOf } from '../../problem.ts'
 import type { Json } from '../json.ts'
 
-export { readFault } from '../faults.ts'
-
 const rows: Record<ProblemKind, readonly [status: number, type: string]> = {
   bad_request: [400, 'invalid_request_error'],
   context_length: [400, 'invalid_request_error'],

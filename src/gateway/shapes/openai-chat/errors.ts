@@ -1,8 +1,6 @@
 import { type ErrorAnswer, type Problem, type ProblemKind, problemOf } from '../../problem.ts'
 import { compact, type Json } from '../json.ts'
 
-export { readFault } from '../faults.ts'
-
 /** The OpenAI surface, and the OpenRouter one that extends it. */
 export type ChatSurface = 'compat-a' | 'compat-c'
 

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as fc from 'fast-check'
+import { decode as decodeMessages } from './anthropic-messages/decode.ts'
+import { encode as encodeMessages } from './anthropic-messages/encode.ts'
+import { decode as decodeChat } from './openai-chat/decode.ts'
+import { encode as encodeChat } from './openai-chat/encode.ts'
+import { claude, gpt, hi, old, other, refusal } from './translating.test.ts'
+
+test('only what the vendors refuse is refused; null is absent and unknown fields are tolerated', () => {
+  assert.deepEqual(
+    refusal(() => decodeChat({ messages: [hi] })),
+    ['missing_parameter', 'model'],
+  )
+  assert.deepEqual(
+    refusal(() => decodeChat({ model: 'm' })),
+    ['missing_parameter', 'messages'],
+  )
+  assert.deepEqual(
+    refusal(() => decodeChat({ model: 'm', messages: [] })),
+    ['invalid_parameter', 'messages'],
+  )
+  assert.deepEqual(
+    refusal(() => decodeChat({ model: 'm', messages: [hi], temperature: 'hot' })),
+    ['invalid_parameter', 'temperature'],
+  )
+  assert.deepEqual(
+    refusal(() => decodeChat({ model: 'm', messages: [{ role: 'tool', content: 'x' }] })),
+    ['missing_parameter', 'messages.0.tool_call_id'],
+  )
+  assert.deepEqual(
+    refusal(() => decodeMessages({ model: 'm', messages: [hi] })),
+    ['missing_parameter', 'max_tokens'],
+  )
+  assert.deepEqual(
+    refusal(() => decodeMessages({ model: 'm', max_tokens: 1, messages: [{ role: 'robot', content: '' }] })),
+    ['invalid_parameter', 'messages.0.role'],
+  )
+  const sampled = { model: 'm', max_tokens: 1, messages: [hi], temperature: 0.5 }
+  assert.deepEqual(
+    refusal(() => decodeMessages(sampled, '2026-10-21')),
+    ['invalid_parameter', 'temperature'],
+  )
+  assert.equal(decodeMessages(sampled).turn.temperature, 0.5)
+  const nulls = Object.fromEntries(
+    'temperature top_p stop tools tool_choice response_format seed n stream user max_tokens reasoning_effort stream_options logit_bias'
+      .split(' ')
+      .map((name) => [name, null]),
+  )
+  assert.deepEqual(decodeChat({ model: 'm', messages: [hi], ...nulls, something_new: null }), {
+    turn: { model: 'm', messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }] },
+    stream: false,
+    includeUsage: false,
+    losses: [],
+  })
+})
+
+test('what a Turn has no place for is named, what changes nothing is not', () => {
+  const { losses } = decodeChat({
+    model: 'm',
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'x' },
+          { type: 'input_audio', input_audio: {} },
+        ],
+      },
+    ],
+    logprobs: true,
+    frequency_penalty: 0.5,
+    presence_penalty: 0,
+    logit_bias: {},
+    service_tier: 'auto',
+    verbosity: 'low',
+    tools: [{ type: 'custom', custom: { name: 'x' } }],
+    provider: { order: ['a'] },
+    store: true,
+  })
+  assert.deepEqual(losses, ['logprobs', 'frequency_penalty', 'verbosity', 'tools.custom', 'messages.input_audio'])
+  const claudeCode = decodeMessages({
+    model: 'm',
+    max_tokens: 64_000,
+    messages: [hi, { role: 'system', content: 'be brief' }],
+    context_management: { edits: [] },
+    thinking: { type: 'adaptive', display: 'omitted' },
+    output_config: { effort: 'max' },
+    metadata: { user_id: '{"device":"x"}' },
+    tools: [
+      { name: 'f', input_schema: { type: 'object' }, defer_loading: true },
+      { type: 'web_search_20250305', name: 'web_search' },
+    ],
+  })
+  assert.deepEqual(claudeCode.losses, ['context_management', 'tools.web_search_20250305'])
+  assert.deepEqual(claudeCode.turn.reasoning, { effort: 'max', exclude: true })
+  assert.deepEqual(claudeCode.turn.messages[1], { role: 'system', content: [{ type: 'text', text: 'be brief' }] })
+})
+
+test('no request makes a translation throw anything but a refusal', () => {
+  const value = fc.letrec((tie) => ({
+    json: fc.oneof(
+      { maxDepth: 4 },
+      fc.constantFrom(
+        null,
+        0,
+        -1,
+        1.5,
+        true,
+        '',
+        'auto',
+        'user',
+        'tool',
+        'text',
+        'function',
+        'data:image/png;base64,AA',
+      ),
+      tie('list'),
+      tie('record'),
+    ),
+    list: fc.array(tie('json'), { maxLength: 3 }),
+    record: fc.dictionary(
+      fc.constantFrom(
+        'role',
+        'content',
+        'type',
+        'text',
+        'tool_calls',
+        'function',
+        'name',
+        'id',
+        'image_url',
+        'url',
+        'input',
+        'source',
+        'tool_call_id',
+        'reasoning_details',
+      ),
+      tie('json'),
+      { maxKeys: 4 },
+    ),
+  })).json
+  const fields = fc.dictionary(
+    fc.constantFrom(
+      'system',
+      'tools',
+      'tool_choice',
+      'reasoning',
+      'thinking',
+      'response_format',
+      'stop',
+      'output_config',
+      'metadata',
+      'temperature',
+    ),
+    value,
+    { maxKeys: 3 },
+  )
+  const message = fc.record(
+    { role: fc.constantFrom('user', 'assistant', 'system', 'tool'), content: value },
+    { requiredKeys: [] },
+  )
+  fc.assert(
+    fc.property(fc.array(message, { minLength: 1, maxLength: 4 }), fields, (messages, more) => {
+      const body = { model: 'm', max_tokens: 2000, messages, ...more }
+      for (const decode of [decodeChat, decodeMessages]) {
+        refusal(() => {
+          const { turn } = decode(body)
+          for (const encode of [encodeChat, encodeMessages]) {
+            for (const target of [claude, old, gpt, other])
+              refusal(() => JSON.stringify(encode(turn, target, { stream: true })))
+          }
+        })
+      }
+    }),
+    { numRuns: 1000 },
+  )
+})
