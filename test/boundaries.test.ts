@@ -20,7 +20,8 @@ function imports(): { from: string; to: string }[] {
 
 function target(from: string, word: string): string {
   if (word.startsWith('.')) return normalize(join(dirname(from), word))
-  for (const [alias, path] of Object.entries(aliases)) if (word.startsWith(alias)) return path + word.slice(alias.length)
+  for (const [alias, path] of Object.entries(aliases))
+    if (word.startsWith(alias)) return path + word.slice(alias.length)
   return `src/${word.slice(1)}`
 }
 
@@ -37,6 +38,15 @@ test('the diagram in docs/architecture.md is drawn from the imports', () => {
   const text = readFileSync(path, 'utf8')
   const marks = /(<!-- rooms -->\n)([\s\S]*?)(<!-- \/rooms -->)/
   assert.ok(marks.test(text), 'the marks are there')
-  if (process.argv.includes('--draw')) writeFileSync(path, text.replace(marks, (_, a: string, __, b: string) => a + drawn + b))
-  else assert.equal(marks.exec(text)![2], drawn, `run: sh bin/run test/boundaries.test.ts --draw (${relative(root, path)})`)
+  if (process.argv.includes('--draw'))
+    writeFileSync(
+      path,
+      text.replace(marks, (_, a: string, __, b: string) => a + drawn + b),
+    )
+  else
+    assert.equal(
+      marks.exec(text)![2],
+      drawn,
+      `run: sh bin/run test/boundaries.test.ts --draw (${relative(root, path)})`,
+    )
 })

@@ -13,7 +13,7 @@ export function allowed(from: string, to: string): boolean {
   if (room === other && areaOf(from) === areaOf(to))
     return fileOf(from) !== 'contract.ts' || fileOf(to) === 'contract.ts' || room !== 'areas'
   // The composition root and the programs it is started by.
-  if (['app.ts', 'main.ts', 'health.ts'].includes(room)) return true
+  if (['app.ts', 'main.ts', 'health.ts', 'reset-password.ts'].includes(room)) return true
   switch (room) {
     case 'kernel':
       return false

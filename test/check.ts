@@ -12,7 +12,10 @@ const checks: [string, string[]][] = [
 
 let failed = false
 for (const [name, [program, ...args]] of checks) {
-  const { status } = spawnSync(process.execPath, [join(root, program!), ...args], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
+  const { status } = spawnSync(process.execPath, [join(root, program!), ...args], {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
   process.stdout.write(`${status === 0 ? '✔' : '✖'} ${name}\n`)
   if (status !== 0) failed = true
 }

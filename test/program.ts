@@ -18,7 +18,14 @@ export function startProgram(environment: Record<string, string>): Program {
   const child = spawn('sh', [join(root, 'bin/run'), 'src/main.ts'], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, UK_PORT: '0', OLLAMA_HOST: 'off', UK_DRAIN_SECONDS: '5', ...environment },
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      UK_PORT: '0',
+      OLLAMA_HOST: 'off',
+      UK_DRAIN_SECONDS: '5',
+      ...environment,
+    },
   })
   let stdout = ''
   let stderr = ''

@@ -12,7 +12,11 @@ const args = process.argv.slice(2)
 const long = args.includes('--long')
 const words = args.filter((arg) => !arg.startsWith('--'))
 
-const files = globSync(['src/**', 'test/**', 'bench/**'].map((folder) => `${folder}/*.${long ? 'long' : 'test'}.ts`), { cwd: root })
+const files = globSync(
+  ['src/**', 'test/**', 'bench/**'].map((folder) => `${folder}/*.${long ? 'long' : 'test'}.ts`),
+  { cwd: root },
+)
+  .filter((file) => !file.includes('node_modules'))
   .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
   .sort()
 if (files.length === 0) {
@@ -28,8 +32,19 @@ if (words.length === 0 && !long) {
 const { connection, stop } = await startTestPostgres()
 const runner = spawn(
   process.execPath,
-  ['--test', '--test-concurrency=2', '--test-reporter=spec', '--test-reporter-destination=stdout', '--test-timeout=180000', ...files],
-  { cwd: root, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, UKIYO_TEST_POSTGRES: JSON.stringify(connection) } },
+  [
+    '--test',
+    '--test-concurrency=2',
+    '--test-reporter=spec',
+    '--test-reporter-destination=stdout',
+    '--test-timeout=180000',
+    ...files,
+  ],
+  {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, UKIYO_TEST_POSTGRES: JSON.stringify(connection) },
+  },
 )
 let tail = ''
 runner.stdout.on('data', (part: Buffer) => {
@@ -39,6 +54,9 @@ runner.stdout.on('data', (part: Buffer) => {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => runner.kill(signal))
 const status = await new Promise<number>((resolve) => runner.on('close', (code) => resolve(code ?? 1)))
 await stop()
-const count = (word: string): number => Number([...tail.matchAll(new RegExp(`^ℹ ${word} (\\d+)$`, 'gm'))].at(-1)?.[1] ?? 0)
-process.stdout.write(`\n${count('pass')} passed, ${count('fail') + count('cancelled')} failed, ${count('skipped')} skipped\n`)
+const count = (word: string): number =>
+  Number([...tail.matchAll(new RegExp(`^ℹ ${word} (\\d+)$`, 'gm'))].at(-1)?.[1] ?? 0)
+process.stdout.write(
+  `\n${count('pass')} passed, ${count('fail') + count('cancelled')} failed, ${count('skipped')} skipped\n`,
+)
 process.exit(status)

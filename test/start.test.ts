@@ -25,7 +25,8 @@ test('a first start says the setup token and that it is ready; a second keeps wh
     const answer = await caller(origin, csrf).post('/auth/sign-up', signUp)
     assert.equal(answer.status, 201)
     cookie = answer.headers.get('set-cookie')!.split(';')[0]!
-    for (const path of ['/healthz', '/readyz', '/metrics']) assert.equal((await caller(origin, {}).get(path)).status, 200, path)
+    for (const path of ['/healthz', '/readyz', '/metrics'])
+      assert.equal((await caller(origin, {}).get(path)).status, 200, path)
   }
   await using program = startProgram(environment)
   const origin = await program.ready
@@ -43,7 +44,10 @@ test('killed without warning, with its database still running, it comes back and
   try {
     const answer = await caller(await first.ready, csrf).post('/auth/sign-up', signUp)
     cookie = answer.headers.get('set-cookie')!.split(';')[0]!
-    assert.equal((await caller(await first.ready, { cookie, ...csrf }).patch('/settings', { theme: 'dark' })).status, 200)
+    assert.equal(
+      (await caller(await first.ready, { cookie, ...csrf }).patch('/settings', { theme: 'dark' })).status,
+      200,
+    )
   } finally {
     first.child.kill('SIGKILL')
     await first.exited
@@ -108,21 +112,27 @@ test('several processes share one port, and each answers', async () => {
   const origin = await program.ready
   const answer = await caller(origin, csrf).post('/auth/sign-up', signUp)
   const cookie = answer.headers.get('set-cookie')!.split(';')[0]!
-  const answers = await Promise.all(Array.from({ length: 8 }, () => caller(origin, { cookie, connection: 'close' }).get('/me')))
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => caller(origin, { cookie, connection: 'close' }).get('/me')),
+  )
   assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200])
 })
 
-test('a full disk is one clear line and a non-zero exit', { skip: !canMount() && 'needs the right to mount' }, async () => {
-  using dir = temporaryDir()
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', dir.path])
-  try {
-    const program = startProgram({ UK_DATA_DIR: dir.path })
-    assert.equal(await program.exited, 1)
-    assert.match(program.output().stderr.trim().split('\n').at(-1)!, /^ukiyo: .*no space left/i)
-  } finally {
-    execFileSync('umount', ['-l', dir.path])
-  }
-})
+test(
+  'a full disk is one clear line and a non-zero exit',
+  { skip: !canMount() && 'needs the right to mount' },
+  async () => {
+    using dir = temporaryDir()
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', dir.path])
+    try {
+      const program = startProgram({ UK_DATA_DIR: dir.path })
+      assert.equal(await program.exited, 1)
+      assert.match(program.output().stderr.trim().split('\n').at(-1)!, /^ukiyo: .*no space left/i)
+    } finally {
+      execFileSync('umount', ['-l', dir.path])
+    }
+  },
+)
 
 function canMount(): boolean {
   if (process.getuid?.() !== 0) return false
