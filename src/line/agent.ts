@@ -3,7 +3,7 @@ import type { Context, Engine } from '#engine/context.ts'
 import { logScope } from '#engine/log.ts'
 import type { Metrics } from '#engine/metrics.ts'
 import type { Bytes, Event } from '#kernel/contract.ts'
-import { type ErrorBody, refuse } from '#kernel/errors.ts'
+import { type ErrorBody, Refusal, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Authority, type Principal, hasScope } from '#kernel/principal.ts'
 import type { Entry } from '#kernel/registry.ts'
@@ -134,13 +134,16 @@ export function createAgentDoor({
     response: ServerResponse,
   ): Promise<{ credential: Presented; principal: Principal }> {
     const { authorization, 'x-api-key': header } = request.headers
-    const challenge = authorization === undefined && header === undefined ? '' : ', error="invalid_token"'
-    response.setHeader('www-authenticate', `Bearer realm="ukiyo"${challenge}`)
-    const secret = presentedKey(request.headers)
-    const credential: Presented = secret === null ? { kind: 'nothing' } : { kind: 'key', secret }
-    const principal = await authenticate(authority, credential)
-    response.removeHeader('www-authenticate')
-    return { credential, principal }
+    const fault = authorization === undefined && header === undefined ? '' : ', error="invalid_token"'
+    try {
+      const secret = presentedKey(request.headers)
+      const credential: Presented = secret === null ? { kind: 'nothing' } : { kind: 'key', secret }
+      return { credential, principal: await authenticate(authority, credential) }
+    } catch (error) {
+      if (error instanceof Refusal && error.status === 401)
+        response.setHeader('www-authenticate', `Bearer realm="ukiyo"${fault}`)
+      throw error
+    }
   }
 
   /** The call's own token, beside the read that its message was. */
