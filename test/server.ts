@@ -2,7 +2,7 @@ import { readConfig } from '#config'
 import { type App, startApp } from '#app'
 import type { OperationKind } from '#areas/operations/service.ts'
 import type { Context } from '#engine/context.ts'
-import { createLog } from '#engine/log.ts'
+import { type Log, createLog } from '#engine/log.ts'
 import type { Service } from '#kernel/implement.ts'
 import type { Version } from '#line/version.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
@@ -60,7 +60,12 @@ export interface TestOptions {
   services?: readonly Service<Context>[]
   operations?: readonly OperationKind[]
   database?: TestDatabase
+  /** Newest first. */
+  rootKeys?: readonly string[]
+  log?: Log
 }
+
+export const testRootKey = 'a root key of the tests, 32 characters or more'
 
 export async function testServer(options: TestOptions = {}): Promise<TestServer> {
   const database = options.database ?? (await testDatabase())
@@ -76,8 +81,8 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
   const app = await startApp({
     config,
     connection: database.connection,
-    rootKeys: ['a root key of the tests, 32 characters or more'],
-    log: createLog(config.logLevel),
+    rootKeys: options.rootKeys ?? [testRootKey],
+    log: options.log ?? createLog(config.logLevel),
     ...(options.versions && { versions: options.versions }),
     ...(options.services && { services: options.services }),
     ...(options.operations && { operations: options.operations }),

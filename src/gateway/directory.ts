@@ -16,7 +16,7 @@ export interface ProviderEndpoint {
   /** Null where the provider takes none. */
   apiKey: string | null
   headers: Readonly<Record<string, string>>
-  /** `byok` for the caller's own, `credits` for the instance's, `free` for the simulated and local ones. */
+  /** `byok` for the caller's own, `credits` for the instance's (the simulated ones too), `free` for an Ollama found by itself. */
   billing: Billing
   /** As in DNS SRV records: the lowest number is asked first; among equals `weight` shares the calls out. */
   priority: number
@@ -59,4 +59,6 @@ export interface Directory {
   offers(principal: Principal, model: string): readonly Offer[] | Promise<readonly Offer[]>
   /** What this caller may use, one row per `slug`. */
   models(principal: Principal): readonly Listed[] | Promise<readonly Listed[]>
+  /** Calls back when this endpoint no longer serves: deleted, disabled, or its key cannot be opened. */
+  watch(endpointId: Id, gone: () => void): Disposable
 }

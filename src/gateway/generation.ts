@@ -240,7 +240,7 @@ export class Generation implements Attempt {
           headers[name] = String(provider[name])
     this.#beganAt = performance.now()
     visit.response.writeHead(200, headers)
-    if (this.streaming) visit.watchRights()
+    if (this.streaming) visit.watchRights(this.offer.endpoint.id)
   }
 
   get route(): string {

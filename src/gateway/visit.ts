@@ -112,8 +112,8 @@ export class Visit {
     this.#onLeave = null
   }
 
-  /** Ends the stream of a caller whose key was revoked or lost its scope. */
-  watchRights(): void {
+  /** Ends the stream of a caller whose key was revoked or lost its scope, or whose endpoint was disabled. */
+  watchRights(endpointId: Id): void {
     const { authority, presentedKey } = this.gateway
     const recheck = async (): Promise<void> => {
       try {
@@ -122,7 +122,14 @@ export class Visit {
         this.response.destroy()
       }
     }
-    this.#watch = authority.onChange(this.caller.principal.accountId, () => void recheck())
+    const rights = authority.onChange(this.caller.principal.accountId, () => void recheck())
+    const endpoint = this.gateway.directory.watch(endpointId, () => this.response.destroy())
+    this.#watch = {
+      [Symbol.dispose]() {
+        rights[Symbol.dispose]()
+        endpoint[Symbol.dispose]()
+      },
+    }
     if (this.closed) this.#close()
   }
 

@@ -5,7 +5,7 @@ import type { Outbound } from '#engine/outbound/outbound.ts'
 import type { Postgres } from '#engine/postgres/client.ts'
 import { type RightsWatch, watchRights } from '#engine/rights.ts'
 import type { Secrets } from '#engine/secrets.ts'
-import type { Directory, ProviderEndpoint } from '#gateway/directory.ts'
+import type { Directory } from '#gateway/directory.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
 import { AGAIN_MS, AskedLists } from './asked.ts'
@@ -14,8 +14,8 @@ import { type AskedModel, probe } from './listing.ts'
 import { type Owned, type Reach, ownedOf, reachableRows, resolve } from './owned.ts'
 import { type Owners, ownersOf } from './owners.ts'
 import type { Row } from './rows.ts'
-import { openSecrets, resealAll } from './sealing.ts'
-import { type Source, mustAsk } from './sources.ts'
+import { resealAll } from './sealing.ts'
+import { type Source, mustAsk, storedSource } from './sources.ts'
 import { type EndpointRow, INSTANCE, endpointStore } from './store.ts'
 
 declare module '#engine/context.ts' {
@@ -33,8 +33,6 @@ export interface EndpointDirectory extends Directory, AsyncDisposable {
   sources(principal: Principal): Promise<readonly Source[]>
   /** After a commit that changed endpoints: in force in this process when it resolves, in the others within half a second. */
   refresh(): Promise<void>
-  /** Calls back when this endpoint no longer serves: deleted, disabled, or its key cannot be opened. */
-  watch(endpointId: Id, gone: () => void): Disposable
   /** Connects to the provider, and remembers what it serves. Throws `AskFailed`. */
   test(row: EndpointRow): Promise<readonly AskedModel[]>
 }
@@ -126,32 +124,10 @@ export async function createDirectory({
   }
 
   function sourceOf(row: EndpointRow): Source | null {
+    if (ownerOf.size >= MOST_OWNERS) ownerOf.clear()
+    ownerOf.set(row.id, row.owner_id)
     try {
-      const from = row.workspace_id !== null ? 'workspace' : row.account_id !== null ? 'account' : 'instance'
-      const endpoint: ProviderEndpoint = {
-        id: row.id,
-        slug: row.slug,
-        name: row.name,
-        shape: row.shape,
-        baseUrl: row.base_url,
-        ...openSecrets(secrets, row),
-        billing: from === 'instance' ? 'credits' : 'byok',
-        priority: row.priority,
-        weight: row.weight,
-        preset: row.preset,
-        mayBePrivate: from === 'instance',
-      }
-      if (ownerOf.size >= MOST_OWNERS) ownerOf.clear()
-      ownerOf.set(row.id, row.owner_id)
-      return {
-        from,
-        ownerId: row.owner_id,
-        workspaceId: row.workspace_id,
-        endpoint,
-        models: row.models,
-        createdAt: row.created_at.toISOString(),
-        updatedAt: row.updated_at.toISOString(),
-      }
+      return storedSource(row, secrets)
     } catch (error) {
       log.error({ error, provider_endpoint: row.id }, 'the key of a provider endpoint cannot be opened')
       return null

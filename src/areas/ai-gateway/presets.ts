@@ -44,7 +44,7 @@ const cloud = (
   ...more,
 })
 const local = (id: string, name: string, base_url: string | null, more: Partial<Preset> = {}): Preset =>
-  cloud(id, name, null, base_url, { needs_key: null, reports_cost: false, catalogue: null, local: true, ...more })
+  cloud(id, name, null, base_url, { needs_key: null, catalogue: null, local: true, ...more })
 
 export const presets: readonly Preset[] = [
   cloud('openai', 'OpenAI', 'OPENAI', 'https://api.openai.com/v1', { reports_cost: false }),

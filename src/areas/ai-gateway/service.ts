@@ -1,24 +1,21 @@
-import type { z } from 'zod'
 import { type Context, implement } from '#engine/context.ts'
 import { addressPolicy } from '#engine/outbound/address.ts'
 import { sqlState } from '#engine/postgres/client.ts'
 import { rightsChanged } from '#engine/rights.ts'
 import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
-import { type Id, idOf, newId } from '#kernel/ids.ts'
+import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
-import { checkPlace, checkWritable } from '#kernel/place.ts'
-import { membershipIn, reachableWorkspaces } from '#kernel/principal.ts'
+import { reachableWorkspaces } from '#kernel/principal.ts'
 import { iso } from '#kernel/time.ts'
-import { sources as catalogueSources } from '#gateway/catalogue/catalogue.ts'
 import { checkBaseUrl, originOf } from './address.ts'
 import { AskFailed } from './ask.ts'
-import { type Preset as PresetSchema, type Provider, type ProviderEndpoint, aiGateway } from './contract.ts'
+import { aiGateway } from './contract.ts'
 import './directory.ts'
-import { type Preset, presetOf, presets } from './presets.ts'
-import { byProvider } from './rows.ts'
+import { administers, ownerFor, reachesOwn } from './owner.ts'
+import { presetOf, presets } from './presets.ts'
 import { sealHeaders, sealKey } from './sealing.ts'
-import type { Source } from './sources.ts'
+import { show, showPreset, showProvider } from './show.ts'
 import { type EndpointChanges, type EndpointRow, INSTANCE, endpointStore } from './store.ts'
 
 export type { EndpointDirectory } from './directory.ts'
@@ -182,41 +179,6 @@ export const aiGatewayService = implement(
   [endpoints],
 )
 
-/** Not a key of one workspace, whose holder may be somebody else. */
-function reachesOwn({ principal: { credential, personalWorkspaceId } }: Context): boolean {
-  return credential.kind !== 'key' || credential.workspaceId === null || credential.workspaceId === personalWorkspaceId
-}
-
-const administers = (ctx: Context): boolean => ctx.principal.administrator && reachesOwn(ctx)
-
-type Owner = Pick<EndpointRow, 'owner_id' | 'account_id' | 'workspace_id'>
-
-function ownerFor(ctx: Context, asked: Id | null, instance: boolean): Owner {
-  const { principal } = ctx
-  if (instance) {
-    if (asked !== null)
-      refuse('invalid_parameter', {
-        param: 'workspace_id',
-        message: 'An endpoint of the instance belongs to no workspace.',
-      })
-    if (!administers(ctx))
-      refuse('insufficient_role', {
-        param: 'instance',
-        message: 'Only the administrator of this instance may do this.',
-      })
-    return { owner_id: INSTANCE, account_id: null, workspace_id: null }
-  }
-  const id =
-    asked ?? (reachesOwn(ctx) || principal.credential.kind === 'session' ? null : principal.credential.workspaceId)
-  if (id === null) return { owner_id: principal.accountId, account_id: principal.accountId, workspace_id: null }
-  const membership =
-    membershipIn(principal, id) ??
-    refuse('not_found', { param: 'workspace_id', message: 'There is no such workspace here.' })
-  checkPlace(membership, 'gateway:write', 'admin')
-  checkWritable(membership)
-  return { owner_id: id, account_id: null, workspace_id: id }
-}
-
 /** Only the administrator may send the instance's calls to addresses that are not public. */
 const checked = (ctx: Context, baseUrl: string, shape: EndpointRow['shape'], owner: Id): string =>
   checkBaseUrl(baseUrl, shape, owner === INSTANCE ? null : addressPolicy(ctx.engine.config.upstreamAllow))
@@ -265,65 +227,6 @@ async function change(ctx: Context, type: string, work: (ctx: Context) => Promis
   await ctx.engine.endpoints.refresh()
   return row
 }
-
-const show = (row: EndpointRow): z.output<typeof ProviderEndpoint> => ({
-  id: row.id,
-  name: row.name,
-  slug: row.slug,
-  preset: row.preset,
-  shape: row.shape,
-  base_url: row.base_url,
-  has_api_key: row.sealed_key !== null,
-  api_key_last4: row.api_key_last4,
-  header_names: row.header_names,
-  models: row.models,
-  enabled: row.enabled,
-  priority: row.priority,
-  weight: row.weight,
-  workspace_id: row.workspace_id,
-  instance: row.owner_id === INSTANCE,
-  created_by: row.created_by,
-  created_at: iso(row.created_at),
-  updated_at: iso(row.updated_at),
-})
-
-const showPreset = ({
-  id,
-  name,
-  shape,
-  base_url,
-  needs_key,
-  reports_cost,
-  local,
-  catalogue,
-}: Preset): z.output<typeof PresetSchema> => ({
-  id,
-  created_at: new Date(catalogueSources()[0]!.date).toISOString(),
-  name,
-  shape,
-  base_url,
-  needs_key,
-  reports_cost,
-  local,
-  models_count: catalogue === null ? null : (byProvider().get(catalogue)?.length ?? 0),
-})
-
-const showProvider = (
-  { from, ownerId, workspaceId, endpoint, createdAt }: Source,
-  count: number,
-  administers: boolean,
-): z.output<typeof Provider> => ({
-  id: idOf('provider', ownerId, endpoint.id),
-  created_at: createdAt,
-  slug: endpoint.slug,
-  name: endpoint.name,
-  shape: endpoint.shape,
-  billing: endpoint.billing,
-  source: from,
-  workspace_id: workspaceId,
-  endpoint_id: from === 'account' || from === 'workspace' || (from === 'instance' && administers) ? endpoint.id : null,
-  models_count: count,
-})
 
 const keyOf = ({ slug, id }: { slug: string; id: Id }): string => `${slug} ${id}`
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

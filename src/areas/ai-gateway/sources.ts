@@ -1,8 +1,10 @@
+import type { Secrets } from '#engine/secrets.ts'
 import type { ProviderEndpoint } from '#gateway/directory.ts'
 import type { Id } from '#kernel/ids.ts'
 import { originOf } from './address.ts'
 import { presetOf, presets } from './presets.ts'
-import type { EndpointModel } from './store.ts'
+import { openSecrets } from './sealing.ts'
+import type { EndpointModel, EndpointRow } from './store.ts'
 
 /** A provider endpoint as this process holds it, wherever it comes from. */
 export interface Source {
@@ -35,3 +37,29 @@ export const isLocal = ({ preset, shape }: ProviderEndpoint): boolean =>
 /** The provider has to be asked what it serves. */
 export const mustAsk = ({ from, models, endpoint }: Source): boolean =>
   from !== 'simulated' && models.length === 0 && catalogueProviderOf(endpoint) === null
+
+/** A stored endpoint with its secrets opened. Throws when the root key that sealed them is gone. */
+export function storedSource(row: EndpointRow, secrets: Secrets): Source {
+  const from = row.workspace_id !== null ? 'workspace' : row.account_id !== null ? 'account' : 'instance'
+  return {
+    from,
+    ownerId: row.owner_id,
+    workspaceId: row.workspace_id,
+    models: row.models,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+    endpoint: {
+      id: row.id,
+      slug: row.slug,
+      name: row.name,
+      shape: row.shape,
+      baseUrl: row.base_url,
+      ...openSecrets(secrets, row),
+      billing: from === 'instance' ? 'credits' : 'byok',
+      priority: row.priority,
+      weight: row.weight,
+      preset: row.preset,
+      mayBePrivate: from === 'instance',
+    },
+  }
+}

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ollamaAddress } from './environment.ts'
+
+test('OLLAMA_HOST is read as Ollama itself reads it', () => {
+  const cases: [string | undefined, string | null][] = [
+    [undefined, 'http://127.0.0.1:11434'],
+    ['', 'http://127.0.0.1:11434'],
+    ['off', null],
+    ['gpu', 'http://gpu:11434'],
+    ['gpu:8080', 'http://gpu:8080'],
+    ['0.0.0.0', 'http://127.0.0.1:11434'],
+    ['0.0.0.0:8080', 'http://127.0.0.1:8080'],
+    ['http://gpu:11434/', 'http://gpu:11434'],
+    ['https://ollama.example.com/team/', 'https://ollama.example.com/team'],
+    ['[::1]:11434', 'http://[::1]:11434'],
+    ['http://', null],
+  ]
+  for (const [words, address] of cases) assert.equal(ollamaAddress(words), address, words)
+})

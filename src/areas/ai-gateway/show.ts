@@ -1,0 +1,69 @@
+import type { z } from 'zod'
+import { sources as catalogueSources } from '#gateway/catalogue/catalogue.ts'
+import { idOf } from '#kernel/ids.ts'
+import { iso } from '#kernel/time.ts'
+import type { Preset as PresetSchema, Provider, ProviderEndpoint } from './contract.ts'
+import type { Preset } from './presets.ts'
+import { byProvider } from './rows.ts'
+import type { Source } from './sources.ts'
+import { type EndpointRow, INSTANCE } from './store.ts'
+
+/** Never with a secret: whether there is a key, its end, and the names of the headers. */
+export const show = (row: EndpointRow): z.output<typeof ProviderEndpoint> => ({
+  id: row.id,
+  name: row.name,
+  slug: row.slug,
+  preset: row.preset,
+  shape: row.shape,
+  base_url: row.base_url,
+  has_api_key: row.sealed_key !== null,
+  api_key_last4: row.api_key_last4,
+  header_names: row.header_names,
+  models: row.models,
+  enabled: row.enabled,
+  priority: row.priority,
+  weight: row.weight,
+  workspace_id: row.workspace_id,
+  instance: row.owner_id === INSTANCE,
+  created_by: row.created_by,
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+})
+
+export const showPreset = ({
+  id,
+  name,
+  shape,
+  base_url,
+  needs_key,
+  reports_cost,
+  local,
+  catalogue,
+}: Preset): z.output<typeof PresetSchema> => ({
+  id,
+  created_at: new Date(catalogueSources()[0]!.date).toISOString(),
+  name,
+  shape,
+  base_url,
+  needs_key,
+  reports_cost,
+  local,
+  models_count: catalogue === null ? null : (byProvider().get(catalogue)?.length ?? 0),
+})
+
+export const showProvider = (
+  { from, ownerId, workspaceId, endpoint, createdAt }: Source,
+  count: number,
+  administers: boolean,
+): z.output<typeof Provider> => ({
+  id: idOf('provider', ownerId, endpoint.id),
+  created_at: createdAt,
+  slug: endpoint.slug,
+  name: endpoint.name,
+  shape: endpoint.shape,
+  billing: endpoint.billing,
+  source: from,
+  workspace_id: workspaceId,
+  endpoint_id: from === 'account' || from === 'workspace' || (from === 'instance' && administers) ? endpoint.id : null,
+  models_count: count,
+})
