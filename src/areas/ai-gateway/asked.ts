@@ -6,7 +6,7 @@ import type { Source } from './sources.ts'
 
 /** A provider is asked no sooner again than this, whatever it answered. */
 export const AGAIN_MS = 30_000
-/** What it said is renewed after this, while it goes on being used. */
+/** What it said is renewed after this, while it goes on being used; who said nothing is asked sooner. */
 const STALE_MS = 300_000
 const MOST = 10_000
 
@@ -70,7 +70,8 @@ export class AskedLists {
   /** Renews what has become old, without anybody waiting for it. */
   refresh(source: Source, timeoutMs: number): void {
     const known = this.#known.get(keyOf(source))
-    if (known && performance.now() - known.at > STALE_MS) void this.ask(source, timeoutMs)
+    if (known && performance.now() - known.at > (known.models === null ? AGAIN_MS : STALE_MS))
+      void this.ask(source, timeoutMs)
   }
 
   #learn(source: Source, entry: Known, models: readonly AskedModel[] | null): void {

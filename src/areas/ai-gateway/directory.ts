@@ -11,7 +11,7 @@ import type { Principal } from '#kernel/principal.ts'
 import { AGAIN_MS, AskedLists } from './asked.ts'
 import { environmentSources, instanceSource, ollamaAddress } from './environment.ts'
 import { type AskedModel, probe } from './listing.ts'
-import { type Owned, type Reach, ownedOf, reachableRows, resolve } from './owned.ts'
+import { type Owned, type Reach, ownedOf, partsOf, reachableRows, resolve } from './owned.ts'
 import { type Owners, ownersOf } from './owners.ts'
 import type { Row } from './rows.ts'
 import { resealAll } from './sealing.ts'
@@ -55,6 +55,8 @@ const LOOK_MS = 2_000
 
 interface View {
   epoch: number
+  /** When its providers' lists were last looked at. */
+  checkedAt: number
   reach: Reach
   byName: Map<string, readonly Row[]>
   listed: readonly Row[] | null
@@ -168,7 +170,7 @@ export async function createDirectory({
 
   function viewOf(principal: Principal): View | Promise<View> {
     const known = views.get(principal)
-    if (known !== undefined && known.epoch === epoch) return known
+    if (known !== undefined && known.epoch === epoch) return renewed(known)
     const before = epoch
     const owners = ownersOf(principal)
     const parts = [...owners.own, INSTANCE, ...owners.further].map(ownedBy)
@@ -182,9 +184,18 @@ export async function createDirectory({
       instance: parts[own.length]!,
       further: parts.slice(own.length + 1),
     }
-    const view: View = { epoch: at, reach, byName: new Map(), listed: null }
+    const view: View = { epoch: at, checkedAt: -Infinity, reach, byName: new Map(), listed: null }
     views.set(principal, view)
-    for (const { sources } of parts) for (const source of sources) if (source !== ollama) asked.refresh(source, ASK_MS)
+    return renewed(view)
+  }
+
+  /** Sees to it that lists which have become old are renewed. Nobody waits for that. */
+  function renewed(view: View): View {
+    const now = performance.now()
+    if (now - view.checkedAt < AGAIN_MS) return view
+    view.checkedAt = now
+    for (const { sources } of partsOf(view.reach))
+      for (const source of sources) if (source !== ollama) asked.refresh(source, ASK_MS)
     return view
   }
 
@@ -211,7 +222,7 @@ export async function createDirectory({
 
   /** Nobody is known to serve it: those who could are asked, the ones that are named first of all. */
   async function askAround(principal: Principal, view: View, model: string): Promise<readonly Row[]> {
-    const all = [...view.reach.own, view.reach.instance, ...view.reach.further].flatMap(({ sources }) => sources)
+    const all = partsOf(view.reach).flatMap(({ sources }) => sources)
     const open = all.filter((source) => source.models.length === 0 && source.from !== 'simulated' && source !== ollama)
     const named = open.filter(({ endpoint }) => model.startsWith(`${endpoint.slug}/`))
     await Promise.all([
@@ -248,7 +259,7 @@ export async function createDirectory({
     async sources(principal) {
       await look()
       const { reach } = await viewOf(principal)
-      return [...reach.own, reach.instance, ...reach.further].flatMap(({ sources }) => sources)
+      return partsOf(reach).flatMap(({ sources }) => sources)
     },
     async refresh() {
       await rights.poll()

@@ -53,6 +53,8 @@ export interface Reach {
   further: readonly Owned[]
 }
 
+export const partsOf = ({ own, instance, further }: Reach): Owned[] => [...own, instance, ...further]
+
 const none: readonly Row[] = []
 
 /**
@@ -81,9 +83,8 @@ function first(all: readonly Owned[], rowsIn: (owned: Owned) => readonly Row[] |
 }
 
 /** One row per slug: what a call by that name would use first. */
-export function reachableRows({ own, instance, further }: Reach): Row[] {
+export function reachableRows(reach: Reach): Row[] {
   const bySlug = new Map<string, Row>()
-  for (const { rows } of [...own, instance, ...further])
-    for (const row of rows) if (!bySlug.has(row.slug)) bySlug.set(row.slug, row)
+  for (const { rows } of partsOf(reach)) for (const row of rows) if (!bySlug.has(row.slug)) bySlug.set(row.slug, row)
   return [...bySlug.values()].toSorted((a, b) => (a.slug < b.slug ? -1 : 1))
 }
