@@ -15,9 +15,10 @@ export class Answer {
   readonly #messageId: string
   readonly parts: Part[] = []
   finish: FinishReason | null = null
-  readonly #gates = new Map<Part, Gate>()
-  readonly #calls = new Map<string, Extract<Part, { type: 'tool_call' }>>()
-  #reasoning: Extract<Part, { type: 'reasoning' }> | null = null
+  readonly #text = new Gate()
+  readonly #thought = new Gate()
+  readonly #calls = new Map<string, { part: CallPart; gate: Gate }>()
+  #reasoning: ReasoningPart | null = null
 
   constructor(messageId: string) {
     this.#messageId = messageId
@@ -25,34 +26,33 @@ export class Answer {
 
   add(chunk: Chunk): Fact[] {
     switch (chunk.type) {
-      case 'text': {
-        const last = this.parts.at(-1)
-        return this.#say(last?.type === 'text' ? last : this.#open({ type: 'text', text: '' }), chunk.text)
-      }
+      case 'text':
+        return this.#speak(this.#text.pass(chunk.text))
       case 'reasoning':
-        return this.#say(this.#openReasoning(), chunk.text)
+        return this.#think(this.#thought.pass(chunk.text))
       case 'reasoning_end': {
         const { type: _, ...opaque } = chunk
-        const part = this.#openReasoning()
-        const told = this.#close(part)
-        if (Object.keys(opaque).length > 0) part.opaque = opaque
+        const told = this.#think(this.#thought.rest())
+        if (Object.keys(opaque).length > 0) this.#openReasoning().opaque = opaque
         this.#reasoning = null
         return told
       }
       case 'tool_call_start': {
-        const call = this.#open({ type: 'tool_call', id: chunk.id, name: chunk.name, arguments: '' })
-        this.#calls.set(chunk.id, call)
-        return [{ type: 'tool_call.started', data: { tool_call_id: call.id, name: call.name } }]
+        const part: CallPart = { type: 'tool_call', id: chunk.id, name: chunk.name, arguments: '' }
+        this.parts.push(part)
+        this.#calls.set(part.id, { part, gate: new Gate() })
+        return [{ type: 'tool_call.started', data: { tool_call_id: part.id, name: part.name } }]
       }
       case 'tool_call_delta': {
         const call = this.#calls.get(chunk.id)
-        return call ? this.#say(call, chunk.delta) : []
+        return call ? this.#write(call.part, call.gate.pass(chunk.delta)) : []
       }
       case 'tool_call_end': {
         const call = this.#calls.get(chunk.id)
         if (!call) return []
-        const rest = this.#close(call)
-        const { id, name, arguments: words } = call
+        this.#calls.delete(chunk.id)
+        const rest = this.#write(call.part, call.gate.rest())
+        const { id, name, arguments: words } = call.part
         return [...rest, { type: 'tool_call.completed', data: { tool_call_id: id, name, arguments: words } }]
       }
       case 'finish':
@@ -67,42 +67,45 @@ export class Answer {
 
   /** What was held back, once no more comes. */
   end(): Fact[] {
-    return [...this.#gates.keys()].flatMap((part) => this.#close(part))
+    return [
+      ...this.#think(this.#thought.rest()),
+      ...this.#speak(this.#text.rest()),
+      ...[...this.#calls.values()].flatMap(({ part, gate }) => this.#write(part, gate.rest())),
+    ]
   }
 
-  #open<P extends Part>(part: P): P {
-    this.parts.push(part)
-    this.#gates.set(part, new Gate())
-    return part
-  }
-
-  #openReasoning(): Extract<Part, { type: 'reasoning' }> {
-    return (this.#reasoning ??= this.#open({ type: 'reasoning', text: '', opaque: null }))
-  }
-
-  #say(part: Speaking, words: string): Fact[] {
-    return this.#tell(part, this.#gates.get(part)!.pass(words))
-  }
-
-  #close(part: Part): Fact[] {
-    const gate = this.#gates.get(part)
-    this.#gates.delete(part)
-    return gate ? this.#tell(part as Speaking, gate.rest()) : []
-  }
-
-  #tell(part: Speaking, delta: string): Fact[] {
+  #speak(delta: string): Fact[] {
     if (delta === '') return []
-    if (part.type === 'tool_call') {
-      part.arguments += delta
-      return [{ type: 'tool_call.delta', data: { tool_call_id: part.id, delta } }]
-    }
+    let part = this.parts.at(-1)
+    if (part?.type !== 'text') this.parts.push((part = { type: 'text', text: '' }))
+    return this.#grow(part, delta)
+  }
+
+  #think(delta: string): Fact[] {
+    return delta === '' ? [] : this.#grow(this.#openReasoning(), delta)
+  }
+
+  #openReasoning(): ReasoningPart {
+    if (this.#reasoning === null) this.parts.push((this.#reasoning = { type: 'reasoning', text: '', opaque: null }))
+    return this.#reasoning
+  }
+
+  #grow(part: TextPart | ReasoningPart, delta: string): Fact[] {
     part.text += delta
     const index = this.parts.indexOf(part)
     return [{ type: `${part.type}.delta`, data: { message_id: this.#messageId, index, delta } }]
   }
+
+  #write(part: CallPart, delta: string): Fact[] {
+    if (delta === '') return []
+    part.arguments += delta
+    return [{ type: 'tool_call.delta', data: { tool_call_id: part.id, delta } }]
+  }
 }
 
-type Speaking = Extract<Part, { type: 'text' | 'reasoning' | 'tool_call' }>
+type TextPart = Extract<Part, { type: 'text' }>
+type ReasoningPart = Extract<Part, { type: 'reasoning' }>
+type CallPart = Extract<Part, { type: 'tool_call' }>
 
 /** Lets text through in whole code points: half of a surrogate pair waits for the other, and NUL, which no column takes, is dropped. */
 class Gate {
@@ -124,8 +127,8 @@ class Gate {
 /** The content that a message's events tell of, for one whose run broke off: what was shown is what is kept. */
 export function partsOf(messageId: string, facts: Iterable<Fact>): Part[] {
   const parts: Part[] = []
-  const byIndex = new Map<unknown, Extract<Part, { type: 'text' | 'reasoning' }>>()
-  const calls = new Map<unknown, Extract<Part, { type: 'tool_call' }>>()
+  const byIndex = new Map<unknown, TextPart | ReasoningPart>()
+  const calls = new Map<unknown, CallPart>()
   let of: unknown = null
   for (const { type, data } of facts) {
     if (type === 'message.started') of = (data.message as { id: string }).id

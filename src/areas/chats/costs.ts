@@ -25,7 +25,7 @@ interface Sum {
 export async function costOf({ db }: Context, chat: ChatRow): Promise<z.output<typeof Cost>> {
   const { rows } = await sql<Sum>`select model, provider, count(*) as messages, sum(cost_nano)::int8 as cost_nano,
       array_agg(usage) filter (where usage is not null) as usages
-    from messages where chat_id = ${chat.id} and role = 'assistant' and model is not null
+    from messages where chat_id = ${chat.id} and role = 'assistant' and provider is not null
     group by model, provider order by sum(cost_nano) desc nulls last, model`.execute(db)
   const { rows: counted } = await sql<{
     runs: bigint

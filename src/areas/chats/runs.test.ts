@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type Sent, allEvents, readEvents } from '#test/events.ts'
+import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
+
+let server: TestServer
+let twin: TestServer
+let alice: Person
+/** Alice at the other process. */
+let beyond: Caller
+before(async () => {
+  server = await testServer()
+  twin = await server.twin()
+  alice = await server.person('Alice')
+  beyond = { ...alice, ...(await import('#test/server.ts')).caller(twin.origin, alice.headers) }
+})
+after(async () => {
+  await twin[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+const made = async (): Promise<string> => (await alice.post('/chats', { model: 'sim/script' })).body.data.id
+const script = (...steps: object[]): string => JSON.stringify({ steps })
+const types = (events: readonly Sent[]): string[] => events.map(({ event }) => event)
+const joined = (events: readonly Sent[]): string =>
+  events.map(({ event, data }) => (event === 'text.delta' ? data.delta : '')).join('')
+/** Starts an answer that goes on until it is stopped; answers its run once something was said. */
+async function begun(chat: string, say = 'first words'): Promise<string> {
+  for await (const { event, data } of readEvents(alice, `/chats/${chat}/messages/stream`, {
+    body: { content: script({ text: say }, { delay_ms: 60_000 }, { text: ' never said' }) },
+  }))
+    if (event === 'text.delta') return data.run_id
+  throw new Error('nothing was said')
+}
+const runOf = async (chat: string, run: string) => (await alice.get(`/chats/${chat}/runs/${run}`)).body.data
+async function ended(chat: string, run: string): Promise<Sent[]> {
+  return allEvents(alice, `/chats/${chat}/runs/${run}/events`)
+}
+
+const telling = script(
+  { reasoning: 'Let me think' },
+  { text: 'One 🦄 and two' },
+  { delay_ms: 30 },
+  { tool_call: { name: 'look', arguments: { at: 'it' } } },
+  { text: 'then three' },
+  { delay_ms: 30 },
+  { text: ' and four' },
+)
+
+test('a stream tells of everything in order, and the log is the same from every event on', async () => {
+  const chat = await made()
+  const events = await allEvents(alice, `/chats/${chat}/messages/stream`, { body: { content: telling } })
+  const runId = events[0]!.data.run_id
+  assert.deepEqual(types(events).slice(0, 2), ['run.started', 'message.started'])
+  assert.deepEqual(types(events).slice(-3), ['message.completed', 'usage', 'run.completed'])
+  events.forEach(({ id, data }, i) => {
+    assert.deepEqual([id, data.seq, data.run_id], [String(i + 1), i + 1, runId])
+    assert.match(data.at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  })
+  const { message } = events.at(-3)!.data
+  assert.equal(joined(events), message.text)
+  assert.deepEqual(
+    message.content.map((part: { type: string }) => part.type),
+    ['reasoning', 'text', 'tool_call', 'text'],
+  )
+  const call = events.find(({ event }) => event === 'tool_call.completed')!.data
+  assert.deepEqual([call.name, JSON.parse(call.arguments)], ['look', { at: 'it' }])
+  const listed = (await alice.get(`/chats/${chat}/messages`)).body.data
+  assert.deepEqual(listed[1], message)
+  assert.deepEqual(events.at(-1)!.data.run, await runOf(chat, runId))
+
+  const path = `/chats/${chat}/runs/${runId}/events`
+  for (let after = 0; after <= events.length; after++) {
+    assert.deepEqual(await allEvents(alice, path, { headers: { 'last-event-id': String(after) } }), events.slice(after))
+    assert.deepEqual(await allEvents(beyond, `${path}?last_event_id=${after}`), events.slice(after))
+  }
+  const garbage = await alice.get(path, { 'last-event-id': 'x' })
+  assert.deepEqual([garbage.status, garbage.body.error.param], [400, 'last_event_id'])
+})
+
+test('a reader that leaves changes nothing, and one that comes back at any moment misses nothing', async () => {
+  const chat = await made()
+  const steps = Array.from({ length: 12 }, (_, i) => [{ text: ` word${i}` }, { delay_ms: 15 }]).flat()
+  let seen: Sent[] = []
+  let run = ''
+  for await (const event of readEvents(alice, `/chats/${chat}/messages/stream`, {
+    body: { content: script(...steps) },
+  })) {
+    seen.push(event)
+    run = event.data.run_id
+    if (event.event === 'text.delta') break
+  }
+  // From here on every connection is dropped after two events, in turn at one process and at the other.
+  for (let turn = 0; !types(seen).includes('run.completed'); turn++) {
+    const more: Sent[] = []
+    for await (const event of readEvents(turn % 2 ? alice : beyond, `/chats/${chat}/runs/${run}/events`, {
+      headers: { 'last-event-id': seen.at(-1)!.id },
+    }))
+      if (more.push(event) === 2) break
+    seen = [...seen, ...more]
+  }
+  assert.deepEqual(seen, await ended(chat, run))
+  assert.equal(joined(seen), seen.at(-3)!.data.message.text)
+  assert.equal(joined(seen), Array.from({ length: 12 }, (_, i) => ` word${i}`).join(''))
+})
+
+test('the other process shows a run while it goes on', async () => {
+  const chat = await made()
+  const run = await begun(chat)
+  const reading = allEvents(beyond, `/chats/${chat}/runs/${run}/events`)
+  const stopped = await beyond.post(`/chats/${chat}/stop`)
+  assert.deepEqual([stopped.status, stopped.body.data.status], [200, 'cancelled'])
+  assert.equal(types(await reading).at(-1), 'run.cancelled')
+  assert.deepEqual(await reading, await ended(chat, run))
+})
+
+test('what is stopped keeps what it said; there must be something to stop', async () => {
+  const chat = await made()
+  const nothing = await alice.post(`/chats/${chat}/stop`)
+  assert.deepEqual([nothing.status, nothing.body.error.code], [409, 'invalid_state'])
+  const run = await begun(chat, 'kept')
+  assert.equal((await alice.get(`/chats/${chat}`)).body.data.active_run_id, run)
+  const at = performance.now()
+  const stopped = await alice.post(`/chats/${chat}/stop`)
+  assert.ok(performance.now() - at < 10_000)
+  assert.deepEqual([stopped.status, stopped.body.data.id, stopped.body.data.status], [200, run, 'cancelled'])
+  assert.deepEqual((await alice.post(`/chats/${chat}/stop`)).body.data, stopped.body.data)
+  const events = await ended(chat, run)
+  assert.deepEqual(types(events).slice(-3), ['message.completed', 'usage', 'run.cancelled'])
+  const message = (await alice.get(`/chats/${chat}/messages`)).body.data[1]
+  assert.deepEqual([message.status, message.text, joined(events)], ['incomplete', 'kept', 'kept'])
+  assert.equal(message.cost_usd, stopped.body.data.cost_usd)
+  assert.ok(message.cost_usd > 0)
+
+  const next = await alice.post(`/chats/${chat}/messages`, { content: script({ text: 'on we go' }) })
+  assert.equal(next.body.data.text, 'on we go')
+  const over = await alice.post(`/chats/${chat}/stop`)
+  assert.deepEqual([over.status, over.body.error.details.status], [409, 'completed'])
+  const retried = await alice.post(`/chats/${chat}/runs/${run}/retry`)
+  assert.deepEqual([retried.status, retried.body.error.details.status], [409, 'cancelled'])
+})
+
+test('messages to a busy chat wait their turn, are refused, or take it', async () => {
+  const chat = await made()
+  const first = await begun(chat)
+  const busy = await alice.post(`/chats/${chat}/messages`, { content: 'x', on_busy: 'reject' })
+  assert.deepEqual([busy.status, busy.body.error.code, busy.body.error.details.run_id], [409, 'chat_busy', first])
+  const archived = await alice.post(`/chats/${chat}/archive`)
+  assert.deepEqual([archived.status, archived.body.error.code], [409, 'chat_busy'])
+
+  const order: string[] = []
+  const waiting: Promise<void>[] = []
+  for (const name of ['one', 'two', 'three']) {
+    const before = (await alice.get(`/chats/${chat}`)).body.data.message_count
+    waiting.push(
+      // Alternately at both processes: the order is the chat's.
+      (name === 'two' ? beyond : alice)
+        .post(`/chats/${chat}/messages`, { content: script({ text: name }) })
+        .then((answer) => void order.push(answer.body.data.text)),
+    )
+    while ((await alice.get(`/chats/${chat}`)).body.data.message_count === before);
+  }
+  const queued = (await alice.get(`/chats/${chat}/runs?status=queued`)).body.data
+  assert.deepEqual(
+    queued.map((run: { status_reason: string }) => run.status_reason),
+    ['chat_busy', 'chat_busy', 'chat_busy'],
+  )
+  await alice.post(`/chats/${chat}/stop`)
+  await Promise.all(waiting)
+  const texts = (await alice.get(`/chats/${chat}/messages`)).body.data
+    .filter(({ role }: { role: string }) => role === 'assistant')
+    .map(({ text }: { text: string }) => text)
+  assert.deepEqual(texts, ['first words', 'one', 'two', 'three'])
+  const runs = (await alice.get(`/chats/${chat}/runs`)).body.data.toReversed()
+  for (const [i, run] of runs.entries())
+    if (i > 0) assert.ok(run.started_at >= runs[i - 1].completed_at, `${run.started_at} ${runs[i - 1].completed_at}`)
+
+  const second = await begun(chat, 'cut off')
+  const left = alice.post(`/chats/${chat}/messages`, { content: script({ text: 'not reached' }) })
+  while ((await alice.get(`/chats/${chat}/runs?status=queued`)).body.data.length === 0);
+  const at = performance.now()
+  const taking = await beyond.post(`/chats/${chat}/messages`, {
+    content: script({ text: 'now' }),
+    on_busy: 'interrupt',
+  })
+  assert.equal(taking.body.data.text, 'now')
+  assert.ok(performance.now() - at < 5_000)
+  assert.equal((await runOf(chat, second)).status, 'cancelled')
+  const dropped = (await left).body.data
+  assert.deepEqual([dropped.run.status, dropped.status, dropped.text], ['cancelled', 'incomplete', ''])
+})
+
+test('a run that waits can be stopped alone, and is followed from before its beginning', async () => {
+  const chat = await made()
+  const first = await begun(chat)
+  const waits = (await alice.post(`/chats/${chat}/messages`, { content: script({ text: 'second' }), background: true }))
+    .body.data.resource.id
+  const gone = (await alice.post(`/chats/${chat}/messages`, { content: script({ text: 'third' }), background: true }))
+    .body.data.resource.id
+  const reading = allEvents(beyond, `/chats/${chat}/runs/${waits}/events`)
+  assert.equal((await alice.post(`/chats/${chat}/stop`, { run_id: gone })).body.data.status, 'cancelled')
+  assert.deepEqual(types(await ended(chat, gone)), ['run.cancelled'])
+  assert.equal((await runOf(chat, first)).status, 'running')
+  await alice.post(`/chats/${chat}/stop`)
+  assert.equal(joined(await reading), 'second')
+})
+
+test('a failed run says why, keeps what it said, and is tried again beside it', async () => {
+  const chat = await made()
+  const content = script({ text: 'half of' }, { error: { type: 'overloaded', message: 'too much' } })
+  const events = await allEvents(alice, `/chats/${chat}/messages/stream`, { body: { content } })
+  const failed = events.at(-1)!
+  assert.deepEqual([failed.event, failed.data.run.status], ['run.failed', 'failed'])
+  assert.deepEqual(failed.data.error, failed.data.run.error)
+  assert.equal(failed.data.error.message, 'too much')
+  const run = failed.data.run_id
+  const refused = await alice.post(`/chats/${chat}/runs/${run}/retry`)
+  assert.deepEqual([refused.status, refused.body.error.details.run_id], [503, run])
+  const log = await ended(chat, run)
+  assert.deepEqual(log.slice(0, events.length), events)
+  assert.deepEqual(
+    types(log).filter((type) => type.startsWith('run.')),
+    ['run.started', 'run.failed', 'run.started', 'run.failed'],
+  )
+  assert.deepEqual(
+    log.map(({ id }) => Number(id)),
+    log.map((_, i) => i + 1),
+  )
+  const messages = (await alice.get(`/chats/${chat}/messages?branch=all`)).body.data
+  assert.deepEqual(
+    messages.map((message: { status: string; text: string }) => [message.status, message.text]),
+    [
+      ['completed', content],
+      ['failed', 'half of'],
+      ['failed', 'half of'],
+    ],
+  )
+  assert.equal(messages[1].parent_id, messages[2].parent_id)
+  assert.deepEqual([(await runOf(chat, run)).attempt, (await runOf(chat, run)).output_message_id], [2, messages[2].id])
+})
+
+test('in the background an operation ends as its run does, and cancelling it stops the run', async () => {
+  const chat = await made()
+  const sent = await alice.post(`/chats/${chat}/messages`, { content: script({ text: 'done' }), background: true })
+  assert.equal(sent.status, 202)
+  let operation = sent.body.data
+  while (['queued', 'running'].includes(operation.status))
+    operation = (await alice.get(`/operations/${operation.id}/await?since_status=${operation.status}`)).body.data
+  assert.deepEqual(
+    [operation.status, operation.result.text, operation.result.run.status],
+    ['succeeded', 'done', 'completed'],
+  )
+  assert.equal(operation.cost_usd, operation.result.run.cost_usd)
+
+  const long = await alice.post(`/chats/${chat}/messages`, { content: script({ delay_ms: 60_000 }), background: true })
+  const { id, resource } = long.body.data
+  while ((await alice.get(`/operations/${id}`)).body.data.status === 'queued')
+    await alice.get(`/operations/${id}/await?since_status=queued`)
+  await alice.post(`/operations/${id}/cancel`)
+  assert.equal(types(await ended(chat, resource.id)).at(-1), 'run.cancelled')
+})
+
+test('trashing a chat stops what runs in it', async () => {
+  const chat = await made()
+  const run = await begun(chat)
+  const reading = ended(chat, run)
+  assert.equal((await beyond.delete(`/chats/${chat}`)).status, 200)
+  assert.equal(types(await reading).at(-1), 'run.cancelled')
+})

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type pg from 'pg'
+import { type TestDatabase, testDatabase } from '#test/database.ts'
+import { type Sent, allEvents, readEvents } from '#test/events.ts'
+import { type Program, startProgram, temporaryDir } from '#test/program.ts'
+import { type Caller, type Person, caller, testServer } from '#test/server.ts'
+
+const script = (...steps: object[]): string => JSON.stringify({ steps })
+const types = (events: readonly Sent[]): string[] => events.map(({ event }) => event)
+
+function urlOf({ user, password, host, port, database }: pg.PoolConfig): string {
+  const url = new URL('postgresql://localhost')
+  url.username = String(user)
+  url.password = String(password)
+  url.pathname = `/${database}`
+  url.searchParams.set('host', String(host))
+  if (port !== undefined) url.searchParams.set('port', String(port))
+  return url.href
+}
+
+/** The server as a program of its own, on the database of the test. */
+const programOn = (database: TestDatabase, dir: string): Program =>
+  startProgram({ UK_DATA_DIR: dir, DATABASE_URL: urlOf(database.connection), UK_LOG: 'error' })
+
+const made = async (who: Caller): Promise<string> => (await who.post('/chats', { model: 'sim/script' })).body.data.id
+const inBackground = async (who: Caller, chat: string, content: string): Promise<string> =>
+  (await who.post(`/chats/${chat}/messages`, { content, background: true })).body.data.resource.id
+const runOf = async (who: Caller, chat: string, run: string) => (await who.get(`/chats/${chat}/runs/${run}`)).body.data
+
+/** Starts an answer that says this and then goes on for so long; answers its run once it was said, and what was seen. */
+async function begun(who: Caller, chat: string, text: string, ms: number): Promise<{ run: string; seen: Sent[] }> {
+  const seen: Sent[] = []
+  const body = { content: script({ text }, { delay_ms: ms }, { text: ' the end' }) }
+  for await (const event of readEvents(who, `/chats/${chat}/messages/stream`, { body })) {
+    seen.push(event)
+    if (event.event === 'text.delta') break
+  }
+  return { run: seen[0]!.data.run_id, seen }
+}
+
+test('a server is killed: what was shown is kept and has failed, what was not begins again, what waited gets its turn', async () => {
+  await using database = await testDatabase()
+  using dir = temporaryDir()
+  const first = programOn(database, dir.path)
+  let alice: Person
+  {
+    // Signs up where the tests know how to, then talks to the program.
+    await using here = await testServer({ database })
+    alice = await here.person('Alice')
+  }
+  const there = caller(await first.ready, alice.headers)
+  const shown = await made(there)
+  const { run, seen } = await begun(there, shown, 'already said', 60_000)
+  const waits = await inBackground(there, shown, script({ text: 'at last' }))
+  const silent = await made(there)
+  const quiet = await inBackground(there, silent, script({ delay_ms: 1_500 }, { text: 'only once' }))
+  first.child.kill('SIGKILL')
+  await first.exited
+
+  await using server = await testServer({ database })
+  const here = caller(server.origin, alice.headers)
+  const log = await allEvents(here, `/chats/${shown}/runs/${run}/events`)
+  assert.deepEqual(log.slice(0, seen.length), seen)
+  assert.deepEqual([log.at(-1)!.event, log.at(-1)!.data.error.code], ['run.failed', 'interrupted'])
+  assert.deepEqual(
+    log.map(({ id }) => Number(id)),
+    log.map((_, i) => i + 1),
+  )
+  const [, kept] = (await here.get(`/chats/${shown}/messages`)).body.data
+  const said = log.map(({ event, data }) => (event === 'text.delta' ? data.delta : '')).join('')
+  assert.deepEqual([kept.status, kept.text], ['failed', said])
+  assert.ok(said.startsWith('already'))
+
+  const next = await allEvents(here, `/chats/${shown}/runs/${waits}/events`)
+  assert.equal(next.at(-3)!.data.message.text, 'at last')
+  const again = await allEvents(here, `/chats/${silent}/runs/${quiet}/events`)
+  assert.deepEqual(
+    types(again).filter((type) => type === 'run.started' || type === 'run.completed'),
+    ['run.started', 'run.completed'],
+  )
+  assert.equal(again.at(-3)!.data.message.text, 'only once')
+
+  const retried = await here.post(`/chats/${shown}/runs/${run}/retry`, { background: true })
+  assert.equal(retried.status, 202)
+  assert.equal((await here.post(`/chats/${shown}/stop`)).body.data.status, 'cancelled')
+})
+
+test('a server that stops lets runs come to their end, and hands on or ends those that take too long', async () => {
+  await using database = await testDatabase()
+  const first = await testServer({ database })
+  const alice = await first.person('Alice')
+  const chats = await Promise.all([made(alice), made(alice), made(alice)])
+  const short = await begun(alice, chats[0]!, 'short', 300)
+  const long = await begun(alice, chats[1]!, 'long', 60_000)
+  const quiet = await inBackground(alice, chats[2]!, script({ delay_ms: 3_000 }, { text: 'later' }))
+  await first[Symbol.asyncDispose]()
+
+  await using second = await testServer({ database })
+  const there = caller(second.origin, alice.headers)
+  assert.equal((await runOf(there, chats[0]!, short.run)).status, 'completed')
+  const failed = await runOf(there, chats[1]!, long.run)
+  assert.deepEqual([failed.status, failed.error.code], ['failed', 'interrupted'])
+  assert.ok(failed.cost_usd > 0)
+  const log = await allEvents(there, `/chats/${chats[2]}/runs/${quiet}/events`)
+  assert.deepEqual([types(log)[0], log.at(-3)!.data.message.text], ['run.started', 'later'])
+})
+
+test('a process that lost its run writes nothing more', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const chat = await made(alice)
+  const { run } = await begun(alice, chat, 'mine', 400)
+  // As another process does that takes it for dead.
+  const { pool } = server.app.engine.postgres
+  await pool.query(`update runs set fence = fence + 1, process_id = $2 where id = $1`, [run, '0'.repeat(26)])
+  const events = await allEvents(alice, `/chats/${chat}/runs/${run}/events`)
+  assert.deepEqual(
+    types(events).filter((type) => type.startsWith('run.')),
+    ['run.started', 'run.failed'],
+  )
+  assert.equal(events.map(({ data }) => data.delta ?? '').join(''), 'mine')
+})

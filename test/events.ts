@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import type { Caller } from './server.ts'
+
+/** A server-sent event as a reader gets it. */
+export interface Sent {
+  id: string
+  event: string
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers freely
+  data: any
+}
+
+/** Reads a stream as it comes; to stop reading is to leave. */
+export async function* readEvents(
+  { origin, headers: credentials }: Caller,
+  path: string,
+  { body, headers = {} }: { body?: unknown; headers?: Record<string, string> } = {},
+): AsyncGenerator<Sent, void, undefined> {
+  const leave = new AbortController()
+  const response = await fetch(new URL(`/v1${path}`, origin), {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { ...credentials, ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
+    signal: leave.signal,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  assert.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8', await peek(response))
+  try {
+    let rest = ''
+    for await (const part of response.body!.pipeThrough(new TextDecoderStream())) {
+      const frames = (rest + part).split('\n\n')
+      rest = frames.pop()!
+      for (const frame of frames) if (!frame.startsWith(':')) yield parse(frame)
+    }
+  } finally {
+    leave.abort()
+  }
+}
+
+/** All of a stream. */
+export const allEvents = (...of: Parameters<typeof readEvents>): Promise<Sent[]> => Array.fromAsync(readEvents(...of))
+
+function parse(frame: string): Sent {
+  const fields = Object.fromEntries(
+    frame.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
+  )
+  return { id: fields.id!, event: fields.event!, data: JSON.parse(fields.data!) }
+}
+
+const peek = async (response: Response): Promise<string> =>
+  response.headers.get('content-type')?.includes('json') ? response.text() : ''
