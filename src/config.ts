@@ -8,6 +8,23 @@ export interface Setting {
   secret?: true
 }
 
+/** Whose keys the instance may be started with; the AI gateway's presets say the rest. */
+const providers = [
+  'OPENAI',
+  'ANTHROPIC',
+  'GEMINI',
+  'OPENROUTER',
+  'MISTRAL',
+  'GROQ',
+  'TOGETHER',
+  'FIREWORKS',
+  'DEEPSEEK',
+  'XAI',
+  'COHERE',
+  'CEREBRAS',
+  'MOONSHOT',
+]
+
 export const settings: readonly Setting[] = [
   { name: 'UK_HOST', fallback: '127.0.0.1', meaning: 'The address to listen on.' },
   { name: 'UK_PORT', fallback: '4242', meaning: 'The port to listen on; 0 takes a free one. The ready line names it.' },
@@ -80,6 +97,15 @@ export const settings: readonly Setting[] = [
     fallback: '',
     meaning: 'An Ollama; empty looks on its usual port on this machine, `off` does not.',
   },
+  ...providers.flatMap((name): Setting[] => [
+    {
+      name: `${name}_API_KEY`,
+      fallback: '',
+      meaning: 'Makes it a provider of this instance, on credits.',
+      secret: true,
+    },
+    { name: `${name}_BASE_URL`, fallback: '', meaning: 'Another address than the provider’s own.' },
+  ]),
 ]
 
 export interface Config {

@@ -35,7 +35,8 @@ export function costOf(
       if (nano <= (reserved ?? REPORTED_LIMIT)) return { nano, source: 'reported' }
     }
   }
-  if (pricing === null) return endpoint.billing === 'free' ? { nano: 0n, source: 'free' } : { nano: null, source: null }
+  if (endpoint.billing === 'free') return { nano: 0n, source: 'free' }
+  if (pricing === null) return { nano: null, source: null }
   const exact = exactCost(usage, pricing)
   if (exact === null) return { nano: null, source: null }
   return { nano: roundHalfUp(exact), source: estimated ? 'estimated' : 'computed' }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { settings } from '#config'
 import { ollamaAddress } from './environment.ts'
+import { presets } from './presets.ts'
 
 test('OLLAMA_HOST is read as Ollama itself reads it', () => {
   const cases: [string | undefined, string | null][] = [
@@ -17,4 +19,12 @@ test('OLLAMA_HOST is read as Ollama itself reads it', () => {
     ['http://', null],
   ]
   for (const [words, address] of cases) assert.equal(ollamaAddress(words), address, words)
+})
+
+test('every key that makes a provider of the instance is a setting that `uk config` explains, and the reverse', () => {
+  const variables = presets.flatMap(({ env }) => (env === null ? [] : [`${env}_API_KEY`, `${env}_BASE_URL`]))
+  const known = settings
+    .map(({ name }) => name)
+    .filter((name) => /_BASE_URL$|_API_KEY$/.test(name) && !/^(BRAVE|TAVILY)_/.test(name))
+  assert.deepEqual(known.toSorted(), variables.toSorted())
 })

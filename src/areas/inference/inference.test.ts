@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
+import { startOpenAI } from '#test/vendors/openai.ts'
 
 let server: TestServer
 let alice: Person
@@ -223,4 +224,50 @@ test('a key without inference:run may not, and one with a cap stops at it', asyn
     (await capped.post('/inference/text', say('one two three four five'))).body.error.code,
     'spend_cap_reached',
   )
+})
+
+test('parts, tools and the wished form travel to the provider in its own shape', async () => {
+  await using vendor = await startOpenAI()
+  const made = await alice.post('/ai-gateway/provider-endpoints', {
+    ...{
+      name: 'Eyes',
+      slug: 'eyes',
+      shape: 'openai-chat',
+      base_url: `${vendor.origin}/v1`,
+      api_key: vendor.key,
+      instance: true,
+    },
+  })
+  assert.equal(made.status, 201, made.text)
+  const data = Buffer.from('not really a picture').toString('base64')
+  const schema = {
+    type: 'object',
+    properties: { seen: { type: 'string' } },
+    required: ['seen'],
+    additionalProperties: false,
+  }
+  const answer = await alice.post('/inference/text', {
+    model: 'eyes/gpt-4o',
+    system: 'look closely',
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'what is this?' },
+          { type: 'image', source: { kind: 'base64', media_type: 'image/png', data } },
+        ],
+      },
+    ],
+    temperature: 0.5,
+    max_output_tokens: 99,
+    tools: [{ name: 'zoom', description: 'closer', parameters: { type: 'object', properties: {} } }],
+    tool_choice: 'auto',
+    response_format: { type: 'json_schema', name: 'seen', schema },
+  })
+  assert.equal(answer.status, 200, answer.text)
+  const sent = vendor.requests.at(-1)!.json()
+  assert.deepEqual([sent.messages[0].role, sent.temperature, sent.tools[0].function.name], ['system', 0.5, 'zoom'])
+  assert.equal(sent.messages[1].content[1].image_url.url, `data:image/png;base64,${data}`)
+  assert.deepEqual(sent.response_format.json_schema.schema, schema)
+  assert.ok([sent.max_tokens, sent.max_completion_tokens].includes(99))
 })
