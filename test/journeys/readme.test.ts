@@ -1,0 +1,49 @@
+/** The README's quickstart, as it stands there: only the address is this test's, and the password comes from a pipe. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { temporaryDir } from '#test/program.ts'
+import { testServer } from '#test/server.ts'
+
+const root = join(import.meta.dirname, '../..')
+const run = promisify(execFile)
+
+/** The code blocks of a section, in order. */
+function blocks(heading: string, language: string): string[] {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8')
+  const section = readme.split(/^## /m).find((part) => part.startsWith(heading))
+  assert.ok(section, `the README has a section ${heading}`)
+  return [...section.matchAll(/```(\w+)\n([\s\S]*?)```/g)].filter(([, word]) => word === language).map(([, , code]) => code!)
+}
+
+test('a newcomer copies the quickstart and has the same answer by curl, uk, a streamed chat and two SDKs', async () => {
+  await using server = await testServer()
+  using home = temporaryDir('ukiyo-home-')
+  const environment = { PATH: process.env.PATH, HOME: home.path, UK_ORIGIN: server.origin }
+  const here = (code: string): string => code.replaceAll('http://127.0.0.1:4242', server.origin)
+
+  const script = blocks('A first answer', 'sh')
+    .map(here)
+    .join('\n')
+    .replaceAll(/uk (sign-up|api-keys create)(.*?)( +#.*)?$/gm, (_, command: string, rest: string) =>
+      rest.includes('|')
+        ? `echo 'a long password' | uk ${command} --password-stdin${rest}`
+        : `echo 'a long password' | uk ${command}${rest} --password-stdin`,
+    )
+  const { stdout, stderr } = await run('bash', ['-euo', 'pipefail', '-c', `${script}\necho "key $UK_KEY"`], { cwd: root, env: environment })
+  // Three answers; the one over REST holds it twice, as `text` and as `content`.
+  assert.equal(stdout.match(/Hello, floating world/g)?.length, 4, stdout + stderr)
+  const key = /^key (uk_[0-9A-Za-z]{49})$/m.exec(stdout)?.[1]
+  assert.ok(key, stdout)
+
+  const [javascript] = blocks('A first answer', 'js')
+  const program = join(home.path, 'quickstart.mjs')
+  // Where the packages are found: a newcomer has installed them beside the program.
+  const linked = here(javascript!).replaceAll(/from '([^']+)'/g, (_, name: string) => `from '${import.meta.resolve(name)}'`)
+  writeFileSync(program, linked)
+  const sdks = await run(process.execPath, [program], { cwd: root, env: { ...environment, UK_KEY: key } })
+  assert.equal(sdks.stdout, 'Hello, floating world\nHello, floating world\n')
+})
