@@ -30,7 +30,7 @@ import { newId } from '#kernel/ids.ts'
 import { registry } from '#kernel/registry.ts'
 import { createAgentDoor } from '#line/agent.ts'
 import { presentedKey } from '#line/authenticate.ts'
-import { EXPOSED, allowCors, answerPreflight } from '#line/cors.ts'
+import { EXPOSED, answerPreflight } from '#line/cors.ts'
 import { type Door, createDoor } from '#line/http.ts'
 import { createLine } from '#line/invoke.ts'
 import { createLimits } from '#line/limit.ts'
@@ -87,7 +87,7 @@ export async function startApp({
   const endpoints = stack.use(await createDirectory({ config, postgres, secrets, bus, log, outbound }))
   const gateway = createGateway({
     ...{ engine: { ledger, log, versions }, authority, limits, directory: endpoints, outbound },
-    ...{ presentedKey, allowCors, answerPreflight, exposedHeaders: EXPOSED },
+    ...{ presentedKey, answerPreflight, exposedHeaders: EXPOSED },
   })
   const engine: Engine = {
     config,

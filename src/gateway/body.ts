@@ -4,6 +4,8 @@ import { refuse } from '#kernel/errors.ts'
 /** A client's JSON object: the bytes travel on, `json` decides and is never written out again. */
 export interface Body {
   bytes: Buffer
+  /** What is searched for keys: the same text as a string where every character is one byte, which is faster. */
+  source: string | Buffer
   json: Record<string, unknown>
 }
 
@@ -13,9 +15,10 @@ const NESTING = 512
 /** Refuses with 400 what is not one well-formed JSON object. */
 export function readBody(bytes: Buffer): Body {
   if (!isUtf8(bytes)) refuse('malformed_json', { message: 'The body is not UTF-8.' })
+  const text = bytes.toString()
   let json: unknown
   try {
-    json = JSON.parse(bytes.toString())
+    json = JSON.parse(text)
   } catch {
     refuse('malformed_json')
   }
@@ -24,7 +27,7 @@ export function readBody(bytes: Buffer): Body {
   // It takes two bytes to nest once more.
   if (bytes.length > 2 * NESTING && deeper(json, NESTING))
     refuse('malformed_json', { message: `The body nests deeper than ${NESTING} levels.` })
-  return { bytes, json: json as Record<string, unknown> }
+  return { bytes, source: text.length === bytes.length ? text : bytes, json: json as Record<string, unknown> }
 }
 
 function deeper(value: object, levels: number): boolean {
@@ -49,13 +52,14 @@ export interface Edit {
 }
 
 /** Sets a top-level field, whose name is ASCII letters and underscores: its value's bytes are replaced where they stand, or the field is put in front of the others. */
-export function setField({ bytes, json }: Body, key: string, valueJson: string): Edit {
+export function setField(body: Body, key: string, valueJson: string): Edit {
+  const { bytes, json } = body
   if (!Object.hasOwn(json, key)) {
     const at = bytes.indexOf(0x7b) + 1
     const others = Object.keys(json).length > 0 ? ',' : ''
     return { start: at, end: at, text: `${JSON.stringify(key)}:${valueJson}${others}` }
   }
-  const { start, end } = locate(bytes, key)
+  const { start, end } = locate(body, key)
   return { start, end, text: valueJson }
 }
 
@@ -74,14 +78,14 @@ export function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
 }
 
 /**
- * Where the value of a top-level key stands, in the bytes of an object that `JSON.parse` took and that has this key.
+ * Where the value of a top-level key stands, in the bytes of a body that has this key.
  * A key that is there twice is refused: the parser and the provider could each see another one of the two.
  */
-export function locate(bytes: Buffer, key: string): { start: number; end: number } {
+export function locate({ bytes, source }: Body, key: string): { start: number; end: number } {
   const word = `"${key}"`
-  const first = bytes.indexOf(word)
+  const first = source.indexOf(word)
   // Spelled once, and no escape could spell it in another way: then this is the key. No walk needed.
-  if (first >= 0 && bytes.indexOf(word, first + 1) < 0 && bytes.indexOf('\\u00') < 0) {
+  if (first >= 0 && source.indexOf(word, first + 1) < 0 && source.indexOf('\\u00') < 0) {
     const start = afterColon(bytes, first + word.length)
     return { start, end: endOfValue(bytes, start) }
   }

@@ -24,8 +24,11 @@ export interface Attempt {
 /** A whole JSON answer up to here is read before it travels, so that a broken one can still be asked for elsewhere. */
 const READ_FIRST = 1 << 20
 const ERROR_BODY = 65_536
+const ONE_WRITE = 65_536
 /** A client that does not read for so long has left. */
 const STALL_MS = 300_000
+
+const NO_FRAMES = new Frames()
 
 type Mode = 'head' | 'error' | 'whole' | 'large' | 'events'
 
@@ -36,8 +39,9 @@ export class Forward implements Dispatcher.DispatchHandler {
   readonly #dialect: Dialect
   readonly #streaming: boolean
   readonly #hide: boolean
-  readonly #frames = new Frames()
-  readonly #ending = new Ending()
+  // Made when the answer turns out to need them.
+  #frames: Frames = NO_FRAMES
+  #ending: Ending | null = null
   #controller: Dispatcher.DispatchController | null = null
   #mode: Mode = 'head'
   #status = 0
@@ -83,8 +87,10 @@ export class Forward implements Dispatcher.DispatchHandler {
     this.#headers = headers
     const type = headers['content-type']
     if (status >= 300) this.#mode = 'error'
-    else if (this.#streaming && type !== undefined && /^text\/event-stream/i.test(type)) this.#mode = 'events'
-    else this.#mode = 'whole'
+    else if (this.#streaming && type !== undefined && /^text\/event-stream/i.test(type)) {
+      this.#mode = 'events'
+      this.#frames = new Frames()
+    } else this.#mode = 'whole'
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -95,7 +101,7 @@ export class Forward implements Dispatcher.DispatchHandler {
         return
       }
       case 'large':
-        this.#ending.push(chunk)
+        this.#ending!.push(chunk)
         return this.#write(controller, chunk)
       case 'whole':
         this.#parts.push(chunk)
@@ -116,7 +122,7 @@ export class Forward implements Dispatcher.DispatchHandler {
       case 'large':
         this.#finish()
         this.#response.end()
-        return this.#attempt.ended(readEnding(this.#dialect, this.#ending.bytes()), null, this.#firstByteAt, 0)
+        return this.#attempt.ended(readEnding(this.#dialect, this.#ending!.bytes()), null, this.#firstByteAt, 0)
       case 'whole':
         return this.#endOfWhole()
       default:
@@ -181,8 +187,9 @@ export class Forward implements Dispatcher.DispatchHandler {
 
   #endOfWhole(): void {
     const bytes = this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts)
-    const json = parseJson(bytes.toString())
-    const reading = isObject(json) ? this.#dialect.readWhole(json) : null
+    // As latin1 every byte keeps its place: what is looked for is ASCII, and head and body can leave in one write.
+    const text = bytes.toString('latin1')
+    const reading = this.#dialect.readEnd(text) ?? this.#readWhole(text)
     if (reading?.fault) return this.#fail(reading.fault)
     if (reading === null || this.#streaming)
       return this.#fail({
@@ -191,8 +198,14 @@ export class Forward implements Dispatcher.DispatchHandler {
       })
     this.#finish()
     this.#attempt.begin('application/json', bytes.length, this.#headers)
-    this.#response.end(bytes)
+    if (bytes.length <= ONE_WRITE) this.#response.end(text, 'latin1')
+    else this.#response.end(bytes)
     this.#attempt.ended(reading, null, performance.now(), 0)
+  }
+
+  #readWhole(text: string): Reading | null {
+    const json = parseJson(text)
+    return isObject(json) ? this.#dialect.readWhole(json) : null
   }
 
   #goLarge(controller: Dispatcher.DispatchController): void {
@@ -202,6 +215,7 @@ export class Forward implements Dispatcher.DispatchHandler {
     this.#attempt.begin('application/json', Number.isInteger(length) ? length : null, this.#headers)
     const bytes = Buffer.concat(this.#parts)
     this.#parts = []
+    this.#ending = new Ending()
     this.#ending.push(bytes)
     this.#write(controller, bytes)
   }

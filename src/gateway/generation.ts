@@ -50,7 +50,7 @@ export class Generation implements Attempt {
       refuse('missing_parameter', { message: 'You must provide a `model` parameter.', param: 'model' })
     this.model = model
     this.streaming = metered && stream === true
-    this.#place = locate(body.bytes, 'model')
+    this.#place = locate(body, 'model')
     this.#usageEdit = this.streaming && dialect.usageOption ? askForUsage(body) : null
   }
 
@@ -117,9 +117,9 @@ export class Generation implements Attempt {
   }
 
   async #reserve(metering: Metering): Promise<number | null> {
-    const { bytes, json } = this.body
+    const { json } = this.body
     // A bound that is there twice could be read as another one by the provider than by us.
-    for (const field of [...this.dialect.limitFields, 'n']) if (Object.hasOwn(json, field)) locate(bytes, field)
+    for (const field of [...this.dialect.limitFields, 'n']) if (Object.hasOwn(json, field)) locate(this.body, field)
     const limits = this.dialect.limitFields
       .map((field) => json[field])
       .filter((value) => typeof value === 'number' && value >= 0)
@@ -227,19 +227,17 @@ export class Generation implements Attempt {
 
   begin(contentType: string, length: number | null, provider: IncomingHttpHeaders): void {
     const { visit } = this
-    const headers: Record<string, string | number> = { 'content-type': contentType, 'x-uk-route': this.route }
-    if (length !== null) headers['content-length'] = length
-    if (this.streaming) {
-      headers['cache-control'] = 'no-cache'
-      headers['x-accel-buffering'] = 'no'
-    }
+    const { head } = visit
+    head.push('content-type', contentType, 'x-uk-route', this.route)
+    if (length !== null) head.push('content-length', String(length))
+    if (this.streaming) head.push('cache-control', 'no-cache', 'x-accel-buffering', 'no')
     // How much of its quota is left says something only to who owns the account.
     if (this.offer.endpoint.billing === 'byok')
       for (const name in provider)
         if (name.startsWith('x-ratelimit-') || name.startsWith('anthropic-ratelimit-'))
-          headers[name] = String(provider[name])
+          head.push(name, String(provider[name]))
     this.#beganAt = performance.now()
-    visit.response.writeHead(200, headers)
+    visit.response.writeHead(200, head)
     if (this.streaming) visit.watchRights(this.offer.endpoint.id)
   }
 

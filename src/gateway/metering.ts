@@ -21,6 +21,19 @@ const LEAST_OUTPUT = 1_024
 /** What an answer is bounded to where no source knows the model's limit. */
 const USUAL_LIMIT = 32_768
 
+/** How an attempt ended. */
+export interface End {
+  status: Outcome['status']
+  usage: Usage
+  reportedUsd: number | undefined
+  /** The usage is a guess. */
+  estimated: boolean
+  finishReason: string | null
+  firstTokenMs: number | null
+  durationMs: number
+  streamed: boolean
+}
+
 /** The money of one attempt: what is held for it, and what it cost in the end. */
 export class Metering {
   readonly call: MeteredCall
@@ -100,18 +113,20 @@ export class Metering {
   }
 
   /** Only the first settlement counts. Answers what the call cost. */
-  settle(
-    outcome: Omit<Outcome, 'cost' | 'costSource' | 'usage'> & {
-      usage: Usage
-      reportedUsd?: number | undefined
-      estimated?: boolean
-    },
-  ): Nano | null {
-    const { usage, reportedUsd, estimated = false, ...rest } = outcome
-    const { nano, source } = costOf(usage, this.offer, reportedUsd, this.#reserved, estimated)
+  settle(end: End): Nano | null {
+    const { nano, source } = costOf(end.usage, this.offer, end.reportedUsd, this.#reserved, end.estimated)
     if (this.#settled) return nano
     this.#settled = true
-    this.#ledger.settle(this.call, { ...rest, usage, cost: nano, costSource: source })
+    this.#ledger.settle(this.call, {
+      status: end.status,
+      usage: end.usage,
+      cost: nano,
+      costSource: source,
+      finishReason: end.finishReason,
+      firstTokenMs: end.firstTokenMs,
+      durationMs: end.durationMs,
+      streamed: end.streamed,
+    })
     return nano
   }
 

@@ -17,6 +17,8 @@ import { Visit } from './visit.ts'
 /** A part of the address space, as the door takes it. */
 export interface GatewayMount {
   prefix: string
+  /** The request id and all other headers are written here. */
+  ownHead: true
   handle(request: IncomingMessage, response: ServerResponse, requestId: Id): void
 }
 
@@ -61,13 +63,10 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
   }
 
   function handle(request: IncomingMessage, response: ServerResponse, requestId: Id): void {
-    response.setHeader('request-id', requestId)
-    response.setHeader('x-service-version', gateway.engine.versions.newest)
-    gateway.allowCors(response)
     const { surface, methods, id } = placeOf(request.url!)!
     const visit = new Visit(gateway, surface, request, response, requestId)
     visit.attempt(() => {
-      if (request.method === 'OPTIONS') return gateway.answerPreflight(response, Object.keys(methods))
+      if (request.method === 'OPTIONS') return preflight(visit, Object.keys(methods))
       const operation = operationOf(methods, request)
       visit.enter(operation, () => run(visit, operation, id))
     })
@@ -78,7 +77,11 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
   ]
   return {
     // Clients with a slash too many at the end of their base URL ask for `//compat-a/v1/…`.
-    mounts: [...prefixes, ...prefixes.map((prefix) => `/${prefix}`)].map((prefix) => ({ prefix, handle })),
+    mounts: [...prefixes, ...prefixes.map((prefix) => `/${prefix}`)].map((prefix) => ({
+      prefix,
+      ownHead: true,
+      handle,
+    })),
     completeTurn: createCompleteTurn(gateway),
     failures: gateway.failures,
   }
@@ -98,6 +101,11 @@ function operationOf(methods: Place['methods'], { method, url }: IncomingMessage
   if (found) return found
   const allow = known.join(', ')
   return refuse('method_not_allowed', { message: `This path takes ${allow}.`, headers: { allow } })
+}
+
+function preflight({ head, response, gateway }: Visit, methods: string[]): void {
+  for (let i = 0; i < head.length; i += 2) response.setHeader(head[i]!, head[i + 1]!)
+  gateway.answerPreflight(response, methods)
 }
 
 function run(visit: Visit, operation: Operation, id: string): void {

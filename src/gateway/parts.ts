@@ -18,7 +18,8 @@ export interface GatewayParts {
   outbound: Outbound
   /** The key of a request, null without one; two that differ are refused. */
   presentedKey(headers: IncomingHttpHeaders): string | null
-  allowCors(response: ServerResponse): void
+  /** Of `access-control-expose-headers`. */
+  exposedHeaders: string
   answerPreflight(response: ServerResponse, methods: Iterable<string>): void
 }
 

@@ -30,7 +30,6 @@ function read({ baseUrl, shape, apiKey, headers: own, mayBePrivate, slug }: Prov
   const path = url.pathname.replace(/\/+$/, '')
   const headers = new Map([
     ['content-type', 'application/json'],
-    ['accept', 'application/json, text/event-stream'],
     // Usage is read from the answer as it passes.
     ['accept-encoding', 'identity'],
   ])

@@ -21,6 +21,11 @@ export class Visit {
   readonly response: ServerResponse
   readonly id: Id
   readonly startedAt = performance.now()
+  /**
+   * Headers of whatever the answer will be: name, value, … They are written at once with the status: setting them one
+   * by one costs more than all that the gateway itself does.
+   */
+  readonly head: string[]
   caller!: Caller
   /** The client has left, or its answer is over. */
   closed = false
@@ -34,6 +39,19 @@ export class Visit {
     this.request = request
     this.response = response
     this.id = id
+    this.head = [
+      'x-request-id',
+      id,
+      'request-id',
+      id,
+      'x-service-version',
+      gateway.engine.versions.newest,
+      'access-control-allow-origin',
+      '*',
+    ]
+    const { origin, 'x-client-request-id': named } = request.headers
+    if (origin !== undefined) this.head.push('access-control-expose-headers', gateway.exposedHeaders)
+    if (typeof named === 'string' && /^[\x21-\x7e]{1,128}$/.test(named)) this.head.push('x-client-request-id', named)
   }
 
   /** Authenticates, counts, checks the scope, then `work`. */
@@ -55,7 +73,7 @@ export class Visit {
         caller.limitId,
         operation === 'models' || operation === 'model' ? 'reads' : 'inference',
       )
-      for (const name in headers) this.response.setHeader(name, headers[name]!)
+      for (const name in headers) this.head.push(name, headers[name]!)
       checkMayRun(caller)
       work()
     })
@@ -88,7 +106,7 @@ export class Visit {
 
   #refuseLarge(): never {
     // The rest of it is not read.
-    this.response.setHeader('connection', 'close')
+    this.head.push('connection', 'close')
     return refuse('payload_too_large', { message: 'The body is larger than 32 MiB.' })
   }
 
@@ -124,8 +142,14 @@ export class Visit {
     }
     const rights = authority.onChange(this.caller.principal.accountId, () => void recheck())
     const endpoint = this.gateway.directory.watch(endpointId, () => this.response.destroy())
+    const { credential } = this.caller.principal
+    const expiresAt = credential.kind === 'server' ? null : credential.expiresAt
+    const timer =
+      expiresAt &&
+      setTimeout(() => void recheck(), Math.min(2 ** 31 - 1, expiresAt.getTime() - Date.now() + 10)).unref()
     this.#watch = {
       [Symbol.dispose]() {
+        if (timer) clearTimeout(timer)
         rights[Symbol.dispose]()
         endpoint[Symbol.dispose]()
       },
@@ -136,9 +160,10 @@ export class Visit {
   json(status: number, body: object, headers: Record<string, string> = {}): void {
     if (this.response.headersSent || this.response.destroyed) return
     const text = JSON.stringify(body)
-    this.response
-      .writeHead(status, { ...headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) })
-      .end(this.request.method === 'HEAD' ? undefined : text)
+    const { head } = this
+    head.push('content-type', 'application/json', 'content-length', String(Buffer.byteLength(text)))
+    for (const name in headers) head.push(name, headers[name]!)
+    this.response.writeHead(status, onceEach(head)).end(this.request.method === 'HEAD' ? undefined : text)
   }
 
   /** A refusal, an upstream fault or a fault of ours, as the surface says it. */
@@ -161,4 +186,11 @@ export class Visit {
     this.#onLeave = null
     leave?.()
   }
+}
+
+/** Of a header that is there twice, as a rate limit's in its refusal, the last. */
+function onceEach(head: readonly string[]): string[] {
+  const values = new Map<string, string>()
+  for (let i = 0; i < head.length; i += 2) values.set(head[i]!, head[i + 1]!)
+  return [...values].flat()
 }

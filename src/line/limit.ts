@@ -21,6 +21,15 @@ const WINDOW_SECONDS = 60
 export const callerOf = ({ accountId, credential }: Principal): Id =>
   credential.kind === 'key' ? credential.id : accountId
 
+/** Of one caller; disposed of once per request. */
+class Flights implements Disposable {
+  [Symbol.dispose](): void {
+    this.count--
+  }
+
+  count = 0
+}
+
 interface Bucket {
   tokens: number
   at: number
@@ -31,21 +40,25 @@ export function createLimits(
   processes: () => number,
   now: () => number = () => performance.now(),
 ): Limits {
-  const buckets = new Map<string, Bucket>()
-  const inFlight = new Map<Id, number>()
+  const buckets: Record<LimitClass, Map<Id, Bucket>> = {
+    reads: new Map(),
+    writes: new Map(),
+    searches: new Map(),
+    inference: new Map(),
+  }
+  const flights = new Map<Id, Flights>()
   const classes = ['reads', 'writes', 'searches', 'inference'] as const
   let swept = now()
 
   const quotaOf = (limit: LimitClass): number => Math.max(1, Math.floor(quotas[limit] / processes()))
 
   function filled(caller: Id, limit: LimitClass): Bucket {
-    const key = `${limit}:${caller}`
     const quota = quotaOf(limit)
     const at = now()
-    const bucket = buckets.get(key)
+    const bucket = buckets[limit].get(caller)
     if (!bucket) {
       const fresh = { tokens: quota, at }
-      buckets.set(key, fresh)
+      buckets[limit].set(caller, fresh)
       return fresh
     }
     bucket.tokens = Math.min(quota, bucket.tokens + ((at - bucket.at) / 1000 / WINDOW_SECONDS) * quota)
@@ -57,7 +70,9 @@ export function createLimits(
   function sweep(): void {
     if (now() - swept < WINDOW_SECONDS * 1000) return
     swept = now()
-    for (const [key, { at }] of buckets) if (swept - at > WINDOW_SECONDS * 1000) buckets.delete(key)
+    for (const name of classes)
+      for (const [caller, { at }] of buckets[name]) if (swept - at > WINDOW_SECONDS * 1000) buckets[name].delete(caller)
+    for (const [caller, flight] of flights) if (flight.count === 0) flights.delete(caller)
   }
 
   return {
@@ -86,20 +101,16 @@ export function createLimits(
     },
     enter(caller) {
       const most = quotas.in_flight === 0 ? Infinity : Math.max(1, Math.floor(quotas.in_flight / processes()))
-      const present = inFlight.get(caller) ?? 0
-      if (present >= most)
+      sweep()
+      let flight = flights.get(caller)
+      if (!flight) flights.set(caller, (flight = new Flights()))
+      if (flight.count >= most)
         refuse('concurrency_limited', {
           message: `More than ${most} requests at the same time.`,
           headers: { 'retry-after': '1' },
         })
-      inFlight.set(caller, present + 1)
-      return {
-        [Symbol.dispose]() {
-          const left = (inFlight.get(caller) ?? 1) - 1
-          if (left === 0) inFlight.delete(caller)
-          else inFlight.set(caller, left)
-        },
-      }
+      flight.count++
+      return flight
     },
     state: (caller) =>
       classes

@@ -2,7 +2,7 @@ import { eventsFromEnd } from '../frames.ts'
 import { readUsage } from '../shapes/anthropic-messages/usage.ts'
 import { readStreamFault } from '../shapes/faults.ts'
 import { type Json, isObject, objectOf, parseJson } from '../shapes/json.ts'
-import { type Dialect, unread } from './dialect.ts'
+import { type Dialect, unread, usageAtEnd, wordBefore } from './dialect.ts'
 
 const LAST_EVENTS = 8
 
@@ -22,6 +22,17 @@ export const anthropicMessages: Dialect = {
       ...unread(),
       usage: readUsage(json.usage)?.usage ?? null,
       finishReason: wordOf(json.stop_reason),
+      ended: true,
+    }
+  },
+
+  readEnd(text) {
+    const end = usageAtEnd(text)
+    if (end === null || !text.includes('"content":[')) return null
+    return {
+      ...unread(),
+      usage: readUsage(end.usage)?.usage ?? null,
+      finishReason: wordBefore(text, 'stop_reason', end.at),
       ended: true,
     }
   },
@@ -60,6 +71,7 @@ function firstUsage(head: string): Json {
 export const anthropicCount: Dialect = {
   ...anthropicMessages,
   path: '/v1/messages/count_tokens',
+  readEnd: () => null,
   readWhole: (json) =>
     typeof json.input_tokens === 'number' ? { ...unread(), ended: true } : anthropicMessages.readWhole(json),
 }

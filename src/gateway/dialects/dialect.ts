@@ -1,5 +1,6 @@
 import type { Usage } from '#kernel/usage.ts'
 import type { Shape } from '../directory.ts'
+import { isObject, parseJson } from '../shapes/json.ts'
 import type { UpstreamFault } from '../turn.ts'
 
 /** What the end of an answer tells. */
@@ -33,12 +34,37 @@ export interface Dialect {
   usageOption: boolean
   /** Null: no answer of this shape. */
   readWhole(json: Record<string, unknown>): Reading | null
+  /**
+   * The same from the end of a whole answer alone, where that is certain: its `usage` is proved to stand at the top, and
+   * what comes before it is not looked at. Null: read it all.
+   */
+  readEnd(text: string): Reading | null
   /** From the first events and the last ones. */
   readStream(head: string, tail: string): Reading
 }
 
 /** An answer that told nothing. */
 export const unread = (): Reading => ({ usage: null, finishReason: null, ended: false, closed: false, fault: null })
+
+/**
+ * The `usage` of an answer from its text's end. The rest from the key on, behind an opening brace, is an object: so the
+ * key stood at the top. Inside a string its quotes would be escaped.
+ */
+export function usageAtEnd(text: string): { usage: unknown; at: number } | null {
+  const at = text.lastIndexOf('"usage":')
+  if (at < 1 || text.charCodeAt(0) !== 0x7b || text.charCodeAt(at - 1) !== 0x2c) return null
+  const rest = parseJson(`{${text.slice(at)}`)
+  return isObject(rest) && isObject(rest.usage) ? { usage: rest.usage, at } : null
+}
+
+/** The string value of the last such key before `at`. */
+export function wordBefore(text: string, key: string, at: number): string | null {
+  const found = text.lastIndexOf(`"${key}":"`, at)
+  if (found < 0) return null
+  const start = found + key.length + 4
+  const end = text.indexOf('"', start)
+  return end < 0 ? null : text.slice(start, end)
+}
 
 /** Characters that a model wrote, in answers of either vendor: for an estimate where no usage came. */
 export function producedCharacters(frames: string): number {

@@ -2,7 +2,7 @@ import { eventsFromEnd } from '../frames.ts'
 import { readStreamFault } from '../shapes/faults.ts'
 import { isObject, parseJson } from '../shapes/json.ts'
 import { readUsage } from '../shapes/openai-chat/usage.ts'
-import { type Dialect, type Reading, unread } from './dialect.ts'
+import { type Dialect, type Reading, unread, usageAtEnd, wordBefore } from './dialect.ts'
 
 /** How far from its end a stream is searched: usage, finish and `[DONE]` are its last events. */
 const LAST_EVENTS = 6
@@ -38,6 +38,12 @@ export const openaiChat: Dialect = {
     return { ...unread(), ...usageIn(json), finishReason: finishIn(json), ended: true }
   },
 
+  readEnd(text) {
+    const end = usageAtEnd(text)
+    if (end === null || !text.includes('"choices":[')) return null
+    return { ...unread(), ...usageIn(end), finishReason: wordBefore(text, 'finish_reason', end.at), ended: true }
+  },
+
   readStream(_, tail) {
     const reading = unread()
     let count = 0
@@ -59,7 +65,7 @@ export const openaiChat: Dialect = {
   },
 }
 
-function usageIn(json: Record<string, unknown>): Pick<Reading, 'usage' | 'reportedUsd'> {
+function usageIn(json: { usage?: unknown }): Pick<Reading, 'usage' | 'reportedUsd'> {
   const read = readUsage(json.usage)
   return read === null ? { usage: null } : { usage: read.usage, reportedUsd: read.cost_usd }
 }

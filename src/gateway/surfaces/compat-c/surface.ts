@@ -24,7 +24,7 @@ export const compatC: Surface = {
   stream: (about) => new StreamWriter(about, 'compat-c', true),
   whole: (answer, about) => writeAnswer(answer, about, 'compat-c'),
   models: writeModels,
-  model: writeModel,
+  model: (row) => ({ data: writeModel(row) }),
 }
 
 /** The body's code is the status as an integer: strict clients fail on anything else. */
