@@ -24,7 +24,7 @@ export function page(title: string, here: string, areas: readonly Area[], conten
             ${link('/docs', 'Start here')}${areas.map((area) => link(pathOf(area), area.title))}
           </ul>
           <ul>
-            ${link('/v1/openapi.json', 'openapi.json')}${link('/app', 'Open the app')}
+            ${link('/v1/openapi.json', 'openapi.json')}
           </ul>
         </nav>
         <main id="content" tabindex="-1">${content}</main>
