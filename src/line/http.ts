@@ -3,7 +3,7 @@ import type { Context, Engine } from '#engine/context.ts'
 import { logScope } from '#engine/log.ts'
 import type { Metrics } from '#engine/metrics.ts'
 import type { Bytes, Event, Method } from '#kernel/contract.ts'
-import { refuse } from '#kernel/errors.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { type Authority, type Principal, anonymous } from '#kernel/principal.ts'
 import type { Entry } from '#kernel/registry.ts'
@@ -11,12 +11,13 @@ import { type Presented, authenticate, presented } from './authenticate.ts'
 import { allowCors, answerPreflight } from './cors.ts'
 import type { Line } from './invoke.ts'
 import { type Limits, callerOf } from './limit.ts'
+import { answerMalformed } from './malformed.ts'
 import type { Origins } from './origin.ts'
 import { checkScope, permit } from './permit.ts'
 import { parse, readJson, readPath, readQuery } from './read.ts'
 import { envelope, etagOf, isBackground, names, refusedAnswer } from './reply.ts'
 import { type Match, createRouter } from './router.ts'
-import { sendEvents } from './sse.ts'
+import { EVENT_STREAM, sendEvents } from './sse.ts'
 import type { Versions } from './version.ts'
 import { watchRights } from './watch.ts'
 
@@ -24,6 +25,8 @@ import { watchRights } from './watch.ts'
 export interface Mount {
   /** Paths that begin so are its own. */
   prefix: string
+  /** It writes `X-Request-Id` and all other headers itself, at once with the status: what the hot path can afford. */
+  ownHead?: true
   handle(request: IncomingMessage, response: ServerResponse, requestId: Id): void | Promise<void>
 }
 
@@ -67,28 +70,36 @@ export function createDoor(parts: DoorParts): Door {
     requestTimeout: 600_000,
     headersTimeout: 60_000,
     maxHeaderSize: 32_768,
+    // Node's own refusal would carry none of our headers.
+    requireHostHeader: false,
   })
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+  const take = (request: IncomingMessage, response: ServerResponse): void => {
     const requestId = newId()
-    response.setHeader('x-request-id', requestId)
-    if (draining) response.setHeader('connection', 'close')
     const url = request.url!
     const mount = mounts.find(({ prefix }) => url.startsWith(prefix))
+    const hostless = request.headers.host === undefined && request.httpVersion === '1.1'
+    if (mount?.ownHead !== true || hostless) {
+      response.setHeader('x-request-id', requestId)
+      response.setHeader('x-service-version', versions.newest)
+    }
+    if (draining) response.setHeader('connection', 'close')
+    if (hostless) return sendRefusal(request, response, hostMissing(), requestId)
     if (mount) {
       // A mount answers its own refusals in its own shape; what escapes it is a fault.
       try {
         const handled = mount.handle(request, response, requestId)
-        if (handled) handled.catch((error: unknown) => sendRefusal(response, error, requestId))
+        if (handled) handled.catch((error: unknown) => sendRefusal(request, response, error, requestId))
       } catch (error) {
-        sendRefusal(response, error, requestId)
+        sendRefusal(request, response, error, requestId)
       }
       return
     }
     logScope.run({ request_id: requestId }, () => void rest(request, response, requestId))
-  })
-  server.on('clientError', (_, socket) => {
-    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n')
-  })
+  }
+  server.on('request', take)
+  // An expectation that is not known may be ignored (RFC 9110, 10.1.1).
+  server.on('checkExpectation', take)
+  server.on('clientError', (error, socket) => answerMalformed(error, socket, versions.newest))
 
   async function rest(request: IncomingMessage, response: ServerResponse, requestId: Id): Promise<void> {
     const startedAt = performance.now()
@@ -104,7 +115,7 @@ export function createDoor(parts: DoorParts): Door {
       entry = entryFor(request, match)
       await answer(entry, match!.values, request, response, requestId, mark < 0 ? '' : url.slice(mark + 1))
     } catch (error) {
-      sendRefusal(response, error, requestId)
+      sendRefusal(request, response, error, requestId)
     } finally {
       metrics.request(entry?.name ?? 'unmatched', response.statusCode, (performance.now() - startedAt) / 1000)
     }
@@ -130,7 +141,6 @@ export function createDoor(parts: DoorParts): Door {
   ): Promise<void> {
     const { endpoint } = entry
     const { headers } = request
-    response.setHeader('x-service-version', versions.newest)
     const credential = presented(headers, origins.cookieName)
     checkDoor(entry, credential, request)
     const open = endpoint.auth === 'open' || endpoint.auth === 'sign_in'
@@ -153,6 +163,9 @@ export function createDoor(parts: DoorParts): Door {
     const input = await readInput(entry, values, request, resumed(entry, request, search), version)
     await permit(ctx, entry, input)
     if (headers['if-match'] !== undefined) await checkIfMatch(ctx, entry, input, headers['if-match'])
+    // What a HEAD asks for is known here: a stream has no end to wait for.
+    if (endpoint.reply.kind === 'stream' && request.method === 'HEAD')
+      return void response.writeHead(200, EVENT_STREAM).end()
     const result = await entry.handle(ctx, input)
 
     setHeaders(response, ctx.answer.headers)
@@ -220,13 +233,14 @@ export function createDoor(parts: DoorParts): Door {
     const reader = [...line.entries.values()].find(
       ({ endpoint }) => endpoint.method === 'GET' && endpoint.path === entry.endpoint.path,
     )
-    if (!reader || reader.endpoint.reply.kind !== 'one' || ctx.found === null) return
-    const present = await reader.handle({ ...ctx }, input)
+    if (!reader || reader.endpoint.reply.kind !== 'one') return
+    const present = (await reader.handle({ ...ctx }, input)) as { updated_at?: string }
     const body = JSON.stringify(
       versions.lower(ctx.version, reader.name, envelope(reader.endpoint.reply, present, input)),
     )
-    if (!names(header, etagOf(body))) refuse('precondition_failed')
-    ctx.unchangedSince = ctx.found.updated_at
+    if (!names(header, etagOf(body), 'strongly')) refuse('precondition_failed')
+    if (ctx.found !== null) ctx.unchangedSince = ctx.found.updated_at
+    else if (present.updated_at !== undefined) ctx.unchangedSince = new Date(present.updated_at)
   }
 
   /** A signal that fires when the caller leaves, the server closes, or `end` is called. */
@@ -256,20 +270,20 @@ export function createDoor(parts: DoorParts): Door {
     )
   }
 
-  function sendRefusal(response: ServerResponse, error: unknown, requestId: Id): void {
+  function sendRefusal(request: IncomingMessage, response: ServerResponse, error: unknown, requestId: Id): void {
     const { status, headers, body, fault } = refusedAnswer(error)
     if (fault !== null && !response.destroyed)
       engine.log.error({ error: fault, request_id: requestId }, 'a request failed')
     if (response.headersSent || response.destroyed) return void response.destroy()
     setHeaders(response, headers)
-    if (!response.hasHeader('x-service-version')) response.setHeader('x-service-version', versions.newest)
     const text = JSON.stringify(body)
     response
       .writeHead(status, {
         'content-type': 'application/json; charset=utf-8',
         'content-length': Buffer.byteLength(text),
       })
-      .end(text)
+      .write(text)
+    endAfterBody(request, response)
   }
 
   return {
@@ -295,6 +309,26 @@ export function createDoor(parts: DoorParts): Door {
 function restPath(path: string): string | null {
   if (path.startsWith('/v1/')) return path.slice(3)
   return /^\/(auth|admin)\//.test(path) ? path : null
+}
+
+const hostMissing = (): Refusal =>
+  new Refusal('invalid_parameter', { message: 'A request names its `Host`.', param: 'Host' })
+
+/** How long a refused upload is listened to, so that its sender, who reads only afterwards, still finds the answer. */
+const LINGER_MS = 5_000
+
+/**
+ * Ends an answer that may have come before the end of its request. A connection that closes with unread bytes is reset,
+ * and the reset takes the answer with it; one that stays open is read to its end by Node.
+ */
+function endAfterBody(request: IncomingMessage, response: ServerResponse): void {
+  if (request.complete || response.shouldKeepAlive) return void response.end()
+  const end = () => {
+    clearTimeout(timer)
+    response.end()
+  }
+  const timer = setTimeout(end, LINGER_MS)
+  request.once('close', end).once('end', end).resume()
 }
 
 /** Where a stream goes on comes as a header from a browser that reconnects by itself; else it is in the query. */
@@ -324,7 +358,7 @@ function sendJson(
     const etag = etagOf(body)
     response.setHeader('etag', etag)
     const known = request.headers['if-none-match']
-    if (known !== undefined && names(known, etag)) return void response.writeHead(304).end()
+    if (known !== undefined && names(known, etag, 'weakly')) return void response.writeHead(304).end()
   }
   response
     .writeHead(status, {
@@ -345,8 +379,17 @@ async function sendBytes(
     return void response.end(body ?? undefined)
   for await (const part of body) {
     if (signal.aborted) break
-    if (!response.write(part))
-      await new Promise<void>((resolve) => response.once('drain', resolve).once('close', resolve))
+    if (!response.write(part)) await drained(response)
   }
   response.end()
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const go = () => {
+      response.off('drain', go).off('close', go)
+      resolve()
+    }
+    response.on('drain', go).on('close', go)
+  })
 }

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import type { z } from 'zod'
 import type { AnyEndpoint } from '#kernel/contract.ts'
@@ -50,6 +51,7 @@ export async function readJson(
   if (bytes.length === 0) return {}
   if (type === undefined || !/^application\/([\w.-]+\+)?json\b/i.test(type))
     refuse('unsupported_media_type', { message: 'Send the body as `Content-Type: application/json`.' })
+  if (!isUtf8(bytes)) refuse('malformed_json', { message: 'The body is not UTF-8.' })
   let value: unknown
   try {
     value = JSON.parse(bytes.toString('utf8'))
@@ -76,17 +78,16 @@ export function deeperThan(value: unknown, most: number): boolean {
 
 /** Query string → object; a key that comes more than once, or that the schema says is a list, is a list. */
 export function readQuery(search: string, schema: z.ZodObject): Record<string, unknown> {
-  const query: Record<string, unknown> = {}
+  const lists = new Map<string, string[]>()
   for (const [key, value] of new URLSearchParams(search)) {
-    const before = query[key]
-    query[key] =
-      before === undefined
-        ? isList(schema.shape[key])
-          ? [value]
-          : value
-        : [...(Array.isArray(before) ? before : [before]), value]
+    const list = lists.get(key)
+    if (list) list.push(value)
+    else lists.set(key, [value])
   }
-  return query
+  // Built by entries: a key such as `__proto__` is a key like any other.
+  return Object.fromEntries(
+    [...lists].map(([key, list]) => [key, list.length > 1 || isList(schema.shape[key]) ? list : list[0]]),
+  )
 }
 
 function isList(schema: unknown): boolean {

@@ -33,9 +33,10 @@ export const isBackground = (answer: unknown): answer is Background =>
 /** A strong entity tag of a body. */
 export const etagOf = (body: string): string => `"${hash('sha1', body, 'base64url')}"`
 
-/** Whether an `If-None-Match` or `If-Match` header names this tag (RFC 9110, 13.1). */
-export const names = (header: string, etag: string): boolean =>
-  header.trim() === '*' || header.split(',').some((part) => part.trim().replace(/^W\//, '') === etag)
+/** Whether a list of tags names this one: `If-None-Match` compares weakly, `If-Match` strongly (RFC 9110, 13.1). */
+export const names = (header: string, etag: string, how: 'weakly' | 'strongly'): boolean =>
+  header.trim() === '*' ||
+  header.split(',').some((part) => (how === 'weakly' ? part.trim().replace(/^W\//, '') : part.trim()) === etag)
 
 export interface RefusedAnswer {
   status: number

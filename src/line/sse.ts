@@ -1,6 +1,12 @@
 import type { ServerResponse } from 'node:http'
 import type { Event } from '#kernel/contract.ts'
 
+export const EVENT_STREAM = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+}
+
 const HEARTBEAT_MS = 15_000
 /** What a slow reader may have unread. Beyond it the connection is closed and the reader resumes by id. */
 const UNREAD_BYTES = 1 << 20
@@ -19,21 +25,22 @@ export async function sendEvents(
   events: AsyncIterable<Event>,
   signal: AbortSignal,
 ): Promise<void> {
-  response.writeHead(200, {
-    ...headers,
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-store',
-    'x-accel-buffering': 'no',
-  })
+  response.writeHead(200, { ...headers, ...EVENT_STREAM })
   response.flushHeaders()
   const heartbeat = setInterval(() => response.write(':\n\n'), HEARTBEAT_MS)
   const iterator = events[Symbol.asyncIterator]()
-  const stop = Promise.withResolvers<null>()
-  const onAbort = () => stop.resolve(null)
+  // One promise per event: what waits beside a promise that outlives them all would keep every event until then.
+  let stop: ((nothing: null) => void) | null = null
+  const onAbort = () => stop?.(null)
+  const nextOrStop = (): Promise<IteratorResult<Event> | null> =>
+    new Promise((resolve, reject) => {
+      stop = resolve
+      iterator.next().then(resolve, reject)
+    })
   signal.addEventListener('abort', onAbort, { once: true })
   try {
     while (!signal.aborted) {
-      const next = await Promise.race([iterator.next(), stop.promise])
+      const next = await nextOrStop()
       if (next === null || next.done) break
       response.write(encodeEvent(next.value))
       if (response.writableLength > UNREAD_BYTES) {

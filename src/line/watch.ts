@@ -30,6 +30,12 @@ export function watchRights(
     }
   }
   const watch = authority.onChange(ctx.principal.accountId, () => void recheck())
+  // What changed since the caller was known, while its body came or its stream was prepared, was not heard here.
+  void recheckIfOther()
+  async function recheckIfOther(): Promise<void> {
+    const present = await Promise.try(authenticate, authority, credential).catch(() => null)
+    if (present !== ctx.principal) await recheck()
+  }
   const { credential: held } = ctx.principal
   const expiresAt = held.kind === 'server' ? null : held.expiresAt
   const timer =

@@ -41,14 +41,20 @@ export async function createAuthority(
   const usedKeys = new Set<Id>()
   const usedSessions = new Set<Id>()
 
+  /** How many changes of rights were heard of. */
+  let heard = 0
+
   const rights = await watchRights(postgres, bus, log, (accountId) => {
+    heard += 1
     for (const key of byAccount.get(accountId) ?? []) known.delete(key)
     byAccount.delete(accountId)
     changes.emit(accountId)
   })
   const timer = setInterval(() => void flushUsed(), USED_FLUSH_MS)
 
-  function remember(key: string, entry: Known): Known {
+  /** What was asked for before a change was heard of may be from before it: it serves this one call. */
+  function remember(key: string, entry: Known, heardBefore: number): Known {
+    if (heard !== heardBefore) return entry
     // A full memory starts again rather than grow: what is in use comes back with its next call.
     if (known.size >= MOST_KNOWN) {
       known.clear()
@@ -61,6 +67,11 @@ export async function createAuthority(
     return entry
   }
 
+  const hasEnded = (entry: Known): boolean => {
+    const credential = 'principal' in entry ? entry.principal.credential : null
+    return credential?.kind === 'session' && credential.expiresAt.getTime() <= Date.now()
+  }
+
   function admit(entry: Known): Principal {
     if ('refused' in entry) return refuse(entry.refused)
     const { credential } = entry.principal
@@ -71,6 +82,7 @@ export async function createAuthority(
   }
 
   async function loadKey(secret: string, key: string): Promise<Principal> {
+    const before = heard
     const { rows } = await postgres.pool.query<AccountRights & KeyColumns>({
       name: 'authority_key',
       text: `select ${RIGHTS}, k.id, k.workspace_id, k.scopes, k.version, k.expires_at, k.revoked_at,
@@ -82,7 +94,7 @@ export async function createAuthority(
     if (!row) return refuse('invalid_api_key')
     const expiresAt = row.previous ? row.previous_expires_at : row.expires_at
     if (row.revoked_at !== null || (row.previous && expiresAt === null))
-      return admit(remember(key, { refused: 'revoked_api_key', accountId: row.account_id }))
+      return admit(remember(key, { refused: 'revoked_api_key', accountId: row.account_id }, before))
     const credential: Credential = {
       kind: 'key',
       id: row.id,
@@ -92,10 +104,11 @@ export async function createAuthority(
       expiresAt: row.previous && row.expires_at !== null && row.expires_at < expiresAt! ? row.expires_at : expiresAt,
       spendCap: row.spend_cap_nano === null ? null : { nano: row.spend_cap_nano, period: row.spend_cap_period },
     }
-    return admit(remember(key, { principal: principalOf(row, credential), used: () => usedKeys.add(row.id) }))
+    return admit(remember(key, { principal: principalOf(row, credential), used: () => usedKeys.add(row.id) }, before))
   }
 
   async function loadSession(token: string, key: string): Promise<Principal> {
+    const before = heard
     const { rows } = await postgres.pool.query<AccountRights & { id: Id; expires_at: Date }>({
       name: 'authority_session',
       text: `select ${RIGHTS}, s.id,
@@ -106,7 +119,9 @@ export async function createAuthority(
     const row = rows[0]
     if (!row) return refuse('session_expired')
     const credential: Credential = { kind: 'session', id: row.id, expiresAt: row.expires_at }
-    return admit(remember(key, { principal: principalOf(row, credential), used: () => usedSessions.add(row.id) }))
+    return admit(
+      remember(key, { principal: principalOf(row, credential), used: () => usedSessions.add(row.id) }, before),
+    )
   }
 
   /** When keys and sessions were last used is told in batches, not by every call. */
@@ -136,7 +151,8 @@ export async function createAuthority(
     bySession(token) {
       const key = `session ${hash('sha256', token, 'base64')}`
       const entry = known.get(key)
-      return entry ? admit(entry) : loadSession(token, key)
+      // Being used moves the idle end of a session on, which memory does not see: at its end the database is asked.
+      return entry && !hasEnded(entry) ? admit(entry) : loadSession(token, key)
     },
     inTouch: rights.inTouch,
     async refresh() {

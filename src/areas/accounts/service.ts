@@ -135,7 +135,9 @@ export const settingsService = implement(settings, {
         message: `${changes.time_zone} is not an IANA time zone such as Europe/Berlin.`,
       })
     return ctx.transaction(async (ctx) => {
-      const row = await accountStore.mergeSettings(ctx.db, ctx.principal.accountId, changes)
+      const row =
+        (await accountStore.mergeSettings(ctx.db, ctx.principal.accountId, changes, ctx.unchangedSince)) ??
+        refuse('precondition_failed')
       await ctx.emit({
         type: 'settings.updated',
         channels: [`user:${row.id}`],

@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Context } from '#engine/context.ts'
+import { rightsChanged } from '#engine/rights.ts'
 import { newId } from '#kernel/ids.ts'
 import { type SessionRow, sessionStore } from './store.ts'
 
@@ -23,7 +24,11 @@ export async function startSession(ctx: Context, accountId: string): Promise<Ses
     ip: ctx.caller.ip,
     expires_at: expiresAt,
   })
-  await sessionStore.trim(ctx.db, accountId, MAX_SESSIONS)
+  if (await sessionStore.trim(ctx.db, accountId, MAX_SESSIONS)) {
+    // What ended is still known to the processes that served it.
+    await rightsChanged(ctx.db, [accountId])
+    ctx.afterCommit(() => void ctx.engine.rights.refresh())
+  }
   ctx.answer.session = { token, expiresAt }
   return row
 }

@@ -85,13 +85,15 @@ export const accountStore = {
       .where('email_verified_at', 'is', null)
       .execute()
   },
-  mergeSettings: (db: Db, id: Id, changes: object): Promise<AccountRow> =>
+  /** Undefined when the row is not the one of `unchangedSince` any more. */
+  mergeSettings: (db: Db, id: Id, changes: object, unchangedSince: Date | null): Promise<AccountRow | undefined> =>
     db
       .updateTable('accounts')
       .set({ settings: sql`settings || ${JSON.stringify(changes)}::jsonb`, updated_at: nextTime })
       .where('id', '=', id)
+      .$if(unchangedSince !== null, (query) => query.where('updated_at', '=', unchangedSince!))
       .returningAll()
-      .executeTakeFirstOrThrow(),
+      .executeTakeFirst(),
 }
 
 export const sessionStore = {
@@ -113,9 +115,9 @@ export const sessionStore = {
       .orderBy('id', 'desc')
       .limit(limit)
       .execute(),
-  /** Keeps the newest `keep` sessions of an account. */
-  async trim(db: Db, accountId: Id, keep: number): Promise<void> {
-    await db
+  /** Keeps the newest `keep` sessions of an account. Whether there were more. */
+  async trim(db: Db, accountId: Id, keep: number): Promise<boolean> {
+    const { numDeletedRows } = await db
       .deleteFrom('sessions')
       .where('id', 'in', (query) =>
         query
@@ -125,7 +127,8 @@ export const sessionStore = {
           .orderBy('id', 'desc')
           .offset(keep),
       )
-      .execute()
+      .executeTakeFirst()
+    return numDeletedRows > 0n
   },
   async end(db: Db, accountId: Id, id: Id): Promise<boolean> {
     const { numDeletedRows } = await db

@@ -74,7 +74,7 @@ export const apiKeyService = implement(apiKeys, {
     await changeRights(ctx, 'api_key.revoked', async (ctx) => {
       const row = await found(ctx, id)
       if (row.revoked_at !== null) return row
-      return apiKeyStore.update(ctx.db, id, { revoked_at: ctx.now(), previous_hash: null, previous_expires_at: null })
+      return apiKeyStore.update(ctx.db, id, { revoked_at: ctx.now() })
     })
     return { id }
   },

@@ -96,7 +96,7 @@ export const apiKeyStore = {
   revokeWithin: (db: Db, workspaceId: Id): Promise<ApiKeyRow[]> =>
     db
       .updateTable('api_keys')
-      .set({ revoked_at: sql<Date>`now()`, previous_hash: null, previous_expires_at: null, updated_at: nextTime })
+      .set({ revoked_at: sql<Date>`now()`, updated_at: nextTime })
       .where('workspace_id', '=', workspaceId)
       .where('revoked_at', 'is', null)
       .returningAll()
