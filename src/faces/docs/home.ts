@@ -18,7 +18,7 @@ export function homePage(areas: readonly Area[], document: Document): Html {
     ${part(
       'first-call',
       'The first call',
-      html`${prose('`uk login` makes a key for this machine; `uk api-keys create --name programs --scopes '*'` makes one for a program, and shows it once. Then:')}
+      html`${prose('`uk login` makes a key for this machine; `uk api-keys create --name programs --scopes "*"` makes one for a program, and shows it once. Then:')}
       ${block(`curl ${base}/me \\\n  -H "Authorization: Bearer $UK_KEY"`)} ${block('uk login\nuk me get')}`,
     )}
     ${part(
