@@ -8,7 +8,7 @@ import { startOurs } from '../measure/ours.ts'
 import { type Measurable, median, pin, root, startMeasurable } from '../measure/process.ts'
 import type { Report } from '../report.ts'
 
-const ROUNDS = 7
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 7)
 const SECONDS = 2
 
 const body = (bytes: number): string => {
