@@ -134,7 +134,7 @@ export async function startApp({
     ],
   })
   // Together: a caller waits for its run, and a run ends with nobody waiting.
-  stack.defer(async () => void (await Promise.all([door.drain(config.drainSeconds), runs.drain(config.drainSeconds)])))
+  stack.defer(async () => void (await Promise.all([runs.drain(config.drainSeconds), door.drain(config.drainSeconds)])))
   await listen(door, config)
   const { port } = door.server.address() as AddressInfo
   origin = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`

@@ -52,7 +52,7 @@ export interface Served {
  * signal fires or the consumer stops, the provider is left at once and what was produced is settled.
  */
 export interface Completion extends AsyncIterable<Chunk> {
-  /** Null until the first chunk; whole after the last. */
+  /** Null until the first chunk, or until it is left; whole after the last. */
   readonly served: Served | null
 }
 
@@ -205,6 +205,8 @@ class TurnAttempt {
       return null
     } finally {
       this.#settle(status)
+      // Left before it said anything: what was read is paid for all the same.
+      if (status === 'cancelled') tell(this.#served)
     }
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import type { Chunk } from '#gateway/turn.ts'
 import { Answer, type Fact, partsOf } from './answer.ts'
 import { sensibleModel } from './choose-model.ts'

@@ -19,7 +19,8 @@ const FINISHED = new Set(['completed', 'failed', 'cancelled'])
  */
 export async function* follow(engine: Engine, runId: Id, after: number, signal: AbortSignal): AsyncGenerator<Event> {
   const runs = runsOf(engine)
-  for (let seq = after; !signal.aborted;) {
+  const until = AbortSignal.any([signal, runs.closing])
+  for (let seq = after; !until.aborted;) {
     const live = runs.live(runId)
     // Asked before the events are read: what ends in between comes with the next look.
     const over = live === undefined && (await isOver(engine, runId))
@@ -31,7 +32,7 @@ export async function* follow(engine: Engine, runId: Id, after: number, signal: 
     const last = events.at(-1)
     if (last === undefined) {
       if (over) return
-      await (live ? live.more(seq, signal) : runs.watch.moved(runId, seq, signal))
+      await (live ? live.more(seq, until) : runs.watch.moved(runId, seq, until))
     } else if (isEnd(last.type) && (over || live)) return
   }
 }
@@ -45,7 +46,7 @@ async function isOver({ postgres: { db } }: Engine, runId: Id): Promise<boolean>
 export async function settled(engine: Engine, runId: Id, ms: number, signal: AbortSignal): Promise<RunRow | null> {
   const runs = runsOf(engine)
   const late = new AbortController()
-  const until = AbortSignal.any([signal, late.signal])
+  const until = AbortSignal.any([signal, late.signal, runs.closing])
   const timer = setTimeout(() => late.abort(), ms)
   try {
     for (;;) {
@@ -65,9 +66,14 @@ const EVER = 2 ** 31 - 1
 /** How long a caller waits inline. */
 const INLINE_MS = 600_000
 
-/** The finished answer with its run, or the run's error; null when it goes on for longer than anybody waits. */
+/**
+ * The finished answer with its run, or the run's error; null when it goes on for longer than anybody waits, or nobody
+ * waits any more. A server that stops fires `ctx.signal` at once but lets runs end for a while, so that is waited for.
+ */
 export async function answered(ctx: Context, runId: Id, ms = INLINE_MS): Promise<z.output<typeof Answered> | null> {
-  const run = await settled(ctx.engine, runId, ms, ctx.signal)
+  const runs = runsOf(ctx.engine)
+  const first = await settled(ctx.engine, runId, ms, ctx.signal)
+  const run = first ?? (runs.draining ? await settled(ctx.engine, runId, ms, runs.closing) : null)
   if (run === null) return null
   if (run.status === 'failed') throw refusalOf(run)
   const message = await messageStore.get(ctx.db, run.chat_id, run.output_message_id)

@@ -4,6 +4,8 @@ import type { Engine } from '#engine/context.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
 import { type Completion, type Served, refusalOf } from '#gateway/complete.ts'
 import { type ErrorBody, Refusal, errorBody, refuse } from '#kernel/errors.ts'
+import { checkPlace } from '#kernel/place.ts'
+import { membershipIn } from '#kernel/principal.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
 import { Answer, type Fact } from './answer.ts'
 import { turnOf } from './history.ts'
@@ -64,6 +66,10 @@ export async function generate(
       messageStore.said(engine.postgres, run.input_message_id),
     ])
     if (ctx === null) return refuse('not_found', { message: 'The account that asked is gone.' })
+    // A run may have waited for long: what its sender may do is decided when it begins.
+    const place = membershipIn(ctx.principal, run.workspace_id)
+    if (place === null) return refuse('insufficient_role', { message: 'Who asked is no longer in this workspace.' })
+    checkPlace(place, 'chat:run')
     const agent = run.agent_id === null ? null : await agentFor(ctx, run.agent_id)
     const payer = payerOf(ctx.principal, run.workspace_id, { chatId: run.chat_id, runId: run.id, messageId: output.id })
     const turn = { model: run.model, messages: turnOf(agent?.system_prompt ?? null, path) }

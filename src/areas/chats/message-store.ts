@@ -58,6 +58,11 @@ const pageOfPath = (order: 'asc' | 'desc'): string => `${LINES}
     order by depth ${order} limit $3) m
   order by m.depth ${order} limit $3`
 
+/** The same where the page lies on the line of $1 itself, as the newest page mostly does: half the planning. */
+const PAGE_OF_LINE = `select m.* from messages h cross join lateral (
+    select * from messages where line_id = h.line_id and depth <= h.depth and depth < $2 order by depth desc limit $3) m
+  where h.id = $1 order by m.depth desc`
+
 const PAGES = { asc: pageOfPath('asc'), desc: pageOfPath('desc') }
 
 export const messageStore = {
@@ -67,6 +72,14 @@ export const messageStore = {
     { head, order, after, limit }: { head: Id; order: 'asc' | 'desc'; after: number | null; limit: number },
   ): Promise<MessageRow[]> {
     const edge = after ?? (order === 'asc' ? -1 : 2 ** 31 - 1)
+    if (order === 'desc') {
+      const { rows } = await pool.query<MessageRow>({
+        name: 'messages_line',
+        text: PAGE_OF_LINE,
+        values: [head, edge, limit],
+      })
+      if (rows.length === limit || rows.at(-1)?.depth === 0) return rows
+    }
     const { rows } = await pool.query<MessageRow>({
       name: `messages_path_${order}`,
       text: PAGES[order],

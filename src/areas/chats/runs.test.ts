@@ -140,6 +140,27 @@ test('what is stopped keeps what it said; there must be something to stop', asyn
   assert.deepEqual([retried.status, retried.body.error.details.status], [409, 'cancelled'])
 })
 
+test('what is stopped before it said anything costs what was read', async () => {
+  const chat = await made()
+  // Under a cap the call is held in the ledger before it is made, and marked once it has gone out.
+  const capped = await alice.key({ spend_cap_usd: 1 })
+  const content = script({ delay_ms: 60_000 })
+  const { id } = (await capped.post(`/chats/${chat}/messages`, { content, background: true })).body.data.resource
+  const { pool } = server.app.engine.postgres
+  while (
+    (await pool.query(`select 1 from reservations where sent_at is not null and call ->> 'run_id' = $1`, [id]))
+      .rowCount === 0
+  );
+  const stopped = (await alice.post(`/chats/${chat}/stop`)).body.data
+  const [, message] = (await alice.get(`/chats/${chat}/messages`)).body.data
+  assert.deepEqual([stopped.status, message.status, message.text], ['cancelled', 'incomplete', ''])
+  assert.deepEqual([message.usage.input_tokens, message.usage.output_tokens], [1, 0])
+  assert.deepEqual([message.cost_usd, stopped.cost_usd], [0.000001, 0.000001])
+  await server.app.engine.ledger.flush()
+  const { rows } = await pool.query('select status, cost_nano from calls where run_id = $1', [id])
+  assert.deepEqual(rows, [{ status: 'cancelled', cost_nano: 1_000n }])
+})
+
 test('messages to a busy chat wait their turn, are refused, or take it', async () => {
   const chat = await made()
   const first = await begun(chat)

@@ -27,6 +27,8 @@ export const interrupted = {
 export interface Runs extends AsyncDisposable {
   /** The server is stopping: what is accepted now waits for another process. */
   readonly draining: boolean
+  /** Fires when nothing more happens here: whoever waits, waits in vain. */
+  readonly closing: AbortSignal
   readonly watch: RunWatch
   /** The log of a run that this process runs. */
   live(runId: Id): RunLog | undefined
@@ -62,7 +64,7 @@ export function startRuns(engine: Engine): Runs {
   const writer: EventWriter = createEventWriter({ postgres, log })
   const watch = new RunWatch(postgres, log)
   let draining = false
-  let closed = false
+  const closing = new AbortController()
 
   function begin(claim: Claim): void {
     const { run, lastSeq, events } = claim
@@ -125,7 +127,7 @@ export function startRuns(engine: Engine): Runs {
       try {
         return await write()
       } catch (error) {
-        if (closed) throw error
+        if (closing.signal.aborted) throw error
         log.warn({ error }, 'the end of a run cannot be written now')
         await sleep(AGAIN_MS)
       }
@@ -176,7 +178,8 @@ export function startRuns(engine: Engine): Runs {
   async function sweepWhileAsked(): Promise<void> {
     do {
       again = false
-      if (!closed) await sweep().catch((error: unknown) => log.warn({ error }, 'runs cannot be swept now'))
+      if (!closing.signal.aborted)
+        await sweep().catch((error: unknown) => log.warn({ error }, 'runs cannot be swept now'))
     } while (again)
   }
   const timer = setInterval(sweepSoon, SWEEP_MS)
@@ -188,6 +191,7 @@ export function startRuns(engine: Engine): Runs {
       return draining
     },
     watch,
+    closing: closing.signal,
     live: (runId) => active.get(runId)?.log,
     begin,
     stop(runIds) {
@@ -207,7 +211,7 @@ export function startRuns(engine: Engine): Runs {
       for (const { stop } of active.values()) stop.abort(HAND_OVER)
       // What cannot be written now is found by whoever comes next.
       await Promise.race([sleep(HAND_OVER_MS, undefined, { ref: false }), allDone()])
-      closed = true
+      closing.abort()
     },
     async [Symbol.asyncDispose]() {
       await runs.drain(0)

@@ -33,16 +33,23 @@ const doors = lifecycleOf({
 /** What goes on when its sender does not wait: the operation ends as the run does. */
 export const sending = defineOperation<{ chat_id: Id; run_id: Id }>(
   'chats.send',
-  async (ctx, { chat_id, run_id }) => {
+  async (ctx, { chat_id, run_id }, { signal }) => {
+    const runs = runsOf(ctx.engine)
     const answer = await answered(ctx, run_id, DAY_MS)
     if (answer) return { result: answer, cost: (await runStore.get(ctx.db, chat_id, run_id))?.cost_nano ?? null }
-    // The operation was cancelled, or its time is over; a server that stops lets the run be.
-    if (!runsOf(ctx.engine).draining) await stop(ctx, chat_id, run_id)
+    // A server that stops lets the run be, and this waits for its end elsewhere; else somebody cancelled it.
+    if (runs.draining) await aborted(signal)
+    else await stop(ctx, chat_id, run_id)
     throw new Error('the run was left')
   },
   { repeatable: true },
 )
 const DAY_MS = 86_400_000
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 
 export const chatService = implement(
   chats,
@@ -159,6 +166,8 @@ const theRun = async (ctx: Context, chatId: Id, runId: Id): Promise<RunRow> =>
 /** The answer when it is there, or an operation that will have it. */
 async function waitFor(ctx: Context, run: RunRow, background: boolean) {
   const answer = background ? null : await answered(ctx, run.id)
+  // Nobody who left reads this; who is still there asks for the run once the server is back.
+  if (answer === null && !background && ctx.signal.aborted) refuse('shutting_down', { details: { run_id: run.id } })
   return answer ?? inBackground(ctx, run)
 }
 

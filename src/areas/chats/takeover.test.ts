@@ -93,7 +93,12 @@ test('a server that stops lets runs come to their end, and hands on or ends thos
   const chats = await Promise.all([made(alice), made(alice), made(alice)])
   const short = await begun(alice, chats[0]!, 'short', 300)
   const long = await begun(alice, chats[1]!, 'long', 60_000)
-  const quiet = await inBackground(alice, chats[2]!, script({ delay_ms: 3_000 }, { text: 'later' }))
+  const sent = await alice.post(`/chats/${chats[2]}/messages`, {
+    content: script({ delay_ms: 3_000 }, { text: 'later' }),
+    background: true,
+  })
+  const operation = sent.body.data.id
+  const quiet = sent.body.data.resource.id
   await first[Symbol.asyncDispose]()
 
   await using second = await testServer({ database })
@@ -104,6 +109,10 @@ test('a server that stops lets runs come to their end, and hands on or ends thos
   assert.ok(failed.cost_usd > 0)
   const log = await allEvents(there, `/chats/${chats[2]}/runs/${quiet}/events`)
   assert.deepEqual([types(log)[0], log.at(-3)!.data.message.text], ['run.started', 'later'])
+  let state = (await there.get(`/operations/${operation}`)).body.data
+  while (['queued', 'running'].includes(state.status))
+    state = (await there.get(`/operations/${operation}/await?since_status=${state.status}`)).body.data
+  assert.deepEqual([state.status, state.result?.text], ['succeeded', 'later'])
 })
 
 test('a process that lost its run writes nothing more', async () => {
