@@ -288,3 +288,22 @@ test('trashing a chat stops what runs in it', async () => {
   assert.equal((await beyond.delete(`/chats/${chat}`)).status, 200)
   assert.equal(types(await reading).at(-1), 'run.cancelled')
 })
+
+test('a message waits with its sender’s rights, and is not answered for whoever has left', async () => {
+  const bob = await server.person('Bob')
+  await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 1 })
+  const team = (await alice.post('/workspaces', { name: 'Team' })).body.data.id
+  const invited = (await alice.post(`/workspaces/${team}/invitations`, { email: bob.email, role: 'member' })).body.data
+  assert.equal((await bob.post('/invitations/accept', { token: invited.token })).status, 200)
+  const chat = (await alice.post('/chats', { model: 'sim/script', workspace_id: team })).body.data.id
+  await begun(chat)
+  const waits = (await bob.post(`/chats/${chat}/messages`, { content: script({ text: 'mine' }), background: true }))
+    .body.data.resource.id
+  const members = (await alice.get(`/workspaces/${team}/members`)).body.data
+  const membership = members.find((member: { user_id: string }) => member.user_id === bob.id)
+  assert.equal((await alice.delete(`/workspaces/${team}/members/${membership.id}`)).status, 200)
+  await alice.post(`/chats/${chat}/stop`)
+  const failed = (await ended(chat, waits)).at(-1)!
+  assert.deepEqual([failed.event, failed.data.error.code], ['run.failed', 'insufficient_role'])
+  assert.equal((await bob.get(`/chats/${chat}`)).status, 404)
+})

@@ -99,7 +99,12 @@ test('a server that stops lets runs come to their end, and hands on or ends thos
   })
   const operation = sent.body.data.id
   const quiet = sent.body.data.resource.id
+  const patient = alice.post(`/chats/${await made(alice)}/messages`, {
+    content: script({ delay_ms: 400 }, { text: 'just in time' }),
+  })
+  while ((await alice.get('/chats?limit=1')).body.data[0].active_run_id === null);
   await first[Symbol.asyncDispose]()
+  assert.deepEqual([(await patient).status, (await patient).body.data?.text], [200, 'just in time'])
 
   await using second = await testServer({ database })
   const there = caller(second.origin, alice.headers)
