@@ -13,6 +13,9 @@ import { StartRefused, explainStart } from '#engine/start-refused.ts'
 
 process.title = 'ukiyo'
 
+/** A terminal signals every process of a program, and npm and our own parent pass it on: within this it is one wish. */
+const SAME_WISH_MS = 1_000
+
 try {
   if (cluster.isWorker) await work()
   else await serve()
@@ -58,13 +61,13 @@ async function sayToken(config: Config, connection: pg.PoolConfig, log: Log): Pr
   if (token !== null) process.stdout.write(`setup token: ${token}\n`)
 }
 
-/** Resolves on the first SIGTERM or SIGINT; the second ends the process at once. */
+/** Resolves on the first SIGTERM or SIGINT; a second one after it ends the process at once. */
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
-    let asked = false
+    let askedAt: number | null = null
     const stop = () => {
-      if (asked) process.exit(130)
-      asked = true
+      if (askedAt !== null && performance.now() - askedAt > SAME_WISH_MS) process.exit(130)
+      askedAt ??= performance.now()
       resolve()
     }
     process.on('SIGTERM', stop).on('SIGINT', stop)

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { readFileSync, statSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startProgram, temporaryDir } from './program.ts'
@@ -153,3 +154,53 @@ async function freePort(): Promise<number> {
   await new Promise((resolve) => server.close(resolve))
   return port
 }
+
+/** `npm start` in a group of its own, as a terminal or a service manager has it. */
+function startByNpm(environment: Record<string, string>) {
+  const child = spawn('npm', ['start'], {
+    cwd: join(import.meta.dirname, '..'),
+    detached: true,
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, UK_PORT: '0', OLLAMA_HOST: 'off', ...environment },
+  })
+  const ready = Promise.withResolvers<string>()
+  let stdout = ''
+  child.stdout.on('data', (part: Buffer) => {
+    stdout += part
+    const line = /^ready (\S+)$/m.exec(stdout)
+    if (line) ready.resolve(line[1]!)
+  })
+  // Its output ends when the last process that can write to it has ended.
+  return { child, ready: ready.promise, ended: once(child, 'close') }
+}
+
+for (const [way, workers] of [
+  ['SIGTERM to npm', '1'],
+  ['Ctrl-C', '1'],
+  ['Ctrl-C', '2'],
+] as const)
+  test(`npm start, ${way}, ${workers} at work: a request in progress is answered, and nothing is left running`, async () => {
+    using dir = temporaryDir()
+    const { child, ready, ended } = startByNpm({ UK_DATA_DIR: dir.path, UK_WORKERS: workers, UK_DRAIN_SECONDS: '20' })
+    const { hostname, port } = new URL(await ready)
+    const body = JSON.stringify({ email: 'nobody@example.com', password: 'a password' })
+    const socket = connect(Number(port), hostname)
+    socket.write(
+      `POST /v1/auth/sign-in HTTP/1.1\r\nhost: localhost\r\nx-uk-csrf: 1\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: ${body.length}\r\n\r\n`,
+    )
+    const [proceed] = (await once(socket, 'data')) as [Buffer]
+    assert.match(proceed.toString(), /^HTTP\/1.1 100 /)
+    let answer = ''
+    socket.on('data', (part: Buffer) => (answer += part)).on('error', () => {})
+    if (way === 'Ctrl-C') process.kill(-child.pid!, 'SIGINT')
+    else child.kill('SIGTERM')
+    // Nobody new is let in: the signal has arrived everywhere.
+    const letsIn = () => fetch(`http://${hostname}:${port}/healthz`, { signal: AbortSignal.timeout(250) })
+    while (await letsIn().catch(() => null));
+    socket.write(body)
+    await once(socket, 'close')
+    assert.match(answer, /^HTTP\/1.1 401 /)
+    await ended
+    // The cluster says that it has ended by taking its pid file away.
+    assert.equal(existsSync(join(dir.path, 'postgres', 'postmaster.pid')), false)
+  })
