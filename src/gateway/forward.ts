@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
 import { type Dialect, type Reading, producedCharacters, unread } from './dialects/dialect.ts'
 import { Ending, readEnding } from './ending.ts'
-import { Frames } from './frames.ts'
+import { Frames, eventsFromEnd } from './frames.ts'
 import { hideUsage } from './hide-usage.ts'
 import { fault, readFault } from './shapes/faults.ts'
 import { isObject, parseJson } from './shapes/json.ts'
@@ -147,8 +147,9 @@ export class Forward implements Dispatcher.DispatchHandler {
       // An error instead of an answer: nothing has been shown yet, so somebody else may be asked.
       if (/^(?:\s|:[^\n]*\n)*(?:event: ?error|data: ?\{\s*"error"\s*:\s*[{"])/.test(first)) {
         const { fault: why } = this.#dialect.readStream('', this.#frames.tail())
+        this.#finish()
         controller.abort(new Error('the provider failed'))
-        return this.#fail(why ?? { kind: 'server_error', message: 'The provider failed.' })
+        return this.#attempt.failed(why ?? { kind: 'server_error', message: 'The provider failed.' })
       }
       this.#firstByteAt = performance.now()
       this.#head = first
@@ -173,7 +174,8 @@ export class Forward implements Dispatcher.DispatchHandler {
 
   #endOfEvents(): void {
     const rest = this.#frames.rest()
-    if (rest !== null && this.#controller !== null)
+    // An event without its blank line travels on with one; a piece of an event is dropped.
+    if (rest !== null && this.#controller !== null && isWhole(rest))
       this.#events(this.#controller, Buffer.concat([rest, Buffer.from('\n\n')]))
     if (this.#over) return
     if (this.#firstByteAt === 0)
@@ -236,6 +238,12 @@ export class Forward implements Dispatcher.DispatchHandler {
     if (this.#mode !== 'events' || this.#frames.tailBytes === 0) return 0
     return Math.ceil((producedCharacters(this.#frames.tail()) * this.#frames.bytes) / this.#frames.tailBytes)
   }
+}
+
+/** Whether the last lines of a stream are a whole event that only lacks its end. */
+function isWhole(rest: Buffer): boolean {
+  const data = eventsFromEnd(rest.toString()).next().value
+  return data === '[DONE]' || isObject(parseJson(data ?? ''))
 }
 
 /** What undici or the network says, in words that name no address. */

@@ -82,7 +82,14 @@ export function problemOf(failure: Refusal | UpstreamFault | unknown): Problem {
   if (!isFault(failure)) return internal
   const { kind, message, retry_after_seconds: seconds } = failure
   const headers: Record<string, string> = seconds === undefined ? {} : { 'retry-after': String(Math.ceil(seconds)) }
-  return { kind: byFault[kind], message, code: kind, param: null, headers, details: null }
+  return {
+    kind: byFault[kind],
+    message,
+    code: failure.code ?? kind,
+    param: failure.param ?? null,
+    headers,
+    details: null,
+  }
 }
 
 function kindOfRefusal({ code, status, param }: Refusal): ProblemKind {

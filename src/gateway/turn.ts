@@ -104,6 +104,9 @@ export interface UpstreamFault {
   message: string
   /** HTTP status that the provider answered with, if it did. */
   status?: number
+  /** The provider's word for what is wrong with the request, and the field that is at fault. */
+  code?: string
+  param?: string
   /** Seconds after which the provider wants to be asked again. */
   retry_after_seconds?: number
 }

@@ -95,6 +95,7 @@ export class Visit {
     const parts: Buffer[] = []
     let size = 0
     request.on('data', (part: Buffer) => {
+      // What comes after a refusal is read and dropped: a connection reset would take the answer with it.
       size += part.length
       if (size <= LARGEST_BODY) parts.push(part)
       else if (!this.response.headersSent) this.attempt(() => this.#refuseLarge())
@@ -105,8 +106,6 @@ export class Visit {
   }
 
   #refuseLarge(): never {
-    // The rest of it is not read.
-    this.head.push('connection', 'close')
     return refuse('payload_too_large', { message: 'The body is larger than 32 MiB.' })
   }
 

@@ -96,10 +96,21 @@ const one = (value: string | string[] | undefined): string | undefined => (Array
 export function readFault(status: number, headers: AnswerHeaders, body: string): UpstreamFault {
   const parsed = parseJson(body)
   const outer = objectOf(Array.isArray(parsed) ? parsed[0] : parsed)
-  const { words, sentence } = readError(outer['error'] ?? outer)
+  const error = outer['error'] ?? outer
+  const { words, sentence } = readError(error)
   const plain = parsed === undefined && !body.trimStart().startsWith('<') ? body.trim() : ''
   const said = sentence || plain
-  return fault(kindOf(status, `${words} ${said}`), said || `The provider answered ${status}.`, status, headers)
+  const read = fault(kindOf(status, `${words} ${said}`), said || `The provider answered ${status}.`, status, headers)
+  return read.kind === 'bad_request' ? { ...read, ...atFault(error) } : read
+}
+
+/** What a refused request was refused for, in the provider's words; of other faults they would mean nothing to a caller. */
+function atFault(error: unknown): Pick<UpstreamFault, 'code' | 'param'> {
+  const { code, param } = objectOf(error)
+  return {
+    ...(typeof code === 'string' && code !== '' && { code: code.slice(0, 100) }),
+    ...(typeof param === 'string' && { param: param.slice(0, 200) }),
+  }
 }
 
 /** The error object of a stream: its own code counts as the status where it is one. */

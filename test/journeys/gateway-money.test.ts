@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startAnthropic } from '#test/vendors/anthropic.ts'
+import { startOpenAI } from '#test/vendors/openai.ts'
+import type { Vendor } from '#test/vendors/vendor.ts'
+import { type World, gatewayWorld, priced, said } from './gateway-world.ts'
+
+let world: World
+let openai: Vendor
+let anthropic: Vendor
+
+before(async () => {
+  openai = await startOpenAI()
+  anthropic = await startAnthropic()
+  world = await gatewayWorld()
+  await world.bring(openai, 'oa', {
+    models: [priced('gpt-4o', { max_output_tokens: 16_384 }), priced('o4-mini'), { id: 'gpt-4o-mini' }],
+  })
+  await world.bring(anthropic, 'an', {
+    shape: 'anthropic-messages',
+    base_url: anthropic.origin,
+    models: [priced('claude-haiku-4-5', { max_output_tokens: 8_192 })],
+  })
+})
+after(async () => {
+  await world[Symbol.asyncDispose]()
+  await openai[Symbol.asyncDispose]()
+  await anthropic[Symbol.asyncDispose]()
+})
+
+const a = '/compat-a/v1/chat/completions'
+const ask = (more: object = {}) => ({ model: 'oa/gpt-4o', messages: said('hello'), ...more })
+const capped = (usd: number) => world.person.key({ spend_cap_usd: usd, spend_cap_period: 'total' })
+const sent = (vendor: Vendor) => vendor.requests.findLast(({ method }) => method === 'POST')!.json()
+
+test('under a cap, a request without a limit gets the one that can be afforded; with enough money it stays as it is', async () => {
+  const tight = await capped(0.01)
+  assert.equal((await tight.post(a, ask())).status, 200)
+  // 0.01 USD at 2 USD a million is 5,000 tokens, less what the input may cost
+  const { max_tokens: limit } = sent(openai)
+  assert.ok(limit > 4_900 && limit < 5_000, `${limit}`)
+  const rich = await capped(10)
+  assert.equal((await rich.post(a, ask())).status, 200)
+  assert.equal(sent(openai).max_tokens, undefined)
+  assert.equal((await world.key.post(a, ask())).status, 200)
+  assert.equal(sent(openai).max_tokens, undefined, 'no cap, no limit')
+})
+
+test('what cannot be afforded is refused before it is sent, and says what could be', async () => {
+  const key = await capped(0.001)
+  const before = openai.requests.length
+  const answer = await key.post(a, ask({ max_tokens: 5_000 }))
+  assert.deepEqual(
+    [answer.status, answer.body.error.type, answer.headers.get('x-should-retry')],
+    [402, 'billing_error', 'false'],
+  )
+  assert.match(answer.body.error.message, /\b4\d\d output tokens/)
+  assert.equal((await key.post(a, ask())).status, 402, 'fewer than 1,024 tokens are no answer')
+  const messages = await key.post('/compat-b/v1/messages', ask({ model: 'an/claude-haiku-4-5', max_tokens: 5_000 }))
+  assert.deepEqual([messages.status, messages.body.error.type], [402, 'billing_error'])
+  const router = await key.post('/compat-c/v1/chat/completions', ask({ max_tokens: 5_000 }))
+  assert.deepEqual([router.status, router.body.error.metadata.error_type], [402, 'payment_required'])
+  assert.equal(openai.requests.length, before)
+  assert.equal((await key.post(a, ask({ max_tokens: 100 }))).status, 200, 'less is enough')
+})
+
+test('a limit that is there twice could be read in two ways, and is refused under a cap', async () => {
+  const key = await capped(1)
+  const answer = await key.post(
+    a,
+    '{"model":"oa/gpt-4o","max_tokens":9,"messages":[{"role":"user","content":"x"}],"max_tokens":1}',
+  )
+  assert.deepEqual([answer.status, answer.body.error.param], [400, 'max_tokens'])
+})
+
+test('no number of calls at once crosses a cap', async () => {
+  // Each holds 100 × 2 + its input at most; about 20 of them fit.
+  const key = await capped(0.005)
+  await using busy = await startOpenAI({ otherwise: { reply: 'x', usage: { input: 20, output: 100 } } })
+  await world.bring(busy, 'busy', { models: [priced('gpt-4o')] })
+  const one = ask({ model: 'busy/gpt-4o', max_tokens: 100 })
+  const answers = await Promise.all(Array.from({ length: 100 }, () => key.post(a, one)))
+  const { ledger } = world.server.app.engine
+  await ledger.flush()
+  const served = answers.filter(({ status }) => status === 200).length
+  assert.ok(served > 0 && answers.every(({ status }) => status === 200 || status === 402))
+  const spent = (await ledger.spent([{ id: key.keyId, period: 'total' }])).get(key.keyId)!
+  assert.equal(spent, BigInt(served) * 220_000n)
+  assert.ok(spent <= 5_000_000n)
+})
+
+test('a fallback is paid once, and a failed call costs nothing', async () => {
+  const key = await capped(1)
+  openai.script({ status: 500, message: 'no' })
+  const failed = await key.post(a, ask())
+  assert.equal(failed.status, 502)
+  const call = await world.record(failed.headers.get('x-request-id')!)
+  assert.deepEqual([call.status, call.cost_nano], ['failed', 0n])
+  assert.equal(
+    (await world.server.app.engine.ledger.spent([{ id: key.keyId, period: 'total' }])).get(key.keyId) ?? 0n,
+    0n,
+  )
+})
+
+test('a model without a price runs freely on one’s own key, and not under a cap', async () => {
+  const free = await world.key.post(a, ask({ model: 'oa/gpt-4o-mini' }))
+  assert.equal(free.status, 200)
+  assert.equal((await world.record(free.headers.get('x-request-id')!)).cost_nano, null)
+  const refused = await (await capped(1)).post(a, ask({ model: 'oa/gpt-4o-mini' }))
+  assert.deepEqual([refused.status, refused.body.error.code], [402, 'insufficient_credits'])
+})
+
+test('somebody without credits cannot use the simulated models, and with credits pays to the nano-dollar', async () => {
+  const poor = await world.server.person('Poor')
+  const key = await poor.key()
+  const refused = await key.post(a, { model: 'sim/echo', messages: said('one two') })
+  assert.equal(refused.status, 402)
+  await world.person.post(`/admin/accounts/${poor.id}/credits`, { amount_usd: 1, note: 'test' })
+  const answer = await key.post(a, { model: 'sim/echo', messages: said('one two') })
+  assert.equal(answer.status, 200, answer.text)
+  const call = await world.record(answer.headers.get('x-request-id')!)
+  assert.deepEqual([call.cost_nano, call.charged_nano, call.billing], [6_000n, 6_000n, 'credits'])
+})

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, test } from 'node:test'
+import Anthropic, { APIError as AnthropicError } from '@anthropic-ai/sdk'
+import OpenAI, { APIError, APIUserAbortError } from 'openai'
+import { startAnthropic } from '#test/vendors/anthropic.ts'
+import { startOpenAI } from '#test/vendors/openai.ts'
+import type { Vendor } from '#test/vendors/vendor.ts'
+import { type World, gatewayWorld, priced, said } from './gateway-world.ts'
+
+let world: World
+let first: Vendor
+let second: Vendor
+let anthropic: Vendor
+let client: OpenAI
+
+// Two ways to the same model: `gpt-4o` alone asks the first, and the second when that fails.
+before(async () => {
+  first = await startOpenAI({ key: 'sk-of-the-first' })
+  second = await startOpenAI({ key: 'sk-of-the-second' })
+  anthropic = await startAnthropic()
+  world = await gatewayWorld()
+  await world.bring(first, 'first', { priority: 1, models: [priced('gpt-4o'), priced('gpt-4o-mini')] })
+  await world.bring(second, 'second', { priority: 2, models: [priced('gpt-4o')] })
+  await world.bring(anthropic, 'an', {
+    shape: 'anthropic-messages',
+    base_url: anthropic.origin,
+    models: [priced('claude-haiku-4-5')],
+  })
+  client = new OpenAI({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-a/v1`, maxRetries: 0 })
+})
+after(async () => {
+  await world[Symbol.asyncDispose]()
+  for (const vendor of [first, second, anthropic]) await vendor[Symbol.asyncDispose]()
+})
+
+const ask = (model: string, more: object = {}) =>
+  world.key.post('/compat-a/v1/chat/completions', { model, messages: said('hello'), ...more })
+/** A call that the first serves makes it as good as before. */
+const restore = async () => assert.equal((await ask('first/gpt-4o')).status, 200)
+const provider = (answer: { headers: Headers }) => /provider=(\w+)/.exec(answer.headers.get('x-uk-route')!)![1]
+
+test('what fails before its first byte is asked for elsewhere, with that provider’s key, and set aside for a while', async () => {
+  const failures = [
+    { status: 503, message: 'down' },
+    { garbage: 'no answer' as const },
+    { garbage: 'not json' as const },
+    { garbage: 'truncated' as const },
+  ]
+  for (const failure of failures) {
+    const answered = second.requests.length
+    first.script(failure)
+    const answer = await ask('gpt-4o')
+    assert.deepEqual([answer.status, provider(answer)], [200, 'second'], answer.text)
+    const { headers } = second.requests[answered]!
+    assert.equal(headers.authorization, 'Bearer sk-of-the-second')
+    // Set aside, the first is asked last: a call goes to the second at once.
+    assert.equal(provider(await ask('gpt-4o')), 'second')
+    await restore()
+    assert.equal(provider(await ask('gpt-4o')), 'first')
+  }
+  for (const { headers } of first.requests)
+    if (headers.authorization) assert.equal(headers.authorization, 'Bearer sk-of-the-first')
+})
+
+test('an error frame instead of a stream’s first event is no answer either', async () => {
+  const server = createServer((request, response) => {
+    request.resume()
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end(': hold on\n\ndata: {"error": {"message": "no capacity", "code": 503}}\n\n')
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  const base_url = `http://127.0.0.1:${port}/v1`
+  await world.bring(first, 'frames', { base_url, api_key: 'sk-frames', priority: 0, models: [priced('gpt-4o-mini')] })
+  const answer = await ask('gpt-4o-mini', { stream: true })
+  assert.deepEqual([answer.status, provider(answer)], [200, 'first'], answer.text)
+  assert.match(answer.text, /hello/)
+  const only = await ask('frames/gpt-4o-mini', { stream: true })
+  assert.deepEqual([only.status, only.body.error.message], [503, 'no capacity'])
+  server.close()
+  server.closeAllConnections()
+})
+
+test('a request that is at fault is not asked twice; when all fail, the client is told not to try again', async () => {
+  await restore()
+  const before = second.requests.length
+  first.script({ status: 400, message: 'no such thing' })
+  assert.equal((await ask('gpt-4o')).status, 400)
+  assert.equal(second.requests.length, before)
+  first.script({ status: 500, message: 'one' })
+  second.script({ status: 500, message: 'two' })
+  const answer = await ask('gpt-4o')
+  assert.deepEqual([answer.status, answer.headers.get('x-should-retry')], [502, 'false'])
+})
+
+test('a client that leaves takes the provider’s work with it within a second, and pays for what came', async () => {
+  first.script({ reply: 'word '.repeat(400), perChunkDelayMs: 20 })
+  const from = first.requests.length
+  const stream = await client.chat.completions.create({ model: 'first/gpt-4o', messages: said('go on'), stream: true })
+  let chunks = 0
+  for await (const _ of stream) if (++chunks === 10) break
+  stream.controller.abort()
+  const left = Date.now()
+  const request = await first.arrival(from)
+  await request.ended
+  assert.ok(request.aborted && Date.now() - left < 1_000, `${Date.now() - left} ms`)
+  const { ledger, postgres } = world.server.app.engine
+  await ledger.flush()
+  const call = await postgres.db
+    .selectFrom('calls')
+    .selectAll()
+    .where('status', '=', 'cancelled')
+    .executeTakeFirstOrThrow()
+  assert.equal(call.cost_source, 'estimated')
+  assert.ok(call.output_tokens >= 5n && call.output_tokens < 100n, `${call.output_tokens} tokens of some 10 words`)
+})
+
+test('a client that leaves before the answer begins is noticed as well', async () => {
+  first.script({ hang: true })
+  const from = first.requests.length
+  const leaving = new AbortController()
+  const asked = client.chat.completions.create(
+    { model: 'first/gpt-4o', messages: said('x') },
+    { signal: leaving.signal },
+  )
+  const request = await first.arrival(from)
+  leaving.abort()
+  await assert.rejects(asked, APIUserAbortError)
+  const left = Date.now()
+  await request.ended
+  assert.ok(request.aborted && Date.now() - left < 1_000)
+})
+
+test('a stream that breaks in the middle ends with an error, never as if it were whole', async () => {
+  for (const garbage of ['closes socket', 'truncated'] as const) {
+    first.script({ reply: 'one two three four five six', garbage })
+    const stream = client.chat.completions.stream({ model: 'first/gpt-4o', messages: said('x') })
+    let text = ''
+    stream.on('content', (delta) => void (text += delta))
+    await assert.rejects(
+      stream.finalContent(),
+      (error) => error instanceof APIError && /broke off|closed the connection/.test(error.message),
+    )
+    assert.match(text, /^one/)
+    anthropic.script({ reply: 'one two three four five six', garbage })
+    const messages = new Anthropic({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-b`, maxRetries: 0 })
+    const answer = messages.messages.stream({ model: 'an/claude-haiku-4-5', max_tokens: 50, messages: said('x') })
+    await assert.rejects(answer.finalText(), (error) => error instanceof AnthropicError && error.type === 'api_error')
+  }
+})
+
+test('a slow reader holds the provider back instead of filling the server', async () => {
+  const words = 'abcdef '.repeat(40_000)
+  first.script({ reply: words })
+  const response = await fetch(`${world.server.origin}/compat-a/v1/chat/completions`, {
+    method: 'POST',
+    headers: { ...world.key.headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'first/gpt-4o', messages: said('x'), stream: true }),
+  })
+  const reader = response.body!.getReader()
+  const decoder = new TextDecoder()
+  let text = decoder.decode((await reader.read()).value, { stream: true })
+  const before = process.memoryUsage().arrayBuffers
+  for (let part = await reader.read(); !part.done; part = await reader.read())
+    text += decoder.decode(part.value, { stream: true })
+  assert.ok(process.memoryUsage().arrayBuffers - before < 64 << 20)
+  assert.equal((text.match(/abcdef/g) ?? []).length, 40_000)
+  assert.ok(text.endsWith('data: [DONE]\n\n'))
+})
+
+test('a revoked key ends its streams, and is refused at once', async () => {
+  const key = await world.person.key()
+  first.script({ reply: 'word '.repeat(400), perChunkDelayMs: 50 })
+  const stream = await new OpenAI({
+    apiKey: key.key,
+    baseURL: `${world.server.origin}/openai/v1`,
+    maxRetries: 0,
+  }).chat.completions.create({
+    model: 'first/gpt-4o',
+    messages: said('go on'),
+    stream: true,
+  })
+  const reading = (async () => {
+    for await (const _ of stream) continue
+  })()
+  assert.equal((await world.person.delete(`/api-keys/${key.keyId}`)).status, 200)
+  const revoked = Date.now()
+  await assert.rejects(reading)
+  assert.ok(Date.now() - revoked < 5_000)
+  assert.equal(
+    (await key.post('/compat-a/v1/chat/completions', { model: 'sim/echo', messages: said('x') })).status,
+    401,
+  )
+})
