@@ -24,13 +24,20 @@ export async function connectBus(postgres: Postgres, log: Log): Promise<Bus> {
     const client = new pg.Client({ ...(postgres.connection as pg.ClientConfig), application_name: 'ukiyo bus' })
     client.on('notification', ({ payload }) => payload && wakes.emit(payload))
     client.on('error', () => {})
-    client.on('end', () => {
+    try {
+      await client.connect()
+      await client.query('listen ukiyo')
+    } catch (error) {
+      void client.end().catch(() => {})
+      throw error
+    }
+    if (closed) return client.end()
+    listener = client
+    // Not before: an attempt that fails comes to its end too, and whoever made it makes the next.
+    client.once('end', () => {
       listener = null
       if (!closed) setTimeout(() => void relisten(), 500).unref()
     })
-    await client.connect()
-    await client.query('listen ukiyo')
-    listener = client
   }
   async function relisten(): Promise<void> {
     try {

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { type Context, implement } from '#engine/context.ts'
+import { area, endpoint, stream } from '#kernel/contract.ts'
+import { z } from 'zod'
+import { testServer } from '#test/server.ts'
+
+const contract = area(
+  'ticks',
+  { title: 'Ticks', summary: 'A stream of the tests.' },
+  {
+    follow: endpoint('GET /ticks', {
+      summary: 'Follow',
+      scope: 'chat:read',
+      reply: stream(z.object({ event: z.string(), data: z.object({ words: z.string() }) })),
+    }),
+    prepare: endpoint('POST /ticks', {
+      summary: 'Follow after some preparation',
+      scope: 'chat:read',
+      reply: stream(z.object({ event: z.string(), data: z.object({ words: z.string() }) })),
+    }),
+  },
+)
+
+/** A stream that lasts until its reader leaves; how it is prepared and what it tells is the test's. */
+function ticks(
+  tell: (ctx: Context) => AsyncIterable<{ event: string; data: { words: string } }>,
+  prepared?: Promise<void>,
+) {
+  const started = Promise.withResolvers<void>()
+  const service = implement(contract, {
+    follow: (ctx) => tell(ctx),
+    async prepare(ctx) {
+      started.resolve()
+      await prepared
+      return tell(ctx)
+    },
+  })
+  return { service, started: started.promise }
+}
+
+const gone = ({ signal }: Context): Promise<void> =>
+  new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve())))
+
+test('HEAD of a stream is answered, and does not follow it', { timeout: 10_000 }, async () => {
+  let followed = 0
+  const { service } = ticks(async function* (ctx) {
+    followed++
+    yield { event: 'tick', data: { words: '1' } }
+    await gone(ctx)
+  })
+  await using server = await testServer({ services: [service] })
+  const alice = await server.person('Alice')
+  const head = await alice.request('HEAD', '/ticks')
+  assert.deepEqual([head.status, head.headers.get('content-type')], [200, 'text/event-stream; charset=utf-8'])
+  assert.equal(followed, 0)
+})
+
+test('a key that is revoked while its stream is prepared does not get to keep it', { timeout: 10_000 }, async () => {
+  const prepared = Promise.withResolvers<void>()
+  const { service, started } = ticks(async function* (ctx) {
+    yield { event: 'tick', data: { words: '1' } }
+    await gone(ctx)
+  }, prepared.promise)
+  await using server = await testServer({ services: [service] })
+  const alice = await server.person('Alice')
+  const key = await alice.key()
+  const answer = key.post('/ticks', {})
+  await started
+  await alice.delete(`/api-keys/${key.keyId}`)
+  prepared.resolve()
+  // Its body ends, although its source would go on.
+  await answer
+})
+
+test('a stream keeps no event that was sent', { timeout: 20_000 }, async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const early: WeakRef<object>[] = []
+  let kept = -1
+  const { service } = ticks(async function* () {
+    for (let i = 0; i < 200; i++) {
+      const event = { event: 'tick', data: { words: 'x'.repeat(100) } }
+      if (i < 100) early.push(new WeakRef(event.data))
+      yield event
+      // A turn of the loop, after which weak references are let go.
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    collect()
+    await new Promise((resolve) => setImmediate(resolve))
+    kept = early.filter((ref) => ref.deref() !== undefined).length
+  })
+  await using server = await testServer({ services: [service] })
+  const alice = await server.person('Alice')
+  assert.equal((await alice.get('/ticks')).text.split('event: tick').length, 201)
+  assert.ok(kept >= 0 && kept < 10, `${kept} of 100 events were kept`)
+})
