@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 
 /** One setting as `uk config` explains it. All are environment variables, all optional (contract, part 14). */
@@ -135,7 +136,7 @@ export interface Config {
 /** Each line says which variable is wrong and what would be right. */
 export class ConfigRefused extends Error {}
 
-const loopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127\./.test(host)
+const loopback = (host: string): boolean => host === 'localhost' || host === '::1' || host.startsWith('127.')
 
 /** Environment → one frozen object, and a warning per unknown `UK_*`. Throws `ConfigRefused` on a value that cannot be. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): {
@@ -175,6 +176,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     throw new ConfigRefused(
       `UK_SIGN_UP_CREDITS_USD must be an amount such as 5 or 0.50, not "${text('UK_SIGN_UP_CREDITS_USD')}"`,
     )
+  const proxy = list('UK_TRUSTED_PROXIES').find((range) => !isRange(range))
+  if (proxy !== undefined)
+    throw new ConfigRefused(`UK_TRUSTED_PROXIES must be addresses or CIDRs such as 10.0.0.0/8, not "${proxy}"`)
   const config: Config = Object.freeze({
     host,
     port: whole('UK_PORT', 0, 65_535),
@@ -205,6 +209,13 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     environment: Object.freeze({ ...environment }),
   })
   return { config, warnings: unknownSettings(environment) }
+}
+
+/** `10.1.2.3`, `10.0.0.0/8`, `fd00::/8` */
+function isRange(words: string): boolean {
+  const [address = '', bits, ...rest] = words.split('/')
+  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)]!
+  return most > 0 && rest.length === 0 && (bits === undefined || (/^\d+$/.test(bits) && Number(bits) <= most))
 }
 
 /** What the tests and the command line read, in whose environment a server may be started. */

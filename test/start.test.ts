@@ -67,6 +67,10 @@ test('a second instance on the same data dir, a port in use and settings that ca
     [{ UK_DATA_DIR: other.path, UK_PORT: port }, new RegExp(`port ${port} .* is in use.*UK_PORT`)],
     [{ UK_DATA_DIR: other.path, UK_PORT: 'many' }, /UK_PORT must be a whole number/],
     [{ UK_DATA_DIR: other.path, UK_SECRET_KEY: 'short' }, /UK_SECRET_KEY needs at least 32 characters/],
+    [
+      { UK_DATA_DIR: other.path, UK_TRUSTED_PROXIES: '10.0.0.1, 10.0.0.0/99' },
+      /UK_TRUSTED_PROXIES .* not "10.0.0.0\/99"/,
+    ],
     [{ UK_DATA_DIR: other.path, DATABASE_URL: 'mysql://x' }, /DATABASE_URL must be a URL that starts with postgres/],
   ]
   for (const [environment, line] of refusals) {

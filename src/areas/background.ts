@@ -6,6 +6,7 @@ import { emptyTrash } from '#engine/lifecycle.ts'
 import { mailJobs } from '#engine/mail.ts'
 import { retainSpends } from '#engine/ledger/retain.ts'
 import { retainChanges } from '#engine/relay.ts'
+import { accountSchedules } from './accounts/service.ts'
 import { sending } from './chats/service.ts'
 import { textOperation } from './inference/service.ts'
 import { type OperationKind, operationSchedules, runOperations } from './operations/service.ts'
@@ -27,6 +28,7 @@ export function background(engine: Engine, furtherKinds: readonly OperationKind[
       every('changes.retain', 3600, async () => void (await retainChanges(engine.postgres))),
       every('spends.retain', 86_400, () => retainSpends(engine.postgres)),
       every('trash.empty', 3600, async () => void (await emptyTrash(engine))),
+      ...accountSchedules(engine),
       ...operationSchedules(engine),
     ],
     consumers: [],

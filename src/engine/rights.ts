@@ -14,6 +14,14 @@ export async function rightsChanged(db: Db, accountIds: readonly Id[]): Promise<
     await sql`insert into rights_changes (account_id) select unnest(${accountIds}::text[])`.execute(db)
 }
 
+/** Longer than any process goes without a look at the database and is trusted afterwards. */
+const KEEP_DAYS = 7
+
+/** Removes changes that every process has long read. */
+export async function retainRightsChanges(db: Db): Promise<void> {
+  await sql`delete from rights_changes where at < now() - make_interval(days => ${KEEP_DAYS})`.execute(db)
+}
+
 /** Learns within half a second, in every process, whose rights changed. */
 export interface RightsWatch extends AsyncDisposable {
   /** Changes up to now were heard of no longer than 5 s ago. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testServer } from '#test/server.ts'
+import { accountSchedules } from './service.ts'
 
 test('alice signs up as the first account and administers the instance; bob is a standard account', async () => {
   await using server = await testServer()
@@ -119,4 +120,80 @@ test('the first sign-up from elsewhere needs the setup token', async () => {
   assert.equal(without.body.error.code, 'setup_required')
   assert.equal((await server.stranger.post('/auth/sign-up', { ...body, setup_token: 'guess' }, headers)).status, 403)
   assert.equal((await server.stranger.post('/auth/sign-up', { ...body, setup_token: token }, headers)).status, 201)
+})
+
+test('the session that makes room for a newer one ends, here and in another process', async () => {
+  await using server = await testServer({ environment: { UK_LIMIT_READS: '0' } })
+  await using twin = await server.twin()
+  const alice = await server.person('Alice')
+  const there = () => twin.stranger.get('/me', { cookie: alice.headers.cookie! })
+  assert.equal((await alice.get('/me')).status, 200)
+  assert.equal((await there()).status, 200)
+  const { max_sessions } = (await alice.get('/me/limits')).body.data.session
+  await server.app.engine.postgres.pool.query(
+    `insert into sessions (id, account_id, token_hash, expires_at)
+     select '7Z' || lpad(i::text, 24, '0'), $1, sha256(i::text::bytea), now() + interval '1 day' from generate_series(2, $2::int) i`,
+    [alice.id, max_sessions],
+  )
+  const { email, password } = alice
+  const newest = await server.stranger.post('/auth/sign-in', { email, password }, { 'x-uk-csrf': '1' })
+  assert.equal(newest.status, 200)
+  const deadline = performance.now() + 1_000
+  for (const ended of [() => alice.get('/me'), there])
+    while ((await ended()).body.error?.code !== 'session_expired') assert.ok(performance.now() < deadline, 'it goes on')
+})
+
+test('a session that is used does not end for having been idle', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const { pool } = server.app.engine.postgres
+  const { idle_seconds } = (await alice.get('/me/limits')).body.data.session
+  await using twin = await server.twin()
+  // Unused until a moment before its idle end: so the other process gets to know it.
+  const nearly = `now() - make_interval(secs => ${idle_seconds} - 0.5)`
+  await pool.query(`update sessions set created_at = ${nearly}, last_used_at = null where account_id = $1`, [alice.id])
+  const there = () => twin.stranger.get('/me', { cookie: alice.headers.cookie! })
+  assert.equal((await there()).status, 200)
+  await pool.query('update sessions set last_used_at = now() where account_id = $1', [alice.id])
+  await new Promise((resolve) => setTimeout(resolve, 600))
+  assert.equal((await there()).status, 200)
+  await pool.query(`update sessions set last_used_at = ${nearly} where account_id = $1`, [alice.id])
+  await using third = await server.twin()
+  const further = () => third.stranger.get('/me', { cookie: alice.headers.cookie! })
+  assert.equal((await further()).status, 200)
+  await pool.query(`update sessions set last_used_at = ${nearly} - interval '1 minute' where account_id = $1`, [
+    alice.id,
+  ])
+  await new Promise((resolve) => setTimeout(resolve, 600))
+  assert.equal((await further()).body.error.code, 'session_expired')
+})
+
+test('what has ended is not kept for ever', async () => {
+  await using server = await testServer({ environment: { UK_LIMIT_LOGINS: '10' } })
+  const alice = await server.person('Alice')
+  const { engine } = server.app
+  const { pool } = engine.postgres
+  await server.stranger.post('/auth/sign-in', { email: alice.email, password: 'wrong' }, { 'x-uk-csrf': '1' })
+  await alice.key()
+  await pool.query(
+    `insert into sessions (id, account_id, token_hash, expires_at, created_at) values
+    ('7Z000000000000000000000001', $1, 'a', now() - interval '1 second', now()),
+    ('7Z000000000000000000000002', $1, 'b', now() + interval '60 days', now() - interval '15 days')`,
+    [alice.id],
+  )
+  const counts = async () =>
+    (
+      await pool.query(`select (select count(*)::int from sessions) as sessions,
+      (select count(*)::int from login_failures) as logins, (select count(*)::int from rights_changes) as changes`)
+    ).rows[0]
+  const retain = () => accountSchedules(engine)[0]!.run({ signal: AbortSignal.timeout(10_000) })
+  await retain()
+  const kept = await counts()
+  assert.equal(kept.sessions, 1)
+  assert.ok(kept.logins > 0 && kept.changes > 0, 'what still counts stays')
+  await pool.query(`update login_failures set at = now() - interval '2 hours'`)
+  await pool.query(`update rights_changes set at = now() - interval '8 days'`)
+  await retain()
+  assert.deepEqual(await counts(), { sessions: 1, logins: 0, changes: 0 })
+  assert.equal((await alice.get('/me')).status, 200)
 })

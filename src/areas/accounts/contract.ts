@@ -49,7 +49,10 @@ export const auth = area(
         password,
         name,
         setup_token: z.string().optional().describe('Only for the first account.'),
-        invitation_token: z.string().optional().describe('Needed where sign-up is by invitation.'),
+        invitation_token: z
+          .string()
+          .optional()
+          .describe('Needed where sign-up is by invitation, together with the address that was invited.'),
       },
       reply: one(Account),
       status: 201,

@@ -1,7 +1,8 @@
 import { createPersonalWorkspace, isInvited } from '#areas/workspaces/service.ts'
 import { type Context, implement } from '#engine/context.ts'
+import { every } from '#engine/jobs.ts'
 import { sqlState } from '#engine/postgres/client.ts'
-import { rightsChanged } from '#engine/rights.ts'
+import { retainRightsChanges, rightsChanged } from '#engine/rights.ts'
 import { refuse } from '#kernel/errors.ts'
 import { newId } from '#kernel/ids.ts'
 import { fromUsd, toUsd } from '#kernel/money.ts'
@@ -25,9 +26,11 @@ export const authService = implement(auth, {
           refuse('setup_required')
       } else if (
         ctx.engine.config.signUp === 'invite' &&
-        !(invitation_token && (await isInvited(ctx, invitation_token)))
+        !(invitation_token && (await isInvited(ctx, invitation_token, email)))
       ) {
-        refuse('policy_denied', { message: 'Sign-up is by invitation here: ask somebody to invite you.' })
+        refuse('policy_denied', {
+          message: 'Sign-up is by invitation here: ask somebody to invite you, and use the address that was invited.',
+        })
       }
       const id = newId()
       const personal_workspace_id = newId()
@@ -171,6 +174,15 @@ export const adminService = implement(admin, {
     })
   },
 })
+
+/** Housekeeping for the job runner: what has ended or holds no more goes. */
+export const accountSchedules = ({ postgres: { db } }: Pick<Context['engine'], 'postgres'>) => [
+  every('accounts.retain', 3_600, async () => {
+    await sessionStore.retain(db, SESSION_IDLE_SECONDS)
+    await loginStore.retain(db)
+    await retainRightsChanges(db)
+  }),
+]
 
 /** Sets a password and ends every session but `keep`. */
 export const setPassword = async (

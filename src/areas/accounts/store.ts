@@ -138,6 +138,14 @@ export const sessionStore = {
       .executeTakeFirst()
     return numDeletedRows > 0n
   },
+  async retain(db: Db, idleSeconds: number): Promise<void> {
+    await db
+      .deleteFrom('sessions')
+      .where(
+        sql<boolean>`least(expires_at, coalesce(last_used_at, created_at) + make_interval(secs => ${idleSeconds})) < now()`,
+      )
+      .execute()
+  },
   async endOthers(db: Db, accountId: Id, except: Id | null): Promise<void> {
     await db
       .deleteFrom('sessions')
@@ -160,6 +168,13 @@ export const loginStore = {
       where least(${perMinute}, f.tokens + extract(epoch from now() - f.at) / 60 * ${perMinute}) >= 1
       returning 1`.execute(db)
     return rows.length > 0
+  },
+  /** What was left alone for longer than its minute is full again, and as good as none. */
+  async retain(db: Db): Promise<void> {
+    await db
+      .deleteFrom('login_failures')
+      .where('at', '<', sql<Date>`now() - interval '1 hour'`)
+      .execute()
   },
   async refund(db: Db, subject: string): Promise<void> {
     await sql`update login_failures set tokens = tokens + 1 where subject = ${subject}`.execute(db)

@@ -91,11 +91,12 @@ export const invitationStore = {
   byToken: (db: Db, tokenHash: Buffer): Promise<InvitationRow | undefined> =>
     db.selectFrom('invitations').selectAll().where('token_hash', '=', tokenHash).executeTakeFirst(),
 
-  async isPending(db: Db, tokenHash: Buffer): Promise<boolean> {
+  async isPending(db: Db, tokenHash: Buffer, email: string): Promise<boolean> {
     const row = await db
       .selectFrom('invitations as i')
       .select('i.id')
       .where('i.token_hash', '=', tokenHash)
+      .where(sql`lower(i.email)`, '=', email.toLowerCase())
       .where(open)
       .executeTakeFirst()
     return row !== undefined

@@ -149,6 +149,8 @@ test('where sign-up is by invitation, a token opens it', async () => {
   const body = { email: 'bob@example.com', password: 'a long password', name: 'Bob' }
   const signUp = (more: object) => server.stranger.post('/auth/sign-up', { ...body, ...more }, { 'x-uk-csrf': '1' })
   assert.deepEqual(code(await signUp({})), [403, 'policy_denied'])
+  const mallory = { email: 'mallory@example.com', invitation_token: token }
+  assert.deepEqual(code(await signUp(mallory)), [403, 'policy_denied'], 'one invitation lets in whom it names')
   const signed = await signUp({ invitation_token: token })
   assert.equal(signed.status, 201)
   const cookie = signed.headers.get('set-cookie')!.split(';')[0]!

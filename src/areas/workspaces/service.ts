@@ -174,6 +174,6 @@ export async function createPersonalWorkspace(ctx: Context, id: Id, accountId: I
   await joinAs(ctx, id, accountId, { role: 'owner', permissions: null }, accountId)
 }
 
-/** Whether somebody holds a pending invitation with this token. */
-export const isInvited = (ctx: Context, token: string): Promise<boolean> =>
-  invitationStore.isPending(ctx.db, hash('sha256', token, 'buffer'))
+/** Whether this token is of a pending invitation to this address: one invitation lets one account in. */
+export const isInvited = (ctx: Context, token: string, email: string): Promise<boolean> =>
+  invitationStore.isPending(ctx.db, hash('sha256', token, 'buffer'), email)
