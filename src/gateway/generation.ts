@@ -10,13 +10,14 @@ import type { Dialect, Reading } from './dialects/dialect.ts'
 import type { Offer } from './directory.ts'
 import { type Attempt, Forward } from './forward.ts'
 import { Metering, guessInput, inputBound } from './metering.ts'
-import { isRetryable, scrub, travellingQuery } from './retry.ts'
+import { isRetryable, scrub } from './retry.ts'
 import { Played, type Writer } from './played.ts'
 import { type Candidate, newSeed, route } from './router.ts'
 import type { AnswerAbout } from './shapes/about.ts'
 import { isObject } from './shapes/json.ts'
 import { simulate } from './sim/simulate.ts'
 import { countInput } from './sim/words.ts'
+import { travellingHeaders, travellingQuery } from './travelling.ts'
 import type { UpstreamFault } from './turn.ts'
 import { upstreamOf } from './upstream.ts'
 import type { Visit } from './visit.ts'
@@ -141,7 +142,7 @@ export class Generation implements Attempt {
         origin: upstream.origin,
         path: upstream.base + dialect.path + travellingQuery(visit.request.url!),
         method: 'POST',
-        headers: this.#headers(upstream.headers, upstream.names),
+        headers: travellingHeaders(visit.request.headers, upstream, dialect, offer.endpoint.billing === 'byok'),
         body: this.#spliced(limit),
         mayBePrivate: upstream.mayBePrivate,
       }
@@ -202,27 +203,6 @@ export class Generation implements Attempt {
     if (this.model !== offer.upstreamModel) edits.push({ ...this.#place, text: JSON.stringify(offer.upstreamModel) })
     if (limit !== null) edits.push(setField(body, dialect.limitField(offer.endpoint.preset), String(limit)))
     return edits.length === 0 ? body.bytes : splice(body.bytes, edits)
-  }
-
-  #headers(fixed: readonly string[], taken: ReadonlySet<string>): string[] {
-    const { headers: given } = this.visit.request
-    const headers = [...fixed]
-    for (const name of this.dialect.travelling) {
-      const value = given[name]
-      if (value !== undefined && !taken.has(name)) headers.push(name, String(value))
-    }
-    if (
-      this.dialect.shape === 'anthropic-messages' &&
-      given['anthropic-version'] === undefined &&
-      !taken.has('anthropic-version')
-    )
-      headers.push('anthropic-version', '2023-06-01')
-    if (this.offer.endpoint.billing !== 'byok') return headers
-    for (const name of this.dialect.travellingOnOwnKey) {
-      const value = given[name]
-      if (value !== undefined && !taken.has(name)) headers.push(name, String(value))
-    }
-    return headers
   }
 
   begin(contentType: string, length: number | null, provider: IncomingHttpHeaders): void {

@@ -16,14 +16,3 @@ export function scrub(fault: UpstreamFault, { apiKey, headers }: ProviderEndpoin
   message = withoutKeys(message)
   return message === fault.message ? fault : { ...fault, message }
 }
-
-/** The query of a request as it travels on: all of it but parameters that may carry the caller's key. */
-export function travellingQuery(url: string): string {
-  const mark = url.indexOf('?')
-  if (mark < 0) return ''
-  const kept = url
-    .slice(mark + 1)
-    .split('&')
-    .filter((pair) => pair !== '' && !/key|token|secret|auth|uk_/i.test(pair))
-  return kept.length === 0 ? '' : `?${kept.join('&')}`
-}
