@@ -1,12 +1,11 @@
 import type { Id } from '#kernel/ids.ts'
 import { countedIn, guards } from './holds.ts'
-import type { MeteredCall, Outcome } from './ledger.ts'
+import type { MeteredCall, Outcome, Payer } from './ledger.ts'
 
-/** One element of what the SQL function `settle_calls` takes. Money as words, for JSON numbers are not exact. */
+/** One element of what the SQL function `settle_calls` takes, as JSON. Money as words, for JSON numbers are not exact. */
 export interface Item {
   id: Id
-  act: 'settle' | 'release'
-  [field: string]: unknown
+  json: string
 }
 
 /** The part of a record that is known when a call begins; a reservation keeps it for the case that its process dies. */
@@ -27,33 +26,59 @@ export const callFields = (call: MeteredCall): Record<string, unknown> => ({
   ...countedIn(call),
 })
 
+/**
+ * Every call of a model becomes one of these, so it is written out by hand: what a payer's calls of one model share is
+ * put into words once, and there is no object in between.
+ */
 export function settleItem(call: MeteredCall, outcome: Outcome): Item {
-  const { usage } = outcome
-  return {
-    id: call.id,
-    act: 'settle',
-    ...callFields(call),
-    status: outcome.status,
-    input_tokens: whole(usage.input_tokens),
-    cache_read_tokens: whole(usage.cache_read_tokens),
-    cache_write_5m_tokens: whole(usage.cache_write_5m_tokens),
-    cache_write_1h_tokens: whole(usage.cache_write_1h_tokens),
-    output_tokens: whole(usage.output_tokens),
-    reasoning_tokens: whole(usage.reasoning_tokens),
-    images: whole(usage.images),
-    audio_seconds: Number.isFinite(usage.audio_seconds) ? Math.max(0, usage.audio_seconds) : 0,
-    requests: whole(usage.requests),
-    total_tokens: whole(usage.total_tokens),
-    cost: outcome.cost === null ? null : String(outcome.cost > 0n ? outcome.cost : 0n),
-    cost_source: outcome.costSource,
-    finish_reason: outcome.finishReason && storable(outcome.finishReason),
-    first_token_ms: outcome.firstTokenMs === null ? null : milliseconds(outcome.firstTokenMs),
-    duration_ms: milliseconds(outcome.durationMs),
-    streamed: outcome.streamed,
-  }
+  const { usage, cost, firstTokenMs, finishReason, costSource } = outcome
+  const audio = Number.isFinite(usage.audio_seconds) ? Math.max(0, usage.audio_seconds) : 0
+  const json =
+    `{"id":"${call.id}","act":"settle",${sharedFields(call)},"started_at":"${call.startedAt.toISOString()}","status":"${outcome.status}"` +
+    `,"input_tokens":${whole(usage.input_tokens)},"cache_read_tokens":${whole(usage.cache_read_tokens)}` +
+    `,"cache_write_5m_tokens":${whole(usage.cache_write_5m_tokens)},"cache_write_1h_tokens":${whole(usage.cache_write_1h_tokens)}` +
+    `,"output_tokens":${whole(usage.output_tokens)},"reasoning_tokens":${whole(usage.reasoning_tokens)}` +
+    `,"images":${whole(usage.images)},"audio_seconds":${audio},"requests":${whole(usage.requests)},"total_tokens":${whole(usage.total_tokens)}` +
+    `,"cost":${cost === null ? 'null' : `"${cost > 0n ? cost : 0n}"`},"cost_source":${words(costSource)}` +
+    `,"finish_reason":${words(finishReason)},"first_token_ms":${firstTokenMs === null ? 'null' : milliseconds(firstTokenMs)}` +
+    `,"duration_ms":${milliseconds(outcome.durationMs)},"streamed":${outcome.streamed}}`
+  return { id: call.id, json }
 }
 
-export const releaseItem = (id: Id): Item => ({ id, act: 'release' })
+export const releaseItem = (id: Id): Item => ({ id, json: `{"id":"${id}","act":"release"}` })
+
+interface Shared {
+  day: number
+  surface: string
+  model: string
+  endpointId: Id | null
+  billing: string
+  text: string
+}
+
+// The last model of each payer: most call one after the other.
+const shared = new WeakMap<Payer, Shared>()
+
+/** The fields of a call that its payer's other calls of the model have too, as the inside of a JSON object. */
+function sharedFields(call: MeteredCall): string {
+  const { payer, surface, model, endpointId, billing } = call
+  const day = Math.floor(call.startedAt.getTime() / 86_400_000)
+  const known = shared.get(payer)
+  if (
+    known?.day === day &&
+    known.surface === surface &&
+    known.model === model &&
+    known.endpointId === endpointId &&
+    known.billing === billing
+  )
+    return known.text
+  const { started_at: _, ...fields } = callFields(call)
+  const text = JSON.stringify(fields).slice(1, -1)
+  shared.set(payer, { day, surface, model, endpointId, billing, text })
+  return text
+}
+
+const words = (text: string | null): string => (text === null ? 'null' : JSON.stringify(storable(text)))
 
 // Counts and words come from providers: what a column cannot hold must not keep a thousand others from being settled.
 const whole = (count: number): number =>
