@@ -121,7 +121,9 @@ export function createAgentDoor({
         }),
       refusal(error) {
         const { body, fault } = refusedAnswer(error)
-        if (fault !== null) engine.log.error({ error: fault, request_id: requestId }, 'a call of the agent tool failed')
+        // What a call ends with that was told to end, its caller having left or the server closing, is nobody's fault.
+        if (fault !== null && !life.over.signal.aborted)
+          engine.log.error({ error: fault, request_id: requestId }, 'a call of the agent tool failed')
         return body
       },
       [Symbol.dispose]: () => held.dispose(),

@@ -94,7 +94,9 @@ export function createDoor(parts: DoorParts): Door {
       }
       return
     }
-    logScope.run({ request_id: requestId }, () => void rest(request, response, requestId))
+    const client_request_id = clientRequestId(request)
+    const scope = { request_id: requestId, ...(client_request_id !== null && { client_request_id }) }
+    logScope.run(scope, () => void rest(request, response, requestId))
   }
   server.on('request', take)
   // An expectation that is not known may be ignored (RFC 9110, 10.1.1).
@@ -338,9 +340,14 @@ function resumed({ query }: Entry<Context>, { headers }: IncomingMessage, search
   return `${search}&last_event_id=${encodeURIComponent(last)}`
 }
 
-export function echoClientRequestId({ headers }: IncomingMessage, response: ServerResponse): void {
+function clientRequestId({ headers }: IncomingMessage): string | null {
   const id = headers['x-client-request-id']
-  if (typeof id === 'string' && /^[\x21-\x7e]{1,128}$/.test(id)) response.setHeader('x-client-request-id', id)
+  return typeof id === 'string' && /^[\x21-\x7e]{1,128}$/.test(id) ? id : null
+}
+
+export function echoClientRequestId(request: IncomingMessage, response: ServerResponse): void {
+  const id = clientRequestId(request)
+  if (id !== null) response.setHeader('x-client-request-id', id)
 }
 
 export function setHeaders(response: ServerResponse, headers: Record<string, string>): void {
