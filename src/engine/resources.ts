@@ -11,7 +11,7 @@ import { type Membership, membershipIn, reachableWorkspaces } from '#kernel/prin
 import type { Scope } from '#kernel/scopes.ts'
 import { iso, isoOrNull } from '#kernel/time.ts'
 import type { Context } from './context.ts'
-import { nextTime } from './postgres/client.ts'
+import { nextTime, sqlState } from './postgres/client.ts'
 
 declare module './postgres/tables.ts' {
   interface Database {
@@ -56,6 +56,7 @@ export const insertResource = (
     })
     .returningAll()
     .executeTakeFirstOrThrow()
+    .catch(workspaceGone)
 
 /**
  * Holds the row until the transaction ends, so that what is decided on it stays true. 404 when it is gone or is no
@@ -103,6 +104,14 @@ export const updateResource = (ctx: Context, id: Id, changes: Partial<ResourceRo
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow()
+    .catch(workspaceGone)
+
+/** Of a write that names a workspace: another process may have deleted it since `permit` knew of it. */
+export function workspaceGone(error: unknown): never {
+  // 23503: what a foreign key names is not there.
+  if (sqlState(error) === '23503') refuse('not_found', { param: 'workspace_id', message: noWorkspace })
+  throw error
+}
 
 export interface ResourcePage {
   kind: string

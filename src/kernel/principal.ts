@@ -27,7 +27,10 @@ export type Credential =
   | {
       kind: 'server'
       scopes: ReadonlySet<Scope>
+      /** The only workspace that it reaches, like a key's: what started it was held to that one. */
       workspaceId: Id | null
+      /** It works in that workspace without being held to it: what is the account's own serves it as well. */
+      ownToo?: true
       /** The key that started it: what the server does for it counts under that key's cap. */
       payingKey?: { id: Id; cap: { nano: bigint; period: 'day' | 'week' | 'month' | 'total' } | null }
     }
@@ -84,7 +87,7 @@ export interface Authority {
   inTouch(): boolean
   /** Calls back when a right of the account changed. */
   onChange(accountId: Id, recheck: () => void): Disposable
-  /** The server acting for an account: an agent's run, an automation, a job, under the cap of the key that started it. Null when the account is gone. */
+  /** The server acting for an account: an agent's run, an automation, a job, under the cap of the key that started it. Null when the account is gone or the key is revoked. */
   onBehalf(
     accountId: Id,
     scopes: readonly string[],

@@ -171,6 +171,39 @@ test('a key of one workspace does not reach what its owner has elsewhere', async
   )
 })
 
+test('nor does what such a key starts in the background', async () => {
+  await using hers = await startOpenAI({ key: 'sk-own-0123456789' })
+  await using everybodys = await startOpenAI({ key: 'sk-instance-0123456789' })
+  const models = [{ id: 'gpt-4o', pricing: { input: 1, output: 1 } }]
+  const erin = await server.person('Erin')
+  const instance = await bring(alice, everybodys, 'twice', { instance: true, models })
+  const own = await bring(erin, hers, 'twice', { models })
+  await alice.post(`/admin/accounts/${erin.id}/credits`, { amount_usd: 1, note: 'for the story' })
+  const team = (await erin.post('/workspaces', { name: 'Behind' })).body.data
+  const key = await erin.key({ workspace_id: team.id })
+  const { data: operation } = (await key.post('/inference/text', hello('twice/gpt-4o', { background: true }))).body
+  const { data } = await ended(key, operation.id)
+  assert.equal(data.status, 'succeeded', JSON.stringify(data.error))
+  const asked = ({ requests }: Vendor) => requests.filter(({ path }) => path === '/v1/chat/completions').length
+  assert.deepEqual([asked(hers), asked(everybodys)], [0, 1])
+  const chat = (await key.post('/chats', { title: 'Behind', model: 'twice/gpt-4o' })).body.data
+  assert.equal((await key.post(`/chats/${chat.id}/messages`, { content: 'hello' })).status, 200)
+  assert.deepEqual([asked(hers), asked(everybodys)], [0, 2])
+  // She herself, unrestricted, goes to her own first, in that workspace too.
+  assert.equal((await erin.post('/inference/text', hello('twice/gpt-4o', { workspace_id: team.id }))).status, 200)
+  assert.deepEqual([asked(hers), asked(everybodys)], [1, 2])
+  await alice.delete(`${at}/${instance.id}`)
+  await erin.delete(`${at}/${own.id}`)
+})
+
+/** An operation at its end. */
+async function ended(who: Caller, id: string) {
+  for (;;) {
+    const { body } = await who.get(`/operations/${id}/await?timeout_seconds=10`)
+    if (!['queued', 'running'].includes(body.data.status)) return body
+  }
+}
+
 test("a workspace's endpoint serves its members, and takes no name away from anybody", async () => {
   await using team = await startAnthropic({ key: 'sk-team-0123456789' })
   await using own = await startAnthropic({ key: 'sk-own-0123456789' })
@@ -358,6 +391,57 @@ test('a disabled endpoint is refused at once here, within a second elsewhere, an
   await bob.patch(`${at}/${id}`, { enabled: true })
   assert.ok((await slugs(bob)).includes('going/gpt-4o'))
 })
+
+test('an endpoint that is disabled before its first word, or goes with its workspace, ends the stream too', async () => {
+  await using slow = await startOpenAI({
+    otherwise: { reply: 'word '.repeat(2_000), perChunkDelayMs: 20, delayMs: 1_500 },
+  })
+  const { id } = await bring(bob, slow, 'slow')
+  const stream = (model: string) =>
+    fetch(`${server.origin}/v1/inference/text/stream`, {
+      method: 'POST',
+      headers: { ...bob.headers, 'content-type': 'application/json' },
+      body: JSON.stringify(hello(model)),
+      signal: AbortSignal.timeout(10_000),
+    })
+  const before = stream('slow/gpt-4o')
+  while (!slow.requests.some(({ path }) => path === '/v1/chat/completions')) await slow.arrival(slow.requests.length)
+  await bob.patch(`${at}/${id}`, { enabled: false })
+  assert.match(await (await before).text(), /"no_route"/)
+
+  await using vendor = await startOpenAI({ otherwise: { reply: 'word '.repeat(2_000), perChunkDelayMs: 20 } })
+  const team = (await bob.post('/workspaces', { name: 'Going' })).body.data
+  await bring(bob, vendor, 'theirs', { workspace_id: team.id })
+  const streaming = await stream('theirs/gpt-4o')
+  assert.equal(streaming.status, 200)
+  await bob.delete(`/workspaces/${team.id}?confirm=Going`)
+  assert.match(await streaming.text(), /"no_route"/)
+})
+
+test(
+  'an Ollama that is slow to tell of each of its models holds nobody up for long',
+  { timeout: 30_000 },
+  async (t) => {
+    const models = Array.from({ length: 100 }, (_, i) => ({ name: `m${i}`, model: `m${i}` }))
+    const tarpit = createServer((request, response) => {
+      request.resume()
+      if (request.url === '/api/tags') response.end(JSON.stringify({ models }))
+    }).listen(0, '127.0.0.1')
+    t.after(() => {
+      tarpit.closeAllConnections()
+      tarpit.close()
+    })
+    await once(tarpit, 'listening')
+    const base_url = `http://127.0.0.1:${(tarpit.address() as AddressInfo).port}`
+    const dave = await server.person('Dave')
+    const made = await dave.post(at, { slug: 'tarpit', name: 'Tarpit', shape: 'ollama', base_url })
+    assert.equal(made.status, 201, made.text)
+    const startedAt = performance.now()
+    const found = (await dave.get('/models/search?provider=tarpit')).body
+    assert.equal(found.total_count, models.length, 'they are served all the same')
+    assert.ok(performance.now() - startedAt < 12_000)
+  },
+)
 
 test('no key is to be found in the database, the log or an answer, even when its provider says it aloud', async () => {
   const canary = 'sk-canary-7Yq2vKf93LmXz'

@@ -272,6 +272,8 @@ export async function createDirectory({
       watchers.set(ownerId, watching)
       const entry = { id: endpointId, gone }
       watching.add(entry)
+      // It may have gone while its first word was waited for.
+      void tellGone(ownerId, new Set([entry]))
       return {
         [Symbol.dispose]() {
           watching.delete(entry)

@@ -16,6 +16,8 @@ export interface AskedModel {
 
 type Json = Record<string, unknown>
 const MOST = 5_000
+/** For what an Ollama tells of all its models, where nobody said how long to wait. */
+const SHOW_MS = 10_000
 
 /** What an endpoint serves, from the provider itself. Throws `AskFailed`. */
 export async function askModels(
@@ -97,7 +99,10 @@ const geminiModel = (row: Json): AskedModel => {
   }
 }
 
-/** The list, and for each model what `show` knows: four at a time, for a small machine may serve many. */
+/**
+ * The list, and for each model what `show` knows: four at a time, for a small machine may serve many. What it has not
+ * told by the end of a second `timeoutMs` stays unknown: whoever waits for the list waits for no more than that.
+ */
 async function askOllama(
   outbound: Outbound,
   endpoint: ProviderEndpoint,
@@ -106,8 +111,9 @@ async function askOllama(
   // Its native routes stand beside `/v1`, which the base of this shape ends in.
   const rows = rowsIn(await ask(outbound, native(endpoint), '/api/tags', more), 'models')
   const models: AskedModel[] = []
+  const until = performance.now() + (more.timeoutMs ?? SHOW_MS)
   for (let i = 0; i < rows.length; i += 4)
-    models.push(...(await Promise.all(rows.slice(i, i + 4).map((row) => showOllama(outbound, endpoint, row, more)))))
+    models.push(...(await Promise.all(rows.slice(i, i + 4).map((row) => showOllama(outbound, endpoint, row, until)))))
   return models
 }
 
@@ -115,13 +121,16 @@ async function showOllama(
   outbound: Outbound,
   endpoint: ProviderEndpoint,
   row: Json,
-  more: { timeoutMs?: number },
+  until: number,
 ): Promise<AskedModel> {
   const id = text(row.model) ?? text(row.name) ?? ''
+  const timeoutMs = Math.ceil(until - performance.now())
   // A model that cannot be shown is served all the same.
-  const shown = (await ask(outbound, native(endpoint), '/api/show', { ...more, body: { model: id } }).catch(
-    () => ({}),
-  )) as Json
+  const shown = (
+    timeoutMs <= 0
+      ? {}
+      : await ask(outbound, native(endpoint), '/api/show', { timeoutMs, body: { model: id } }).catch(() => ({}))
+  ) as Json
   const info = (shown.model_info ?? {}) as Json
   const given = Array.isArray(shown.capabilities) ? (shown.capabilities as unknown[]).map(String) : []
   const known: Record<string, string> = { tools: 'tools', vision: 'vision', thinking: 'reasoning' }

@@ -5,9 +5,11 @@ import { checkPlace, checkWritable } from '#kernel/place.ts'
 import { membershipIn } from '#kernel/principal.ts'
 import { type EndpointRow, INSTANCE } from './store.ts'
 
-/** Not a key of one workspace, whose holder may be somebody else. */
+/** Not a key of one workspace, whose holder may be somebody else, nor what that started. */
 export function reachesOwn({ principal: { credential, personalWorkspaceId } }: Context): boolean {
-  return credential.kind !== 'key' || credential.workspaceId === null || credential.workspaceId === personalWorkspaceId
+  return (
+    credential.kind === 'session' || credential.workspaceId === null || credential.workspaceId === personalWorkspaceId
+  )
 }
 
 export const administers = (ctx: Context): boolean => ctx.principal.administrator && reachesOwn(ctx)

@@ -11,7 +11,8 @@ export interface Owners {
 
 /**
  * The workspace that the credential is bound to, then the account's own and its personal workspace; a key of one
- * workspace gets that one's alone, for it may be in other hands. An unbound caller reaches further workspaces too.
+ * workspace, and what it starts in the background, gets that one's alone, for the key may be in other hands. An unbound
+ * caller reaches further workspaces too.
  */
 export function ownersOf(principal: Principal): Owners {
   const { accountId, personalWorkspaceId, credential, memberships } = principal
@@ -29,7 +30,7 @@ export function ownersOf(principal: Principal): Owners {
     }
   if (bound === personalWorkspaceId) return { own: [accountId, ...personal], further: [] }
   const there = usable(bound) ? [bound] : []
-  return { own: credential.kind === 'key' ? there : [...there, accountId], further: [] }
+  return { own: credential.kind === 'server' && credential.ownToo ? [...there, accountId] : there, further: [] }
 }
 
 const mayRun = ({ role, permissions, status }: Membership): boolean =>

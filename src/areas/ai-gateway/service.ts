@@ -1,6 +1,7 @@
 import { type Context, implement } from '#engine/context.ts'
 import { addressPolicy } from '#engine/outbound/address.ts'
 import { sqlState } from '#engine/postgres/client.ts'
+import { workspaceGone } from '#engine/resources.ts'
 import { rightsChanged } from '#engine/rights.ts'
 import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
@@ -122,6 +123,7 @@ export const aiGatewayService = implement(
             created_by: ctx.principal.accountId,
           })
           .catch(slugTaken(slug))
+          .catch(workspaceGone)
       })
       return show(row)
     },

@@ -54,6 +54,11 @@ function actingIn(principal: Principal, workspaceId: Id): Principal {
   if (workspaceId === (bound ?? personalWorkspaceId)) return principal
   return {
     ...principal,
-    credential: { kind: 'server', scopes: credential.kind === 'session' ? new Set() : credential.scopes, workspaceId },
+    credential: {
+      kind: 'server',
+      scopes: credential.kind === 'session' ? new Set() : credential.scopes,
+      workspaceId,
+      ownToo: true,
+    },
   }
 }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { revokeKeysWithin } from '#areas/api-keys/service.ts'
 import { type Context, implement } from '#engine/context.ts'
+import { rightsChanged } from '#engine/rights.ts'
 import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
@@ -93,6 +94,8 @@ export const workspaceService = implement(
         const contents = await workspaceStore.contents(ctx.db, id)
         const keys = await revokeKeysWithin(ctx, id)
         await workspaceStore.delete(ctx.db, id)
+        // Its provider endpoints went with it: whoever remembers them forgets them, and their streams end.
+        await rightsChanged(ctx.db, [id])
         const removed = { ...contents, members: accountIds.length, keys }
         await tell(ctx, {
           action: 'workspace.deleted',

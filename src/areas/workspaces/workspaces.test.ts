@@ -314,6 +314,25 @@ test('a deleted workspace takes all that is in it, and its keys stop at once', a
   ])
 })
 
+test('what is put into a workspace that was just deleted in another process is refused like one that is not there', async () => {
+  await using server = await testServer()
+  const { alice, id, at } = await team(server)
+  await using twin = await server.twin()
+  const there: Caller = { ...alice, post: (path, body) => twin.stranger.post(path, body, alice.headers) }
+  const agent = (await alice.post('/agents', { name: 'Wanderer' })).body.data
+  // The other process knows her as its owner, and hears of the end only after these calls came.
+  assert.equal((await twin.stranger.get(at, alice.headers)).status, 200)
+  await server.app.engine.postgres.pool.query('delete from workspaces where id = $1', [id])
+  const endpoint = { slug: 'late', shape: 'openai-chat', base_url: 'https://api.example.com/v1' }
+  for (const answer of [
+    await there.post('/agents', { name: 'Late', workspace_id: id }),
+    await there.post(`/agents/${agent.id}/move`, { workspace_id: id }),
+    await there.post(`/agents/${agent.id}/copy-to-workspace`, { workspace_id: id }),
+    await there.post('/ai-gateway/provider-endpoints', { ...endpoint, workspace_id: id }),
+  ])
+    assert.deepEqual([answer.status, answer.body.error.param], [404, 'workspace_id'], answer.text)
+})
+
 test('a stale If-Match changes nothing, and unknown fields are refused', async () => {
   await using server = await testServer()
   const { alice, at } = await team(server)
