@@ -16,6 +16,9 @@ interface Sealed {
   mail: string
 }
 
+/** The waits between them grow to six hours: a mail is given up after four to five days (RFC 5321, 4.5.4.1). */
+const ATTEMPTS = 28
+
 /** Whether this server can send mail. Where it cannot, what would have been mailed is shown to whoever asked for it. */
 export const canMail = ({ config }: Pick<Engine, 'config'>): boolean => config.smtpUrl !== null
 
@@ -23,7 +26,7 @@ export const canMail = ({ config }: Pick<Engine, 'config'>): boolean => config.s
 export async function sendMail(ctx: Context, mail: Mail): Promise<void> {
   const id = newId()
   const sealed: Sealed = { id, mail: ctx.engine.secrets.seal(JSON.stringify(mail), id) }
-  await ctx.engine.jobs.add(ctx, 'mail.send', { ...sealed })
+  await ctx.engine.jobs.add(ctx, 'mail.send', { ...sealed }, { attempts: ATTEMPTS })
 }
 
 /** The jobs of this file. */
@@ -48,8 +51,11 @@ async function deliver({ config, secrets, log }: Pick<Engine, 'config' | 'secret
     await transport.sendMail({ from: config.mailFrom, to: address, subject, text, html })
   } catch (error) {
     const code = error instanceof Error && 'responseCode' in error ? Number(error.responseCode) : 0
-    // 5xx is the mail server's last word (RFC 5321, 4.2.1); anything else is tried again.
-    if (code < 500) throw new Error(`the mail server did not take a mail${code ? ` (${code})` : ''}`, { cause: error })
+    const about = error instanceof Error && 'command' in error ? error.command : null
+    // 5xx to the recipient or the mail is the mail server's last word (RFC 5321, 4.2.1). What it says to us, such as that
+    // the password is wrong, can be set right: like anything else that is tried again.
+    if (code < 500 || (about !== 'RCPT TO' && about !== 'DATA'))
+      throw new Error(`the mail server did not take a mail${code ? ` (${code})` : ''}`, { cause: error })
     log.warn({ mail: id, code }, 'the mail server refused a mail for good')
   } finally {
     transport.close()

@@ -44,6 +44,20 @@ test('alice makes an agent, changes it, and reads every version of it', async ()
   )
 })
 
+test('a cursor that somebody made up is refused, not stumbled over', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const at = `/agents/${(await alice.post('/agents', { name: 'Helper' })).body.data.id}`
+  await alice.patch(at, { name: 'Second' })
+  const { next_cursor: cursor } = (await alice.get(`${at}/versions?limit=1`)).body.pagination
+  const [print] = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+  for (const position of ['x', 1.5, 1e300, -1]) {
+    const madeUp = Buffer.from(JSON.stringify([print, position])).toString('base64url')
+    const answer = await alice.get(`${at}/versions?cursor=${madeUp}`)
+    assert.deepEqual([answer.status, answer.body.error?.code], [400, 'invalid_cursor'], String(position))
+  }
+})
+
 test('what cannot be an agent is refused by the name of its field', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')

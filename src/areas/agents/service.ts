@@ -74,8 +74,9 @@ export const agentService = implement(
     },
 
     async versions(ctx, { id, cursor, limit }) {
-      const before = positionOf('agent_versions', id, cursor)
-      const rows = await agentStore.versions(ctx.db, id, (before?.[0] as number) ?? null, limit + 1)
+      const before = positionOf('agent_versions', id, cursor)?.[0] ?? null
+      if (before !== null && !isVersion(before)) return refuse('invalid_cursor', { param: 'cursor' })
+      const rows = await agentStore.versions(ctx.db, id, before, limit + 1)
       return pageOf(rows, limit, ({ version }) => cursorOf('agent_versions', id, [version]), showVersion)
     },
   },
@@ -108,6 +109,9 @@ const keepVersion = (ctx: Context, agent_id: Id, version: number, definition: De
     definition,
     created_by: ctx.principal.accountId,
   })
+
+const isVersion = (position: string | number): position is number =>
+  Number.isInteger(position) && Number(position) > 0 && Number(position) < 2 ** 31
 
 const read = async (ctx: Context, id: Id): Promise<AgentRow> =>
   (await agentStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })

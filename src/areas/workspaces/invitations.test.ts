@@ -141,6 +141,42 @@ test('with a mail server the token goes to the address alone, and verifies it', 
   await noTokenKept(server, token)
 })
 
+test('a mail that the mail server will not take from us now is kept for days, not for minutes', async () => {
+  let refusals = 0
+  const refusing = new SMTPServer({
+    disabledCommands: ['STARTTLS'],
+    allowInsecureAuth: true,
+    onAuth(_, __, done) {
+      refusals++
+      done(Object.assign(new Error('the password has expired'), { responseCode: 535 }))
+    },
+  })
+  await new Promise<void>((resolve) => refusing.listen(0, '127.0.0.1', resolve))
+  const { port } = refusing.server.address() as AddressInfo
+  try {
+    await using server = await testServer({ environment: { SMTP_URL: `smtp://us:old@127.0.0.1:${port}` } })
+    const alice = await server.person('Alice')
+    const { at } = await workspaceOf(alice)
+    assert.equal((await alice.post(`${at}/invitations`, { email: 'bob@example.com' })).status, 201)
+    const { pool } = server.app.engine.postgres
+    for (;;) {
+      const { rows } = await pool.query<{ attempts: number; days: number }>(
+        `select attempts, (select sum(exp(least(10, n))) / 86400 from generate_series(1, max_attempts - 1) n)::float8 as days
+         from graphile_worker.jobs where task_identifier = 'mail.send' and last_error is not null`,
+      )
+      if (rows[0]) {
+        assert.ok(rows[0].days > 3 && rows[0].days < 7, `it is given up after ${rows[0].days} days`)
+        break
+      }
+      const left = await pool.query(`select 1 from graphile_worker.jobs where task_identifier = 'mail.send'`)
+      assert.equal(left.rowCount, 1, 'the mail was given up')
+    }
+    assert.ok(refusals > 0)
+  } finally {
+    await new Promise<void>((resolve) => refusing.close(() => resolve()))
+  }
+})
+
 test('where sign-up is by invitation, a token opens it', async () => {
   await using server = await testServer({ environment: { UK_SIGN_UP: 'invite' } })
   const alice = await server.person('Alice')

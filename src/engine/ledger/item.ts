@@ -1,4 +1,5 @@
 import type { Id } from '#kernel/ids.ts'
+import { NANO, type Nano } from '#kernel/money.ts'
 import { countedIn, guards } from './holds.ts'
 import type { MeteredCall, Outcome, Payer } from './ledger.ts'
 
@@ -39,7 +40,7 @@ export function settleItem(call: MeteredCall, outcome: Outcome): Item {
     `,"cache_write_5m_tokens":${whole(usage.cache_write_5m_tokens)},"cache_write_1h_tokens":${whole(usage.cache_write_1h_tokens)}` +
     `,"output_tokens":${whole(usage.output_tokens)},"reasoning_tokens":${whole(usage.reasoning_tokens)}` +
     `,"images":${whole(usage.images)},"audio_seconds":${audio},"requests":${whole(usage.requests)},"total_tokens":${whole(usage.total_tokens)}` +
-    `,"cost":${cost === null ? 'null' : `"${cost > 0n ? cost : 0n}"`},"cost_source":${words(costSource)}` +
+    `,"cost":${cost === null ? 'null' : `"${bill(cost)}"`},"cost_source":${words(costSource)}` +
     `,"finish_reason":${words(finishReason)},"first_token_ms":${firstTokenMs === null ? 'null' : milliseconds(firstTokenMs)}` +
     `,"duration_ms":${milliseconds(outcome.durationMs)},"streamed":${outcome.streamed}}`
   return { id: call.id, json }
@@ -83,5 +84,8 @@ const words = (text: string | null): string => (text === null ? 'null' : JSON.st
 // Counts and words come from providers: what a column cannot hold must not keep a thousand others from being settled.
 const whole = (count: number): number =>
   Number.isFinite(count) ? Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.round(count))) : 0
+/** No call costs more than a million dollars: whoever says so is wrong, and a row of calls that say so must still sum up. */
+const bill = (cost: Nano): Nano => (cost < 0n ? 0n : cost > MOST ? MOST : cost)
+const MOST = 1_000_000n * NANO
 const milliseconds = (count: number): number => Math.min(2 ** 31 - 1, whole(count))
 const storable = (words: string): string => words.replaceAll('\0', '').toWellFormed().slice(0, 512)

@@ -222,6 +222,29 @@ test('calls of a process that was killed are settled when they were sent, and re
   assert.equal(await record(unsent!), undefined)
 })
 
+test('what no column can hold is refused to its caller alone, and an absurd bill is recorded as far as it goes', async (t) => {
+  const { ledger: start, postgres, open, held, record } = await instance(t)
+  const ledger = await start()
+  const [rich, poor] = [payer(), payer()]
+  for (const { accountId } of [rich, poor]) await ledger.grant(postgres.db, accountId, 1_000n, 'a start', null)
+  const absurd = 10n ** 30n
+  // Asked for in the same turn, they go in one batch.
+  const [refused, granted] = await Promise.allSettled([
+    ledger.reserve(call(poor), absurd),
+    ledger.reserve(call(rich), 800n),
+  ])
+  assert.ok(refused.status === 'rejected' && refusedWith('insufficient_credits')(refused.reason))
+  assert.equal(granted.status, 'fulfilled')
+  const capped = payer({ tier: 'unlimited', key: { id: newId(), cap: { nano: 1_000n, period: 'total' } } })
+  const billed = call(capped, { billing: 'byok' })
+  await ledger.reserve(billed, 500n)
+  ledger.settle(billed, outcome(absurd))
+  await ledger.flush()
+  assert.equal((await record(billed.id)).cost_nano, 500n)
+  assert.equal(await held(capped.key!.id), 0n)
+  assert.equal(await open(), 1n)
+})
+
 test('one record that cannot be stored does not keep the others from being settled', async (t) => {
   const { ledger: start, record } = await instance(t)
   const ledger = await start()

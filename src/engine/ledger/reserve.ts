@@ -11,6 +11,9 @@ export interface Reserve {
   worst: Nano
 }
 
+/** More than any balance or cap holds, and far enough below 2⁶³ to be added to one: what is dearer is refused all the same. */
+const MOST: Nano = 2n ** 61n
+
 const statement = {
   name: 'reserve_calls',
   text: 'select item, refused_by, available from reserve_calls($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)',
@@ -47,7 +50,7 @@ export async function reserveAll(pool: pg.Pool, processId: Id, items: readonly R
       pairs.map(([subject]) => subject),
       pairs.map(([, period]) => period),
       items.map(({ call }) => call.id),
-      items.map(({ worst }) => worst),
+      items.map(({ worst }) => (worst > MOST ? MOST : worst)),
       accountAt,
       firsts,
       lasts,
