@@ -3,6 +3,7 @@ import { type Code, Refusal, refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import type { Principal } from '#kernel/principal.ts'
+import { storable } from '#kernel/storable.ts'
 import { type Billing, type Usage, usageOf } from '#kernel/usage.ts'
 import { Metering, inputBound } from './metering.ts'
 import type { Offer } from './directory.ts'
@@ -181,6 +182,8 @@ class TurnAttempt {
             metering.fail(performance.now() - this.#startedAt, true)
             return error
           }
+          // Before it is told: who hears of the error asks what the answer cost, and may not come back.
+          this.#settle(status)
           yield { type: 'error', error }
           return null
         }
@@ -296,10 +299,10 @@ const codes: Record<UpstreamFault['kind'], Code> = {
   garbage: 'provider_error',
 }
 
-/** An upstream fault as the platform's own callers are refused. */
+/** An upstream fault as the platform's own callers are refused; what refuses a run or an operation is kept. */
 export function refusalOf({ kind, message, retry_after_seconds: seconds }: UpstreamFault): Refusal {
   return new Refusal(codes[kind], {
-    message,
+    message: storable(message),
     ...(seconds !== undefined && { headers: { 'retry-after': String(Math.ceil(seconds)) } }),
   })
 }

@@ -112,8 +112,13 @@ export class Metering {
     else this.#ledger.sent(this.call, worstCost(pricing, inputTokens, 0, 1))
   }
 
-  /** Only the first settlement counts. Answers what the call cost. */
+  /** Only the first settlement counts. Answers what the call cost its payer: no more than was reserved. */
   settle(end: End): Nano | null {
+    const nano = this.#settle(end)
+    return nano !== null && this.#reserved !== null && nano > this.#reserved ? this.#reserved : nano
+  }
+
+  #settle(end: End): Nano | null {
     const { nano, source } = costOf(end.usage, this.offer, end.reportedUsd, this.#reserved, end.estimated)
     if (this.#settled) return nano
     this.#settled = true

@@ -26,6 +26,14 @@ export function positionOf(list: string, filters: unknown, cursor: string | unde
   return position
 }
 
+/** The whole number at a place of a position, as an `int` column holds one; null without a position. Refuses another. */
+export function wholeAt(position: readonly (string | number)[] | null, place: number): number | null {
+  if (position === null) return null
+  const value = position[place]
+  // `| 0` is the number itself only within 32 bits.
+  return typeof value === 'number' && (value | 0) === value ? value : refuse('invalid_cursor', { param: 'cursor' })
+}
+
 /** A page of what was read with `limit + 1`. */
 export function pageOf<R, T>(
   rows: R[],

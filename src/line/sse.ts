@@ -8,8 +8,10 @@ export const EVENT_STREAM = {
 }
 
 const HEARTBEAT_MS = 15_000
-/** What a slow reader may have unread. Beyond it the connection is closed and the reader resumes by id. */
+/** What a reader may have unread. One that does not catch up is cut off, and resumes by id. */
 const UNREAD_BYTES = 1 << 20
+/** How long a reader may take to catch up with that: one event may be larger, and many may come at once. */
+const CATCH_UP_MS = 10_000
 
 /** One event as server-sent events write it; JSON has no raw line breaks, so `data` is one line. */
 export const encodeEvent = ({ id, event, data }: Event): string =>
@@ -43,7 +45,7 @@ export async function sendEvents(
       const next = await nextOrStop()
       if (next === null || next.done) break
       response.write(encodeEvent(next.value))
-      if (response.writableLength > UNREAD_BYTES) {
+      if (response.writableLength > UNREAD_BYTES && !(await caughtUp(response, signal))) {
         response.destroy()
         break
       }
@@ -55,4 +57,20 @@ export async function sendEvents(
     iterator.return?.().catch?.(() => {})
     if (!response.destroyed) response.end()
   }
+}
+
+/** Whether everything was taken in time. Until then nothing more is asked for, so what waits does not grow. */
+function caughtUp(response: ServerResponse, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      response.off('drain', done).off('close', done)
+      resolve(!response.writableNeedDrain && !response.destroyed)
+    }
+    const timer = setTimeout(done, CATCH_UP_MS)
+    response.on('drain', done).on('close', done)
+    signal.addEventListener('abort', done, { once: true })
+    if (response.destroyed || signal.aborted) done()
+  })
 }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
+import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { type Context, implement } from '#engine/context.ts'
-import { area, endpoint, stream } from '#kernel/contract.ts'
+import { area, endpoint, none, stream } from '#kernel/contract.ts'
 import { z } from 'zod'
 import { testServer } from '#test/server.ts'
 
@@ -43,6 +44,37 @@ function ticks(
 
 const gone = ({ signal }: Context): Promise<void> =>
   new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve())))
+
+test('a server that stops lets a call run to its end, and ends who only follows', { timeout: 10_000 }, async () => {
+  const working = Promise.withResolvers<AbortSignal>()
+  const rest = Promise.withResolvers<void>()
+  const contract = area(
+    'works',
+    { title: 'Works', summary: 'Of the tests.' },
+    { work: endpoint('POST /works', { summary: 'Work', scope: null, reply: none }) },
+  )
+  const works = implement(contract, {
+    async work({ signal }) {
+      working.resolve(signal)
+      await rest.promise
+      signal.throwIfAborted()
+    },
+  })
+  const { service } = ticks(async function* (ctx) {
+    yield { event: 'tick', data: { words: '1' } }
+    await gone(ctx)
+  })
+  const server = await testServer({ services: [service, works], environment: { UK_DRAIN_SECONDS: '5' } })
+  const alice = await server.person('Alice')
+  const work = alice.post('/works', {})
+  await working.promise
+  const followed = alice.get('/ticks')
+  const stopped = server[Symbol.asyncDispose]()
+  await followed
+  rest.resolve()
+  assert.equal((await work).status, 204)
+  await stopped
+})
 
 test('HEAD of a stream is answered, and does not follow it', { timeout: 10_000 }, async () => {
   let followed = 0
@@ -97,3 +129,37 @@ test('a stream keeps no event that was sent', { timeout: 20_000 }, async () => {
   assert.equal((await alice.get('/ticks')).text.split('event: tick').length, 201)
   assert.ok(kept >= 0 && kept < 10, `${kept} of 100 events were kept`)
 })
+
+test(
+  'events that come faster than they are read all arrive; who reads nothing is cut off',
+  { timeout: 30_000 },
+  async () => {
+    const words = 'x'.repeat(1 << 20)
+    let told = 0
+    const cut = Promise.withResolvers<void>()
+    const { service } = ticks(async function* (ctx) {
+      try {
+        // More than any socket buffers, without a breath in between.
+        for (let n = 0; n < 16; n++) yield { event: 'tick', data: { words } }
+        for (; ctx.caller.userAgent === 'sleeper'; told++) yield { event: 'tick', data: { words } }
+      } finally {
+        if (ctx.caller.userAgent === 'sleeper') cut.resolve()
+      }
+    })
+    await using server = await testServer({ services: [service] })
+    const alice = await server.person('Alice')
+    const read = await alice.get('/ticks')
+    assert.equal(read.text.split('event: tick\n').length - 1, 16)
+
+    const { hostname, port } = new URL(server.origin)
+    const sleeper = connect(Number(port), hostname)
+    sleeper.on('error', () => {})
+    sleeper.pause()
+    sleeper.write(
+      `GET /v1/ticks HTTP/1.1\r\nhost: ${hostname}\r\nuser-agent: sleeper\r\ncookie: ${alice.headers.cookie}\r\n\r\n`,
+    )
+    await cut.promise
+    assert.ok(told < 8, `${told} events were asked for beyond what was unread`)
+    sleeper.destroy()
+  },
+)

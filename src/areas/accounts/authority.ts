@@ -165,15 +165,15 @@ export async function createAuthority(
     },
     async onBehalf(accountId, scopes, workspaceId, payingKeyId = null) {
       const { rows } = await postgres.pool.query<
-        AccountRights & Partial<Pick<KeyColumns, 'id' | 'spend_cap_nano' | 'spend_cap_period'>>
+        AccountRights & Partial<Pick<KeyColumns, 'id' | 'revoked_at' | 'spend_cap_nano' | 'spend_cap_period'>>
       >({
         name: 'authority_account',
-        text: `select ${RIGHTS}, k.id, k.spend_cap_nano, k.spend_cap_period
+        text: `select ${RIGHTS}, k.id, k.revoked_at, k.spend_cap_nano, k.spend_cap_period
           from accounts a left join api_keys k on k.id = $2 and k.account_id = a.id where a.id = $1`,
         values: [accountId, payingKeyId],
       })
       const row = rows[0]
-      if (!row) return null
+      if (!row || row.revoked_at) return null
       const payingKey = row.id
         ? {
             id: row.id,

@@ -1,4 +1,5 @@
 import type { Chunk, FinishReason } from '#gateway/turn.ts'
+import { storable } from '#kernel/storable.ts'
 import type { Part } from './parts.ts'
 
 /** Something that a run's readers are told, before it has its number. */
@@ -33,14 +34,20 @@ export class Answer {
       case 'reasoning_end': {
         const { type: _, ...opaque } = chunk
         const told = this.#think(this.#thought.rest())
-        if (Object.keys(opaque).length > 0) this.#openReasoning().opaque = opaque
+        const kept = Object.entries(opaque).map(([name, words]) => [name, storable(words)])
+        if (kept.length > 0) this.#openReasoning().opaque = Object.fromEntries(kept)
         this.#reasoning = null
         return told
       }
       case 'tool_call_start': {
-        const part: CallPart = { type: 'tool_call', id: chunk.id, name: chunk.name, arguments: '' }
+        const part: CallPart = {
+          type: 'tool_call',
+          id: storable(chunk.id),
+          name: storable(chunk.name),
+          arguments: '',
+        }
         this.parts.push(part)
-        this.#calls.set(part.id, { part, gate: new Gate() })
+        this.#calls.set(chunk.id, { part, gate: new Gate() })
         return [{ type: 'tool_call.started', data: { tool_call_id: part.id, name: part.name } }]
       }
       case 'tool_call_delta': {

@@ -166,6 +166,22 @@ test('another parent begins a branch, the newest is the active one, and each pag
   assert.equal((await say(alice, chat, 'x', { parent_id: edited.id })).usage.input_tokens, 7)
 })
 
+test('a cursor that somebody wrote leads into no other chat, and garbage in it is refused', async () => {
+  const theirs = await say(alice, await made(alice), 'not yours')
+  await alice.post(`/admin/accounts/${carol.id}/credits`, { amount_usd: 1 })
+  const chat = await made(carol)
+  await say(carol, chat, 'mine')
+  const first = await carol.get(`/chats/${chat}/messages?limit=1`)
+  const [list, head, depth] = JSON.parse(Buffer.from(first.body.pagination.next_cursor, 'base64url').toString())
+  const written = (...position: unknown[]): string =>
+    Buffer.from(JSON.stringify([list, ...position])).toString('base64url')
+  assert.equal((await carol.get(`/chats/${chat}/messages?cursor=${written(head, depth)}`)).status, 200)
+  for (const position of [[theirs.id, -1], [head, 'x'], [head, 1.5], [head, 2 ** 31], [head]]) {
+    const answer = await carol.get(`/chats/${chat}/messages?cursor=${written(...position)}`)
+    assert.deepEqual([answer.status, answer.body.error?.code], [400, 'invalid_cursor'], JSON.stringify(position))
+  }
+})
+
 test('the model is the message’s, else the chat’s, the agent’s, the settings’, else a sensible one', async () => {
   const agent = (
     await alice.post('/agents', { name: 'Brief', model: 'sim/echo', system_prompt: 'Answer in five words' })
@@ -275,6 +291,31 @@ test('a run that its sender cannot pay has failed, and can be tried again once t
     ],
   )
   assert.deepEqual([calls[0].run_id, calls[0].message_id], [run.id, answer.id])
+})
+
+test('an answer that broke off, and one whose provider reports more than was reserved, cost what the ledger says', async () => {
+  const dave = await server.person('Dave')
+  await alice.post(`/admin/accounts/${dave.id}/credits`, { amount_usd: 1 })
+  const chat = await made(dave, { model: 'sim/script' })
+  const broken = JSON.stringify({ steps: [{ text: 'half of it' }, { error: { type: 'server_error', message: 'oh' } }] })
+  const { run_id } = (await dave.post(`/chats/${chat}/messages`, { content: broken })).body.error.details
+  const beyond = JSON.stringify({ steps: [{ text: 'hi' }], usage: { output_tokens: 40_000_000 } })
+  const { run } = await say(dave, chat, beyond)
+  const { engine } = server.app
+  await engine.ledger.flush()
+  const { rows } = await engine.postgres.pool.query(
+    'select run_id, cost_nano from calls where chat_id = $1 order by id',
+    [chat],
+  )
+  const charged = rows.map((call: { run_id: string; cost_nano: bigint }) => [call.run_id, Number(call.cost_nano) / 1e9])
+  assert.ok(rows[0].cost_nano > 0n && rows[1].cost_nano < 1_000_000_000n, JSON.stringify(charged))
+  const failed = (await dave.get(`/chats/${chat}/runs/${run_id}`)).body.data
+  assert.deepEqual(charged, [
+    [failed.id, failed.cost_usd],
+    [run.id, run.cost_usd],
+  ])
+  const { cost_usd } = (await dave.get(`/chats/${chat}/cost`)).body.data
+  assert.equal(cost_usd, Number(rows[0].cost_nano + rows[1].cost_nano) / 1e9)
 })
 
 test('whoever listens to the chat or its workspace hears of its messages and runs, not of their words', async () => {

@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import type { Context } from '#engine/context.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Nano, toUsd } from '#kernel/money.ts'
-import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
+import { cursorOf, pageOf, positionOf, wholeAt } from '#kernel/paging.ts'
 import { iso } from '#kernel/time.ts'
 import type { Usage } from '#kernel/usage.ts'
 import type { Cost } from './contract.ts'
@@ -51,7 +51,7 @@ export async function messageCosts(
   ctx: Context,
   { id, cursor, limit }: { id: Id; cursor?: string | undefined; limit: number },
 ) {
-  const after = (positionOf('message_costs', id, cursor)?.[0] as number) ?? null
+  const after = wholeAt(positionOf('message_costs', id, cursor), 0)
   const rows = await messageStore.all(ctx.db, id, { order: 'asc', after, limit: limit + 1 })
   const ids = [...new Set(rows.flatMap(({ run_id }) => run_id ?? []))]
   const runs = new Map((await runStore.byIds(ctx.db, ids)).map((run) => [run.id, run]))

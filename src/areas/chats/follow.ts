@@ -42,8 +42,16 @@ async function isOver({ postgres: { db } }: Engine, runId: Id): Promise<boolean>
   return run === undefined || FINISHED.has(run.status)
 }
 
-/** The run once it has ended or needs a person; null when the time is over or the signal has fired before. */
-export async function settled(engine: Engine, runId: Id, ms: number, signal: AbortSignal): Promise<RunRow | null> {
+/**
+ * The run once it has ended or needs a person; null when the time is over or the signal has fired before, undefined when
+ * it was deleted.
+ */
+export async function settled(
+  engine: Engine,
+  runId: Id,
+  ms: number,
+  signal: AbortSignal,
+): Promise<RunRow | null | undefined> {
   const runs = runsOf(engine)
   const late = new AbortController()
   const until = AbortSignal.any([signal, late.signal, runs.closing])
@@ -51,7 +59,7 @@ export async function settled(engine: Engine, runId: Id, ms: number, signal: Abo
   try {
     for (;;) {
       const [run] = await runStore.byIds(engine.postgres.db, [runId])
-      if (run === undefined || FINISHED.has(run.status) || run.status === 'requires_action') return run ?? null
+      if (run === undefined || FINISHED.has(run.status) || run.status === 'requires_action') return run
       if (until.aborted) return null
       const live = runs.live(runId)
       if (live) await live.over(until)
@@ -73,13 +81,16 @@ const INLINE_MS = 600_000
 export async function answered(ctx: Context, runId: Id, ms = INLINE_MS): Promise<z.output<typeof Answered> | null> {
   const runs = runsOf(ctx.engine)
   const first = await settled(ctx.engine, runId, ms, ctx.signal)
-  const run = first ?? (runs.draining ? await settled(ctx.engine, runId, ms, runs.closing) : null)
+  const run = first === null && runs.draining ? await settled(ctx.engine, runId, ms, runs.closing) : first
   if (run === null) return null
+  if (run === undefined) throw gone()
   if (run.status === 'failed') throw refusalOf(run)
   const message = await messageStore.get(ctx.db, run.chat_id, run.output_message_id)
-  if (!message) throw new Refusal('not_found', { message: 'The chat was deleted.' })
+  if (!message) throw gone()
   return showAnswered(message, run)
 }
+
+const gone = (): Refusal => new Refusal('not_found', { message: 'The chat was deleted.' })
 
 /** A failed run's error as its sender is refused. */
 function refusalOf({ id, error }: RunRow): Refusal {

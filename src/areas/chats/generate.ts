@@ -65,7 +65,8 @@ export async function generate(
       }),
       messageStore.said(engine.postgres, run.input_message_id),
     ])
-    if (ctx === null) return refuse('not_found', { message: 'The account that asked is gone.' })
+    if (ctx === null)
+      return refuse('not_found', { message: 'Who asked is gone: the account, or the key that it asked with.' })
     // A run may have waited for long: what its sender may do is decided when it begins.
     const place = membershipIn(ctx.principal, run.workspace_id)
     if (place === null) return refuse('insufficient_role', { message: 'Who asked is no longer in this workspace.' })

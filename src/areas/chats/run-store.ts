@@ -305,6 +305,14 @@ export const runStore = {
         .execute()
     ).map(({ id }) => id),
 
+  /** Of these, those that were deleted or run under another process. */
+  async lost(db: Db, processId: Id, ids: readonly Id[]): Promise<Id[]> {
+    if (ids.length === 0) return []
+    const { rows } = await sql<{ id: Id }>`select x.id from unnest(${ids}::text[]) x(id) left join runs r on r.id = x.id
+      where r.id is null or (r.status = 'running' and r.process_id <> ${processId})`.execute(db)
+    return rows.map(({ id }) => id)
+  },
+
   /** Running under a process that is no more; or for a while under this one, where the caller knows better. */
   orphans: (db: Db, processId: Id): Promise<RunRow[]> =>
     db

@@ -307,3 +307,62 @@ test('a message waits with its sender’s rights, and is not answered for whoeve
   assert.deepEqual([failed.event, failed.data.error.code], ['run.failed', 'insufficient_role'])
   assert.equal((await bob.get(`/chats/${chat}`)).status, 404)
 })
+
+test('a message of a key that was revoked while it waited is not answered', async () => {
+  const chat = await made()
+  await begun(chat)
+  const key = await alice.key()
+  const waits = (await key.post(`/chats/${chat}/messages`, { content: script({ text: 'paid' }), background: true }))
+    .body.data.resource.id
+  assert.equal((await alice.delete(`/api-keys/${key.keyId}`)).status, 200)
+  await alice.post(`/chats/${chat}/stop`)
+  assert.deepEqual((await ended(chat, waits)).at(-1)!.event, 'run.failed')
+  assert.equal((await runOf(chat, waits)).cost_usd, null)
+})
+
+test('words and figures that no column takes end a run all the same', { timeout: 20_000 }, async () => {
+  for (const [content, end, kept] of [
+    [script({ tool_call: { name: 'lo\0ok', arguments: 'x\0\ud800' } }), 'run.completed', ['look', 'x\ufffd']],
+    [script({ error: { type: 'server_error', message: 'no\0 \ud800' } }), 'run.failed', 'no \ufffd'],
+    [JSON.stringify({ steps: [{ text: 'said' }], usage: { output_tokens: 1e300 } }), 'run.failed', 'said'],
+  ] as const) {
+    const chat = await made()
+    const events = await allEvents(alice, `/chats/${chat}/messages/stream`, { body: { content } })
+    const { run, error } = events.at(-1)!.data
+    assert.equal(events.at(-1)!.event, end)
+    const { content: parts, text } = (await alice.get(`/chats/${chat}/messages`)).body.data[1]
+    assert.deepEqual(parts[0]?.name ? [parts[0].name, parts[0].arguments] : text || error.message, kept)
+    assert.deepEqual(await runOf(chat, run.id), run)
+    assert.equal((await alice.get(`/chats/${chat}`)).body.data.active_run_id, null)
+  }
+})
+
+test('who asks for more than there will ever be gets nothing, and the end', async () => {
+  const chat = await made()
+  const { run } = (await alice.post(`/chats/${chat}/messages`, { content: telling })).body.data
+  const { length } = await ended(chat, run.id)
+  for (const after of [length, length + 1, 2 ** 31, Number.MAX_SAFE_INTEGER])
+    assert.deepEqual(await allEvents(beyond, `/chats/${chat}/runs/${run.id}/events?last_event_id=${after}`), [])
+})
+
+test(
+  'a run whose workspace is deleted leaves its provider, and who waits for it is told',
+  { timeout: 20_000 },
+  async () => {
+    const team = (await alice.post('/workspaces', { name: 'Gone soon' })).body.data.id
+    const chat = (await alice.post('/chats', { model: 'sim/script', workspace_id: team })).body.data.id
+    const run = await begun(chat)
+    const reading = ended(chat, run)
+    const waiting = alice.post(`/chats/${chat}/messages`, { content: 'never answered' })
+    while ((await alice.get(`/chats/${chat}/runs`)).body.data.length < 2);
+    assert.equal((await beyond.delete(`/workspaces/${team}?confirm=Gone%20soon`)).status, 200)
+    assert.equal((await waiting).status, 404)
+    assert.equal(joined(await reading), 'first words')
+    const { engine } = server.app
+    for (;;) {
+      await engine.ledger.flush()
+      const { rows } = await engine.postgres.pool.query('select status from calls where run_id = $1', [run])
+      if (rows[0]?.status === 'cancelled') break
+    }
+  },
+)

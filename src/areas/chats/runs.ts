@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Engine } from '#engine/context.ts'
+import { sqlState } from '#engine/postgres/client.ts'
+import { Refusal, errorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { hasShown } from './answer.ts'
 import { type EventWriter, createEventWriter } from './event-writer.ts'
@@ -92,7 +94,13 @@ export function startRuns(engine: Engine): Runs {
     const handedOver = ending.status === 'cancelled' && stop.signal.reason === HAND_OVER
     if (handedOver && !(await hasBegun(claim.run.id))) return await durably(() => release(claim.run))
     const final: Ending = handedOver ? { ...ending, status: 'failed', error: interrupted } : ending
-    await durably(() => finish(claim.run, final, runLog))
+    try {
+      await durably(() => finish(claim.run, final, runLog))
+    } catch (error) {
+      if (!isUnstorable(error)) throw error
+      log.error({ error, run: claim.run.id }, 'the end of a run cannot be written')
+      await durably(() => finish(claim.run, withoutFigures(final), runLog))
+    }
   }
 
   const hasBegun = async (runId: Id): Promise<boolean> =>
@@ -121,13 +129,13 @@ export function startRuns(engine: Engine): Runs {
     bus.poke('runs')
   }
 
-  /** Again until the database takes it: a run without an end would hold up its chat. */
+  /** Again until the database takes it: a run without an end would hold up its chat. Throws for what it never takes. */
   async function durably(write: () => Promise<void>): Promise<void> {
     for (;;) {
       try {
         return await write()
       } catch (error) {
-        if (closing.signal.aborted) throw error
+        if (closing.signal.aborted || isUnstorable(error)) throw error
         log.warn({ error }, 'the end of a run cannot be written now')
         await sleep(AGAIN_MS)
       }
@@ -137,13 +145,17 @@ export function startRuns(engine: Engine): Runs {
   /** What is nobody's is taken, and what somebody asked for elsewhere is done here. */
   async function sweep(): Promise<void> {
     for (const id of await runStore.toCancel(db, processId)) active.get(id)?.stop.abort(STOPPED)
-    for (const run of await runStore.orphans(db, processId)) if (!active.has(run.id)) await adopt(run)
+    for (const id of await runStore.lost(db, processId, [...active.keys()])) active.get(id)?.log.lose()
+    for (const run of await runStore.orphans(db, processId))
+      if (!active.has(run.id)) await adopt(run).catch(left(run.id))
     if (draining) return
     for (const chatId of await runStore.stalled(db)) {
       const next = await inChat(chatId, (tx) => claimNext(tx, chatId, processId))
       if (next) begin(next)
     }
   }
+  /** One that cannot be taken over now does not keep the others from it. */
+  const left = (runId: Id) => (error: unknown) => log.warn({ error, run: runId }, 'a run cannot be taken over now')
 
   /** A run whose process is no more begins again where its readers cannot tell; else it has failed. */
   async function adopt(orphan: RunRow): Promise<void> {
@@ -192,7 +204,11 @@ export function startRuns(engine: Engine): Runs {
     },
     watch,
     closing: closing.signal,
-    live: (runId) => active.get(runId)?.log,
+    live(runId) {
+      const runLog = active.get(runId)?.log
+      // One that lost its run may take a while to leave it: what more there is to read is in the table.
+      return runLog?.ended ? undefined : runLog
+    },
     begin,
     stop(runIds) {
       const elsewhere = runIds.filter((id) => {
@@ -225,6 +241,18 @@ export function startRuns(engine: Engine): Runs {
   known.set(engine, runs)
   return runs
 }
+
+/** A value that a column cannot hold (class 22): to try again is of no use. */
+const isUnstorable = (error: unknown): boolean => sqlState(error)?.startsWith('22') === true
+/** What was said, without what a provider may have reported beyond all bounds. */
+const withoutFigures = (ending: Ending): Ending => ({
+  ...ending,
+  status: 'failed',
+  error: errorBody(new Refusal('internal_error')).error,
+  usage: null,
+  cost: null,
+  step: null,
+})
 
 /** Why a run is told to end: a person said so, or the server stops. */
 const STOPPED = new Error('the run was stopped')

@@ -45,6 +45,8 @@ export const sending = defineOperation<{ chat_id: Id; run_id: Id }>(
   { repeatable: true },
 )
 const DAY_MS = 86_400_000
+/** What the column holds: nothing comes behind it. */
+const LAST_SEQ = 2 ** 31 - 1
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve()
@@ -139,7 +141,7 @@ export const chatService = implement(
 
     async events(ctx, { id, run_id, last_event_id }) {
       await theRun(ctx, id, run_id)
-      return follow(ctx.engine, run_id, last_event_id, ctx.signal)
+      return follow(ctx.engine, run_id, Math.min(last_event_id, LAST_SEQ), ctx.signal)
     },
 
     async retry(ctx, { run_id, background }) {
