@@ -6,6 +6,9 @@ export type Id = string
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const SHAPE = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/i
 
+// Two digits at a time: every request makes ids.
+const PAIRS = Array.from({ length: 1024 }, (_, i) => ALPHABET[i >> 5]! + ALPHABET[i & 31]!)
+
 const chance = Buffer.alloc(4096)
 let unread = 0
 let lastMs = 0
@@ -61,17 +64,22 @@ function increment(): boolean {
   return false
 }
 
+let encodedMs = -1
+let encodedTime = ''
+
 function encodeTime(ms: number): string {
-  let out = ''
-  for (let i = 0; i < 10; i++) {
-    out = ALPHABET[ms % 32] + out
-    ms = Math.floor(ms / 32)
+  if (ms === encodedMs) return encodedTime
+  encodedMs = ms
+  encodedTime = ''
+  for (let i = 0; i < 5; i++) {
+    encodedTime = PAIRS[ms % 1024]! + encodedTime
+    ms = Math.floor(ms / 1024)
   }
-  return out
+  return encodedTime
 }
 
 function encodeTail(): string {
   let out = ''
-  for (let i = 0; i < 16; i++) out += ALPHABET[tail[i]!]
+  for (let i = 0; i < 16; i += 2) out += PAIRS[(tail[i]! << 5) | tail[i + 1]!]
   return out
 }
