@@ -42,13 +42,13 @@ export class Visit {
     this.head = [
       'x-request-id',
       id,
+      'request-id',
+      id,
       'x-service-version',
       gateway.engine.versions.newest,
       'access-control-allow-origin',
       '*',
     ]
-    // Clients of this vendor look for the id under its own name.
-    if (surface.name === 'compat-b') this.head.push('request-id', id)
     const { origin, 'x-client-request-id': named } = request.headers
     if (origin !== undefined) this.head.push('access-control-expose-headers', gateway.exposedHeaders)
     if (typeof named === 'string' && /^[\x21-\x7e]{1,128}$/.test(named)) this.head.push('x-client-request-id', named)
