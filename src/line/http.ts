@@ -153,7 +153,8 @@ export function createDoor(parts: DoorParts): Door {
     const version = versionOf(headers['x-service-version'], principal)
     response.setHeader('x-service-version', version)
 
-    using life = lifeOf(response)
+    // Who follows or waits goes on elsewhere; what changes something is let run to its end.
+    using life = lifeOf(response, endpoint.reply.kind === 'stream' || endpoint.method === 'GET')
     const ctx = line.context({
       principal,
       requestId,
@@ -245,12 +246,15 @@ export function createDoor(parts: DoorParts): Door {
     else if (present.updated_at !== undefined) ctx.unchangedSince = new Date(present.updated_at)
   }
 
-  /** A signal that fires when the caller leaves, the server closes, or `end` is called. */
-  function lifeOf(response: ServerResponse): Disposable & { signal: AbortSignal; end: () => void } {
+  /** A signal that fires when the caller leaves, `end` is called, or, for what `goesAtOnce`, the server begins to close. */
+  function lifeOf(
+    response: ServerResponse,
+    goesAtOnce: boolean,
+  ): Disposable & { signal: AbortSignal; end: () => void } {
     const controller = new AbortController()
     const end = () => controller.abort()
     response.on('close', end)
-    closing.signal.addEventListener('abort', end)
+    if (goesAtOnce) closing.signal.addEventListener('abort', end)
     return {
       signal: controller.signal,
       end,

@@ -60,7 +60,9 @@ test('a server that stops lets a call run to its end, and ends who only follows'
       signal.throwIfAborted()
     },
   })
+  const following = Promise.withResolvers<void>()
   const { service } = ticks(async function* (ctx) {
+    following.resolve()
     yield { event: 'tick', data: { words: '1' } }
     await gone(ctx)
   })
@@ -69,6 +71,7 @@ test('a server that stops lets a call run to its end, and ends who only follows'
   const work = alice.post('/works', {})
   await working.promise
   const followed = alice.get('/ticks')
+  await following.promise
   const stopped = server[Symbol.asyncDispose]()
   await followed
   rest.resolve()
