@@ -65,7 +65,7 @@ export const settings: readonly Setting[] = [
   {
     name: 'UK_TRUSTED_PROXIES',
     fallback: '',
-    meaning: 'Addresses or CIDRs whose X-Forwarded-For and -Proto count, comma-separated.',
+    meaning: 'Addresses or CIDRs whose X-Forwarded-For counts, comma-separated.',
   },
   { name: 'UK_SIGN_UP', fallback: '', meaning: '`open` or `invite`. Empty: open on loopback, else invite.' },
   { name: 'UK_SIGN_UP_CREDITS_USD', fallback: '0', meaning: 'Credits that a new account starts with.' },

@@ -6,7 +6,11 @@ export const makers: Record<string, (person: Person) => Promise<string>> = {
   agent: (person) => made(person, '/agents', { name: 'Helper' }),
   chat: (person) => made(person, '/chats', { title: 'Talk' }),
   operation: (person) =>
-    made(person, '/inference/text', { model: 'sim/echo', messages: [{ role: 'user', content: 'hello' }], background: true }),
+    made(person, '/inference/text', {
+      model: 'sim/echo',
+      messages: [{ role: 'user', content: 'hello' }],
+      background: true,
+    }),
   provider_endpoint: (person) =>
     made(person, '/ai-gateway/provider-endpoints', {
       name: 'Mine',

@@ -14,7 +14,10 @@ export function periodKey(period: Period, at: Date): string {
 const DAY_MS = 86_400_000
 
 // Every call of a model asks for these, nearly all of them on one day.
-let present: { day: number; keys: Record<Period, string> } = { day: NaN, keys: { day: '', week: '', month: '', total: '' } }
+let present: { day: number; keys: Record<Period, string> } = {
+  day: NaN,
+  keys: { day: '', week: '', month: '', total: '' },
+}
 
 function keysOf(at: Date): Record<Period, string> {
   const day = at.toISOString().slice(0, 10)

@@ -143,6 +143,9 @@ export function createDoor(parts: DoorParts): Door {
   ): Promise<void> {
     const { endpoint } = entry
     const { headers } = request
+    // Before the key is looked at: a key has no place here, valid or not, one or two.
+    if (endpoint.auth === 'session' && (headers.authorization ?? headers['x-api-key']) !== undefined)
+      refuse('cookie_session_required')
     const credential = presented(headers, origins.cookieName)
     checkDoor(entry, credential, request)
     const open = endpoint.auth === 'open' || endpoint.auth === 'sign_in'
@@ -187,7 +190,6 @@ export function createDoor(parts: DoorParts): Door {
   /** What is decided before anyone is known: hosts, cross-site calls, and keys where only a session will do. */
   function checkDoor({ endpoint }: Entry<Context>, credential: Presented, request: IncomingMessage): void {
     const cookies = credential.kind !== 'key'
-    if (endpoint.auth === 'session' && !cookies) refuse('cookie_session_required')
     if (cookies || endpoint.auth === 'sign_in') origins.checkHost(request)
     const changes = endpoint.method !== 'GET'
     if (changes && (endpoint.auth === 'sign_in' || (credential.kind === 'session' && endpoint.auth !== 'open')))
