@@ -88,10 +88,11 @@ export async function retry(outer: Context, chat: ChatRow, runId: Id): Promise<R
     const busy = await runStore.unfinished(ctx.db, held.id)
     const output = answerTo(held, { id: before.input_message_id, ...input }, before.id, held.last_seq + 1, ctx.now())
     await messageStore.insert(ctx.db, [output])
-    const queued = (await runStore.requeue(ctx.db, before.id, output.id, callerOf(ctx)))!
+    const waits = busy.length > 0 ? 'chat_busy' : runs.draining ? 'restarted' : null
+    const queued = (await runStore.requeue(ctx.db, before.id, output.id, waits, callerOf(ctx)))!
     await chatStore.grow(ctx.db, held.id, { head: output.id, lastSeq: output.seq, at: ctx.now(), title: null })
     await ctx.emit(runEvent(queued, 'queued'))
-    const claimed = busy.length > 0 || runs.draining ? null : await claim(ctx.db, queued.id, engine.processId)
+    const claimed = waits !== null ? null : await claim(ctx.db, queued.id, engine.processId)
     return { run: claimed?.run ?? queued, claim: claimed }
   })
   go(outer, done.claim)

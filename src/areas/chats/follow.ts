@@ -24,7 +24,8 @@ export async function* follow(engine: Engine, runId: Id, after: number, signal: 
     const live = runs.live(runId)
     // Asked before the events are read: what ends in between comes with the next look.
     const over = live === undefined && (await isOver(engine, runId))
-    const events = live?.after(seq) ?? (await eventStore.after(engine.postgres, runId, seq, PAGE))
+    const held = live?.after(seq)
+    const events = held ?? (await eventStore.after(engine.postgres, runId, seq, PAGE))
     for (const event of events) {
       yield showEvent(runId, event)
       seq = event.seq
@@ -33,7 +34,7 @@ export async function* follow(engine: Engine, runId: Id, after: number, signal: 
     if (last === undefined) {
       if (over) return
       await (live ? live.more(seq, until) : runs.watch.moved(runId, seq, until))
-    } else if (isEnd(last.type) && (over || live)) return
+    } else if (isEnd(last.type) && (held || (over && events.length < PAGE))) return
   }
 }
 

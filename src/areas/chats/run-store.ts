@@ -259,6 +259,7 @@ export const runStore = {
     db: Db,
     id: Id,
     output: Id,
+    reason: string | null,
     who: Pick<RunRow, 'account_id' | 'key_id' | 'scopes' | 'held_to'>,
   ): Promise<RunRow | undefined> =>
     db
@@ -266,6 +267,7 @@ export const runStore = {
       .set({
         ...who,
         status: 'queued',
+        status_reason: reason,
         attempt: sql<number>`attempt + 1`,
         output_message_id: output,
         error: null,

@@ -260,6 +260,31 @@ test('a failed run says why, keeps what it said, and is tried again beside it', 
   assert.deepEqual([(await runOf(chat, run)).attempt, (await runOf(chat, run)).output_message_id], [2, messages[2].id])
 })
 
+test('a retry that waits says why, and one that is stopped then has begun nothing', async () => {
+  const chat = await made()
+  const failing = script({ text: 'x' }, { error: { type: 'server_error', message: 'no' } })
+  const { run_id: run } = (await alice.post(`/chats/${chat}/messages`, { content: failing })).body.error.details
+  await begun(chat)
+  assert.equal((await alice.post(`/chats/${chat}/runs/${run}/retry`, { background: true })).status, 202)
+  const waits = await runOf(chat, run)
+  assert.deepEqual([waits.status, waits.status_reason, waits.attempt], ['queued', 'chat_busy', 2])
+  assert.equal((await beyond.post(`/chats/${chat}/stop`, { run_id: run })).body.data.status, 'cancelled')
+  assert.deepEqual(types(await ended(chat, run)).slice(-2), ['run.failed', 'run.cancelled'])
+  await alice.post(`/chats/${chat}/stop`)
+})
+
+test('a log that was read up to the end of an attempt goes on with the next', async () => {
+  const chat = await made()
+  const failing = script({ text: 'x' }, { error: { type: 'server_error', message: 'no' } })
+  const { run_id: run } = (await alice.post(`/chats/${chat}/messages`, { content: failing })).body.error.details
+  const attempts = 101
+  for (let n = 1; n < attempts; n++) await alice.post(`/chats/${chat}/runs/${run}/retry`)
+  const log = await ended(chat, run)
+  assert.equal(log.filter(({ event }) => event === 'run.failed').length, attempts)
+  // A page of the log ends with an attempt, or this test shows nothing.
+  assert.equal(log[499]!.event, 'run.failed')
+})
+
 test('in the background an operation ends as its run does, and cancelling it stops the run', async () => {
   const chat = await made()
   const sent = await alice.post(`/chats/${chat}/messages`, { content: script({ text: 'done' }), background: true })

@@ -146,9 +146,9 @@ export function startRuns(engine: Engine): Runs {
   async function sweep(): Promise<void> {
     for (const id of await runStore.toCancel(db, processId)) active.get(id)?.stop.abort(STOPPED)
     for (const id of await runStore.lost(db, processId, [...active.keys()])) active.get(id)?.log.lose()
+    if (draining) return
     for (const run of await runStore.orphans(db, processId))
       if (!active.has(run.id)) await adopt(run).catch(left(run.id))
-    if (draining) return
     for (const chatId of await runStore.stalled(db)) {
       const next = await inChat(chatId, (tx) => claimNext(tx, chatId, processId))
       if (next) begin(next)
@@ -162,7 +162,7 @@ export function startRuns(engine: Engine): Runs {
     const claim = await inChat(orphan.chat_id, async (tx) => {
       const shown = hasShown((await eventStore.all(tx, orphan.id)).map(({ type }) => type))
       if (orphan.cancel_requested_at !== null) await endFromOutside(tx, orphan, processId, { status: 'cancelled' })
-      else if (shown || orphan.fence >= MOST_CLAIMS || draining)
+      else if (shown || orphan.fence >= MOST_CLAIMS)
         await endFromOutside(tx, orphan, processId, { status: 'failed', error: interrupted })
       else {
         const run = await runStore.takeOver(tx, orphan, processId)

@@ -87,12 +87,13 @@ export async function claimNext(db: Db, chatId: Id, processId: Id): Promise<Clai
   return next === null ? null : claim(db, next, processId)
 }
 
-/** To an end, with everything that tells of it. Null when the claim no longer holds. */
+/** To an end, with everything that tells of it. Null when the claim no longer holds. `begun`: its answer was told of. */
 export async function end(
   db: Db,
   before: RunRow,
   ending: Ending,
   lastSeq: number,
+  begun = lastSeq > 0,
 ): Promise<{ run: RunRow; output: MessageRow; events: Logged[] } | null> {
   const { status, parts, error, step } = ending
   const run = await runStore.finish(db, before, {
@@ -113,7 +114,7 @@ export async function end(
     cost_nano: ending.cost,
   })
   if (step) await stepStore.insert(db, run, step)
-  const events = numbered(endingFacts(run, output, ending, lastSeq > 0), lastSeq)
+  const events = numbered(endingFacts(run, output, ending, begun), lastSeq)
   await eventStore.insert(db, run.id, events)
   await writeOutbox(
     db,
@@ -147,7 +148,10 @@ const NOTHING = {
 export async function cancelWaiting(db: Db, run: RunRow): Promise<RunRow> {
   const events = await eventStore.all(db, run.id)
   const parts = partsOf(run.output_message_id, events)
-  const ended = await end(db, run, { ...NOTHING, status: 'cancelled', parts }, events.at(-1)?.seq ?? 0)
+  const last = events.at(-1)
+  // A retry that waits has the log of the attempts before it.
+  const begun = last !== undefined && !isEnd(last.type)
+  const ended = await end(db, run, { ...NOTHING, status: 'cancelled', parts }, last?.seq ?? 0, begun)
   return ended?.run ?? run
 }
 
