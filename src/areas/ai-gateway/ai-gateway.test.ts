@@ -443,6 +443,67 @@ test(
   },
 )
 
+test('of what a provider says it serves, only what can be true of a model is believed', async (t) => {
+  const absurd = { context_length: 1e300, max_completion_tokens: -1, created: 1e12 }
+  const data = [
+    ...Array.from({ length: 50 }, () => ({ id: 'again', name: 'n'.repeat(100_000), ...absurd })),
+    { id: 'x'.repeat(100_000) },
+    { id: '' },
+    { id: 7 },
+    null,
+  ]
+  const liar = createServer((request, response) => {
+    request.resume()
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ data }))
+  }).listen(0, '127.0.0.1')
+  t.after(() => {
+    liar.closeAllConnections()
+    liar.close()
+  })
+  await once(liar, 'listening')
+  const base_url = `http://127.0.0.1:${(liar.address() as AddressInfo).port}/v1`
+  const fay = await server.person('Fay')
+  const made = (await fay.post(at, { slug: 'liar', shape: 'openai-chat', base_url, api_key: 'sk-0123456789' })).body
+    .data
+  assert.equal((await fay.post(`${at}/${made.id}/test`)).body.data.models_count, 1)
+  const { items } = (await fay.get('/models/search?provider=liar')).body
+  assert.deepEqual(
+    items.map((model: Record<string, unknown>) => [model.slug, model.context_length, model.max_output_tokens]),
+    [['liar/again', null, null]],
+  )
+  assert.ok(items[0].name.length <= 120)
+  assert.match(items[0].created_at, /^2\d{3}-/)
+})
+
+test('a change that changes nothing is none, and every preset has an id and a slug', async () => {
+  const gil = await server.person('Gil')
+  const { data } = (await gil.post(at, { preset: 'openai', api_key: 'sk-0123456789', headers: { 'x-team': 'a' } })).body
+  const told = async (): Promise<number> => {
+    const { rows } = await server.app.engine.postgres.pool.query<{ n: bigint }>(
+      `select count(distinct event) as n from (select id as event from outbox where resource_id = $1
+        union all select event_id from changes where resource_id = $1) e`,
+      [data.id],
+    )
+    return Number(rows[0]!.n)
+  }
+  assert.equal(await told(), 1)
+  const again = { base_url: 'https://api.openai.com/v1/', models: [], weight: 1 }
+  for (const same of [{}, { name: 'OpenAI', enabled: true }, again]) {
+    const answer = await gil.patch(`${at}/${data.id}`, same)
+    assert.deepEqual([answer.status, answer.body.data], [200, data])
+  }
+  assert.equal(await told(), 1)
+  const off = (await gil.patch(`${at}/${data.id}`, { enabled: false })).body.data
+  assert.ok(off.updated_at > data.updated_at)
+  assert.equal(await told(), 2)
+  const keyed = (await gil.patch(`${at}/${data.id}`, { api_key: 'sk-0123456789' })).body.data
+  assert.ok(keyed.updated_at > off.updated_at, 'a key is never compared')
+  const { data: presets } = (await gil.get(`${at}/presets?limit=100`)).body
+  for (const preset of presets) assert.match(preset.id, /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/)
+  assert.ok(presets.some(({ slug }: { slug: string }) => slug === 'openai'))
+})
+
 test('no key is to be found in the database, the log or an answer, even when its provider says it aloud', async () => {
   const canary = 'sk-canary-7Yq2vKf93LmXz'
   await using vendor = await startOpenAI({ key: canary })

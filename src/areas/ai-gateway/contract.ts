@@ -97,8 +97,9 @@ export const ProviderEndpoint = z
 
 export const Preset = z
   .object({
-    id: z.string().describe('The name to give as `preset`.'),
+    id: idOut,
     created_at: time,
+    slug: z.string().describe('The name to give as `preset`.'),
     name: z.string(),
     shape,
     base_url: z.string().nullable().describe('Null: no source names one address for all.'),

@@ -16,29 +16,41 @@ export interface AskedModel {
 
 type Json = Record<string, unknown>
 const MOST = 5_000
+/** The bounds that a model which people describe themselves has in the contract. */
+const LONGEST_ID = 256
+const LONGEST_NAME = 120
+const MOST_TOKENS = 1_000_000_000
+const YEAR_3000 = Date.UTC(3000, 0)
 /** For what an Ollama tells of all its models, where nobody said how long to wait. */
 const SHOW_MS = 10_000
 
-/** What an endpoint serves, from the provider itself. Throws `AskFailed`. */
+/** What an endpoint serves, from the provider itself, each model once. Throws `AskFailed`. */
 export async function askModels(
   outbound: Outbound,
   endpoint: ProviderEndpoint,
   timeoutMs?: number,
 ): Promise<AskedModel[]> {
-  const more = timeoutMs === undefined ? {} : { timeoutMs }
+  const listed = await listOf(outbound, endpoint, timeoutMs === undefined ? {} : { timeoutMs })
+  const byId = new Map(
+    listed.filter(({ id }) => id !== '' && id.length <= LONGEST_ID).map((model) => [model.id, model]),
+  )
+  return [...byId.values()]
+}
+
+function listOf(outbound: Outbound, endpoint: ProviderEndpoint, more: { timeoutMs?: number }): Promise<AskedModel[]> {
   switch (endpoint.shape) {
     case 'ollama':
       return askOllama(outbound, endpoint, more)
     case 'anthropic-messages':
-      return rowsIn(await ask(outbound, endpoint, '/v1/models?limit=1000', more), 'data').map(anthropicModel)
+      return ask(outbound, endpoint, '/v1/models?limit=1000', more).then((a) => rowsIn(a, 'data').map(anthropicModel))
     case 'gemini':
-      return rowsIn(await ask(outbound, endpoint, '/models?pageSize=1000', more), 'models').map(geminiModel)
+      return ask(outbound, endpoint, '/models?pageSize=1000', more).then((a) => rowsIn(a, 'models').map(geminiModel))
     case 'openai-chat':
-    case 'openai-responses': {
-      const answer = await ask(outbound, endpoint, '/models', more)
-      // Together answers the bare list.
-      return rowsIn(Array.isArray(answer) ? { data: answer } : answer, 'data').map(openaiModel)
-    }
+    case 'openai-responses':
+      return ask(outbound, endpoint, '/models', more).then((answer) =>
+        // Together answers the bare list.
+        rowsIn(Array.isArray(answer) ? { data: answer } : answer, 'data').map(openaiModel),
+      )
   }
 }
 
@@ -56,17 +68,19 @@ function rowsIn(answer: unknown, key: string): Json[] {
 }
 
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
+/** A name as long as people may give one. */
+const name = (value: unknown): string | null => text(value)?.slice(0, LONGEST_NAME).toWellFormed() ?? null
 const whole = (value: unknown): number | null =>
-  typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : null
+  typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= MOST_TOKENS ? value : null
 function instant(value: unknown): string | null {
   const at = typeof value === 'number' ? new Date(value * 1000) : typeof value === 'string' ? new Date(value) : null
-  return at === null || Number.isNaN(at.getTime()) || at.getTime() <= 0 ? null : at.toISOString()
+  return at === null || !(at.getTime() > 0 && at.getTime() < YEAR_3000) ? null : at.toISOString()
 }
 
 /** OpenAI says only the id; OpenRouter, Mistral, Groq and vLLM each a little more. */
 const openaiModel = (row: Json): AskedModel => ({
   id: text(row.id) ?? '',
-  name: text(row.name),
+  name: name(row.name),
   contextLength:
     whole(row.context_length) ?? whole(row.max_context_length) ?? whole(row.context_window) ?? whole(row.max_model_len),
   maxOutputTokens:
@@ -78,7 +92,7 @@ const openaiModel = (row: Json): AskedModel => ({
 
 const anthropicModel = (row: Json): AskedModel => ({
   id: text(row.id) ?? '',
-  name: text(row.display_name),
+  name: name(row.display_name),
   contextLength: whole(row.max_input_tokens),
   maxOutputTokens: whole(row.max_tokens),
   capabilities: [],
@@ -90,7 +104,7 @@ const geminiModel = (row: Json): AskedModel => {
   const methods = Array.isArray(row.supportedGenerationMethods) ? (row.supportedGenerationMethods as unknown[]) : []
   return {
     id: (text(row.name) ?? '').replace(/^models\//, ''),
-    name: text(row.displayName),
+    name: name(row.displayName),
     contextLength: whole(row.inputTokenLimit),
     maxOutputTokens: whole(row.outputTokenLimit),
     capabilities: [],
@@ -136,7 +150,7 @@ async function showOllama(
   const known: Record<string, string> = { tools: 'tools', vision: 'vision', thinking: 'reasoning' }
   return {
     id,
-    name: text(row.name),
+    name: name(row.name),
     contextLength: whole(info[`${String(info['general.architecture'])}.context_length`]),
     maxOutputTokens: null,
     capabilities: given.flatMap((word) => known[word] ?? []),

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type Context, implement } from '#engine/context.ts'
 import { addressPolicy } from '#engine/outbound/address.ts'
 import { sqlState } from '#engine/postgres/client.ts'
@@ -147,6 +148,10 @@ export const aiGatewayService = implement(
             if (row.sealed_headers !== null && headers === undefined) again('headers')
           }
         }
+        // Secrets are sealed and not compared: one that is given is a change.
+        const renewed = api_key !== undefined || headers !== undefined
+        if (!renewed && isDeepStrictEqual(row, { ...row, ...changes, models: models ?? row.models }))
+          return { unchanged: row }
         return endpointStore.update(ctx.db, id, changes).catch(slugTaken(plain.slug ?? row.slug))
       })
       return show(row)
@@ -210,9 +215,14 @@ async function present(ctx: Context, id: Id): Promise<EndpointRow> {
 }
 
 /** A change of who serves: durable, in force here before the answer leaves, in every process within half a second. */
-async function change(ctx: Context, type: string, work: (ctx: Context) => Promise<EndpointRow>): Promise<EndpointRow> {
+async function change(
+  ctx: Context,
+  type: string,
+  work: (ctx: Context) => Promise<EndpointRow | { unchanged: EndpointRow }>,
+): Promise<EndpointRow> {
   const row = await ctx.transaction(async (ctx) => {
     const row = await work(ctx)
+    if ('unchanged' in row) return row.unchanged
     await rightsChanged(ctx.db, [row.owner_id])
     await ctx.emit({
       type,

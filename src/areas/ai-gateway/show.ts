@@ -40,8 +40,9 @@ export const showPreset = ({
   local,
   catalogue,
 }: Preset): z.output<typeof PresetSchema> => ({
-  id,
+  id: idOf('preset', id),
   created_at: new Date(catalogueSources()[0]!.date).toISOString(),
+  slug: id,
   name,
   shape,
   base_url,
