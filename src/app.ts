@@ -86,8 +86,14 @@ export async function startApp({
   const outbound = stack.use(createOutbound(upstreamPolicy(config)))
   const endpoints = stack.use(await createDirectory({ config, postgres, secrets, bus, log, outbound }))
   const gateway = createGateway({
-    ...{ engine: { ledger, log, versions }, authority, limits, directory: endpoints, outbound },
-    ...{ presentedKey, answerPreflight, exposedHeaders: EXPOSED },
+    engine: { ledger, log, versions },
+    authority,
+    limits,
+    directory: endpoints,
+    outbound,
+    presentedKey,
+    answerPreflight,
+    exposedHeaders: EXPOSED,
   })
   const engine: Engine = {
     config,

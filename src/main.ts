@@ -99,7 +99,9 @@ async function startWorkers(
         if (stopping) return
         reject(new StartRefused(`a server process ended at its start (${signal ?? code})`))
         // One that dies later is replaced; its runs and reservations are taken over by the others.
-        setTimeout(() => stopping || start().catch(failure.reject), 500).unref()
+        setTimeout(() => {
+          if (!stopping) start().catch(failure.reject)
+        }, 500).unref()
       })
     })
   const origins = await Promise.all(Array.from({ length: config.workers }, start))

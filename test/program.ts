@@ -31,12 +31,12 @@ export function startProgram(environment: Record<string, string>): Program {
   let stderr = ''
   const readiness = Promise.withResolvers<string>()
   readiness.promise.catch(() => {})
-  child.stdout!.on('data', (part: Buffer) => {
+  child.stdout.on('data', (part: Buffer) => {
     stdout += part
     const line = /^ready (\S+)$/m.exec(stdout)
     if (line) readiness.resolve(line[1]!)
   })
-  child.stderr!.on('data', (part: Buffer) => (stderr += part))
+  child.stderr.on('data', (part: Buffer) => (stderr += part))
   const exited = new Promise<number | null>((resolve) =>
     child.on('close', (code) => {
       readiness.reject(new Error(`the program ended with ${code}: ${stderr}`))

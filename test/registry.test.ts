@@ -63,7 +63,11 @@ for (const listed of list(await loadContracts())) {
 
     if (endpoint.auth === 'session')
       test('with a key, valid or not, it is 403', async () => {
-        for (const headers of [key.headers, { 'x-api-key': 'uk_nonsense' }, { ...key.headers, 'x-api-key': 'uk_other' }]) {
+        for (const headers of [
+          key.headers,
+          { 'x-api-key': 'uk_nonsense' },
+          { ...key.headers, 'x-api-key': 'uk_other' },
+        ]) {
           const answer = await request(server.stranger, listed, newId(), {}, '', headers)
           assert.deepEqual([answer.status, answer.body.error.code], [403, 'cookie_session_required'])
         }

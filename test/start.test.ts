@@ -6,6 +6,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { needs } from './needs.ts'
 import { startProgram, temporaryDir } from './program.ts'
 import { caller } from './server.ts'
 
@@ -123,21 +124,17 @@ test('several processes share one port, and each answers', async () => {
   assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200])
 })
 
-test(
-  'a full disk is one clear line and a non-zero exit',
-  { skip: !canMount() && 'needs the right to mount' },
-  async () => {
-    using dir = temporaryDir()
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', dir.path])
-    try {
-      const program = startProgram({ UK_DATA_DIR: dir.path })
-      assert.equal(await program.exited, 1)
-      assert.match(program.output().stderr.trim().split('\n').at(-1)!, /^ukiyo: .*no space left/i)
-    } finally {
-      execFileSync('umount', ['-l', dir.path])
-    }
-  },
-)
+test('a full disk is one clear line and a non-zero exit', needs(canMount(), 'the right to mount'), async () => {
+  using dir = temporaryDir()
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', dir.path])
+  try {
+    const program = startProgram({ UK_DATA_DIR: dir.path })
+    assert.equal(await program.exited, 1)
+    assert.match(program.output().stderr.trim().split('\n').at(-1)!, /^ukiyo: .*no space left/i)
+  } finally {
+    execFileSync('umount', ['-l', dir.path])
+  }
+})
 
 function canMount(): boolean {
   if (process.getuid?.() !== 0) return false

@@ -61,7 +61,7 @@ export async function rest(): Promise<Report> {
 }
 
 async function fill(connection: pg.PoolConfig): Promise<{ id: string; workspaceId: string }> {
-  const client = new pg.Client(connection as pg.ClientConfig)
+  const client = new pg.Client(connection)
   await client.connect()
   const { rows } = await client.query<{ id: string; workspace: string }>(
     'select id, personal_workspace_id as workspace from accounts',

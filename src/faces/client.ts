@@ -202,7 +202,7 @@ export function split(
         query.append(name, typeof one === 'object' ? JSON.stringify(one) : String(one))
   }
   const carries = Object.keys(body).length > 0
-  return { path, query: query.size > 0 ? `?${query}` : '', body: carries ? JSON.stringify(body) : null }
+  return { path, query: query.size > 0 ? `?${query.toString()}` : '', body: carries ? JSON.stringify(body) : null }
 }
 
 function isInQuery({ method, query = {}, body = {}, reply }: AnyEndpoint, name: string): boolean {
@@ -254,7 +254,7 @@ export function pageIn(json: unknown): Page<unknown> {
   return { rows: data, next: pagination.next_cursor, extra }
 }
 
-async function* rowsFrom(first: Page<unknown>, after: (cursor: string) => Promise<Incoming>): AsyncGenerator<unknown> {
+async function* rowsFrom(first: Page<unknown>, after: (cursor: string) => Promise<Incoming>): AsyncGenerator {
   for (let page = first; ; page = pageIn(await json(await after(page.next)))) {
     yield* page.rows
     if (page.next === null) return

@@ -118,7 +118,8 @@ function whoMay(auth: string, scope: string | null): string {
 
 function parametersOf({ name, endpoint }: Listed, { inputs }: Described): Operation['parameters'] {
   const path = pathNames(endpoint.path).map((key, i, all): Parameter => {
-    const { description, ...schema } = inputs[`${name} path ${key}`] ?? (ref('schemas', 'Ulid') as Schema)
+    const described: Schema = inputs[`${name} path ${key}`] ?? ref('schemas', 'Ulid')
+    const { description, ...schema } = described
     const greedy = endpoint.greedy && i === all.length - 1 ? 'May hold slashes, plain or encoded.' : undefined
     const words = description ?? greedy
     return { name: key, in: 'path', required: true, ...(words !== undefined && { description: words }), schema }

@@ -134,7 +134,7 @@ export class Visit {
     const { authority, presentedKey } = this.gateway
     const recheck = async (): Promise<void> => {
       try {
-        checkMayRun(callerOf((await authority.byKey(presentedKey(this.request.headers)!)) as Principal))
+        checkMayRun(callerOf(await authority.byKey(presentedKey(this.request.headers)!)))
       } catch {
         this.response.destroy()
       }

@@ -55,7 +55,7 @@ export function createLine(engine: Engine, registry: readonly Entry<Context>[]):
       // Its own found, workspace and answer: a call within a call must not change the outer one's.
       const ctx = line.context({ ...outer, principal: outer.principal })
       checkScope(ctx, entry)
-      const input = parse(schemaOf(entry), raw ?? {}) as Record<string, unknown>
+      const input: Record<string, unknown> = parse(schemaOf(entry), raw ?? {})
       for (const id of pathNames(entry.endpoint.path))
         if (!entry.endpoint.params?.[id]) input[id] = pathId(id, input[id] as string)
       await permit(ctx, entry, input)

@@ -62,7 +62,7 @@ after(() => children.map((child) => child.kill()))
 
 export function spawnChild(dataDir: string, how: Parameters<typeof startChild>[1] = {}): ChildProcess {
   const [command, ...args] = [...(how.wrap ?? []), process.execPath, program, how.source ?? source, dataDir]
-  const child = spawn(command!, args, {
+  const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: how.env ?? process.env,
     ...(how.uid !== undefined && { uid: how.uid, gid: how.uid }),

@@ -15,6 +15,7 @@ import {
 import { lstatSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { needs } from '#test/needs.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { findPackage } from '../../src/engine/postgres/binaries.ts'
@@ -25,9 +26,11 @@ import { clone, end, query, spawnChild, start, startChild, tempDir } from './pos
 
 const isRoot = process.getuid?.() === 0
 const nobody = 65_534
-const needsRoot = isRoot ? {} : { skip: 'needs root' }
-const needsMounts =
-  isRoot && spawnSync('unshare', ['--mount', 'true']).status === 0 ? {} : { skip: 'needs root with mount namespaces' }
+const needsRoot = needs(isRoot, 'root')
+const needsMounts = needs(
+  isRoot && spawnSync('unshare', ['--mount', 'true']).status === 0,
+  'root with mount namespaces',
+)
 
 const uidOf = (pid: number): number => statSync(`/proc/${pid}`).uid
 const alive = (pid: number): boolean =>
@@ -36,7 +39,7 @@ const alive = (pid: number): boolean =>
 async function until(what: () => boolean, milliseconds = 5_000): Promise<void> {
   const bound = performance.now() + milliseconds
   while (!what()) {
-    assert.ok(performance.now() < bound, `not within ${milliseconds} ms: ${what}`)
+    assert.ok(performance.now() < bound, `not within ${milliseconds} ms: ${what.toString()}`)
     await sleep(5)
   }
 }

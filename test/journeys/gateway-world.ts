@@ -32,11 +32,7 @@ export async function gatewayWorld(environment: Record<string, string> = {}): Pr
     async record(id) {
       const { ledger, postgres } = server.app.engine
       await ledger.flush()
-      return postgres.db
-        .selectFrom('calls')
-        .selectAll()
-        .where('id', '=', id)
-        .executeTakeFirstOrThrow() as Promise<CallTable>
+      return postgres.db.selectFrom('calls').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
     },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }

@@ -16,7 +16,9 @@ function blocks(heading: string, language: string): string[] {
   const readme = readFileSync(join(root, 'README.md'), 'utf8')
   const section = readme.split(/^## /m).find((part) => part.startsWith(heading))
   assert.ok(section, `the README has a section ${heading}`)
-  return [...section.matchAll(/```(\w+)\n([\s\S]*?)```/g)].filter(([, word]) => word === language).map(([, , code]) => code!)
+  return [...section.matchAll(/```(\w+)\n([\s\S]*?)```/g)]
+    .filter(([, word]) => word === language)
+    .map(([, , code]) => code!)
 }
 
 test('a newcomer copies the quickstart and has the same answer by curl, uk, a streamed chat and two SDKs', async () => {
@@ -33,7 +35,10 @@ test('a newcomer copies the quickstart and has the same answer by curl, uk, a st
         ? `echo 'a long password' | uk ${command} --password-stdin${rest}`
         : `echo 'a long password' | uk ${command}${rest} --password-stdin`,
     )
-  const { stdout, stderr } = await run('bash', ['-euo', 'pipefail', '-c', `${script}\necho "key $UK_KEY"`], { cwd: root, env: environment })
+  const { stdout, stderr } = await run('bash', ['-euo', 'pipefail', '-c', `${script}\necho "key $UK_KEY"`], {
+    cwd: root,
+    env: environment,
+  })
   // Three answers; the one over REST holds it twice, as `text` and as `content`.
   assert.equal(stdout.match(/Hello, floating world/g)?.length, 4, stdout + stderr)
   const key = /^key (uk_[0-9A-Za-z]{49})$/m.exec(stdout)?.[1]
@@ -42,7 +47,10 @@ test('a newcomer copies the quickstart and has the same answer by curl, uk, a st
   const [javascript] = blocks('A first answer', 'js')
   const program = join(home.path, 'quickstart.mjs')
   // Where the packages are found: a newcomer has installed them beside the program.
-  const linked = here(javascript!).replaceAll(/from '([^']+)'/g, (_, name: string) => `from '${import.meta.resolve(name)}'`)
+  const linked = here(javascript!).replaceAll(
+    /from '([^']+)'/g,
+    (_, name: string) => `from '${import.meta.resolve(name)}'`,
+  )
   writeFileSync(program, linked)
   const sdks = await run(process.execPath, [program], { cwd: root, env: { ...environment, UK_KEY: key } })
   assert.equal(sdks.stdout, 'Hello, floating world\nHello, floating world\n')

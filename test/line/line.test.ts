@@ -75,7 +75,7 @@ test('a page goes on where the last one ended, also when rows come and go; a cur
   await alice.key({ name: 'new' })
   await alice.delete(`/api-keys/${first.body.data[1].id}`)
   const seen = [...first.body.data]
-  for (let cursor = first.body.pagination.next_cursor; cursor; ) {
+  for (let cursor = first.body.pagination.next_cursor; cursor;) {
     const page = await alice.get(`/api-keys?limit=2&cursor=${cursor}`)
     seen.push(...page.body.data)
     cursor = page.body.pagination.next_cursor
@@ -86,7 +86,8 @@ test('a page goes on where the last one ended, also when rows come and go; a cur
   )
   const bound = await alice.get(`/api-keys?status=active&cursor=${first.body.pagination.next_cursor}`)
   assert.equal(bound.body.error.code, 'invalid_cursor')
-  for (const limit of ['0', '101', 'x']) assert.equal((await alice.get(`/api-keys?limit=${limit}`)).body.error.param, 'limit')
+  for (const limit of ['0', '101', 'x'])
+    assert.equal((await alice.get(`/api-keys?limit=${limit}`)).body.error.param, 'limit')
   assert.equal((await alice.get('/auth/sessions?cursor=garbage')).body.error.code, 'invalid_cursor')
 })
 
@@ -96,7 +97,9 @@ test('an older version of the contract is lifted on its way in and lowered on it
       { date: '2026-11-21' },
       {
         date: '2026-01-01',
-        lift: { 'settings.update': ({ colour, ...rest }) => ({ ...rest, ...(colour !== undefined && { theme: colour }) }) },
+        lift: {
+          'settings.update': ({ colour, ...rest }) => ({ ...rest, ...(colour !== undefined && { theme: colour }) }),
+        },
         lower: {
           'settings.update': (body) => {
             const { data } = body as { data: { theme: string } }
@@ -109,7 +112,10 @@ test('an older version of the contract is lifted on its way in and lowered on it
   const alice = await server.person('Alice')
   const pinned = await alice.key({ version: '2026-01-01' })
   const old = await pinned.patch('/settings', { colour: 'dark' })
-  assert.deepEqual([old.status, old.body.data.colour, old.headers.get('x-service-version')], [200, 'dark', '2026-01-01'])
+  assert.deepEqual(
+    [old.status, old.body.data.colour, old.headers.get('x-service-version')],
+    [200, 'dark', '2026-01-01'],
+  )
   const newer = await pinned.patch('/settings', { theme: 'light' }, { 'x-service-version': '2026-11-21' })
   assert.deepEqual([newer.body.data.theme, newer.body.data.colour], ['light', undefined])
   assert.equal((await pinned.patch('/settings', { colour: 'dark' }, { 'x-service-version': '2026-11-21' })).status, 400)
@@ -157,8 +163,15 @@ test('a host name that is not ours is 421 where a cookie would be read, and all 
   await using server = await testServer()
   const alice = await server.person('Alice')
   const key = await alice.key()
-  assert.equal((await raw(server.origin, `GET /v1/me HTTP/1.1\r\nhost: rebound.example\r\ncookie: ${alice.headers.cookie}`)).status, 421)
-  assert.equal((await raw(server.origin, `GET /v1/me HTTP/1.1\r\nhost: rebound.example\r\nx-api-key: ${key.key}`)).status, 200)
+  assert.equal(
+    (await raw(server.origin, `GET /v1/me HTTP/1.1\r\nhost: rebound.example\r\ncookie: ${alice.headers.cookie}`))
+      .status,
+    421,
+  )
+  assert.equal(
+    (await raw(server.origin, `GET /v1/me HTTP/1.1\r\nhost: rebound.example\r\nx-api-key: ${key.key}`)).status,
+    200,
+  )
 })
 
 test('path forms are exact, preflights are answered, HEAD is GET without a body', async () => {
@@ -166,7 +179,10 @@ test('path forms are exact, preflights are answered, HEAD is GET without a body'
   const alice = await server.person('Alice')
   const key = await alice.key()
   for (const path of ['/v1/me/', '/v1//me', '/v1/ME']) assert.equal((await key.get(path)).status, 404, path)
-  const preflight = await server.stranger.request('OPTIONS', '/settings', undefined, { origin: 'https://a.example', 'access-control-request-method': 'PATCH' })
+  const preflight = await server.stranger.request('OPTIONS', '/settings', undefined, {
+    origin: 'https://a.example',
+    'access-control-request-method': 'PATCH',
+  })
   assert.deepEqual([preflight.status, preflight.headers.get('access-control-allow-origin')], [204, '*'])
   assert.match(preflight.headers.get('access-control-allow-headers')!, /Authorization, x-api-key/)
   assert.equal(preflight.headers.get('access-control-allow-credentials'), null)

@@ -67,7 +67,7 @@ test('half a character at the very end is shown as what it is', () => {
 test('a title is the first line with words, cut at a word', () => {
   assert.equal(titleOf('\n\n## Plan the  trip\nto the sea'), 'Plan the trip')
   assert.equal(titleOf('   \n'), null)
-  const long = titleOf(`${'word '.repeat(30)}`)!
+  const long = titleOf('word '.repeat(30))!
   assert.ok(long.endsWith('word…') && [...long].length <= 60, long)
   assert.equal([...titleOf('🦄'.repeat(80))!].length, 60)
 })

@@ -91,8 +91,8 @@ test('a server that stops lets runs come to their end, and hands on or ends thos
   const first = await testServer({ database })
   const alice = await first.person('Alice')
   const chats = await Promise.all([made(alice), made(alice), made(alice)])
-  const short = await begun(alice, chats[0]!, 'short', 300)
-  const long = await begun(alice, chats[1]!, 'long', 60_000)
+  const short = await begun(alice, chats[0], 'short', 300)
+  const long = await begun(alice, chats[1], 'long', 60_000)
   const sent = await alice.post(`/chats/${chats[2]}/messages`, {
     content: script({ delay_ms: 3_000 }, { text: 'later' }),
     background: true,
@@ -108,8 +108,8 @@ test('a server that stops lets runs come to their end, and hands on or ends thos
 
   await using second = await testServer({ database })
   const there = caller(second.origin, alice.headers)
-  assert.equal((await runOf(there, chats[0]!, short.run)).status, 'completed')
-  const failed = await runOf(there, chats[1]!, long.run)
+  assert.equal((await runOf(there, chats[0], short.run)).status, 'completed')
+  const failed = await runOf(there, chats[1], long.run)
   assert.deepEqual([failed.status, failed.error.code], ['failed', 'interrupted'])
   assert.ok(failed.cost_usd > 0)
   const log = await allEvents(there, `/chats/${chats[2]}/runs/${quiet}/events`)

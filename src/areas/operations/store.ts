@@ -79,7 +79,7 @@ export const operations = {
   ): Promise<OperationRow> =>
     db
       .insertInto('operations')
-      .values({ ...row, input: JSON.stringify(row.input) } as never)
+      .values({ ...row, input: JSON.stringify(row.input) })
       .returningAll()
       .executeTakeFirstOrThrow(),
 

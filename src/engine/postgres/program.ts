@@ -31,7 +31,7 @@ export function startProgram(
     ...(options.user && { uid: options.user.uid, gid: options.user.gid }),
   })
   const lines: string[] = []
-  createInterface({ input: child.stderr! }).on('line', (line) => {
+  createInterface({ input: child.stderr }).on('line', (line) => {
     if (lines.push(line) > 30) lines.shift()
     options.onLine?.(line)
   })

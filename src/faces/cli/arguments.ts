@@ -77,7 +77,7 @@ function sort(words: readonly string[], fields: readonly Field[]): Sorted {
     else if (option?.[0] === 'value') found[name] = value()
     else throw new Stop('usage', `There is no option --${name} here.`, nearestFlag(name, fields))
   }
-  return { placed, flags, globals: found as Globals }
+  return { placed, flags, globals: found }
 }
 
 function switchValue(word: string, name: string): boolean {

@@ -64,7 +64,7 @@ function kindOf(types: readonly string[], variants: readonly Schema[]): Kind {
 
 const choicesOf = (variants: readonly Schema[]): string[] =>
   variants
-    .flatMap(({ enum: words, const: word }) => (words ?? (word === undefined ? [] : [word])) as unknown[])
+    .flatMap(({ enum: words, const: word }) => words ?? (word === undefined ? [] : [word]))
     .filter((word) => typeof word === 'string')
 
 /** What may be given by position: the path, then every required text or number, in this order. */

@@ -6,7 +6,6 @@ import { secretField, textField } from './fields.ts'
 import type { Globals } from './globals.ts'
 import { type Login, forgetLogin, loginFile, readLogin, targetOf, writeLogin } from './credentials.ts'
 import { Stop, codeOf } from './exit.ts'
-import type { Field } from './fields.ts'
 import { readText } from './input.ts'
 import { ask, askHidden, askPassword } from './prompt.ts'
 import { send } from './send.ts'
@@ -86,7 +85,7 @@ export async function logout(words: readonly string[], terminal: Terminal): Prom
 
 export async function whoami(words: readonly string[], terminal: Terminal): Promise<number> {
   const { globals } = await parseArguments(words, [], readText)
-  const { origin, key } = await targetOf(terminal, globals as Globals)
+  const { origin, key } = await targetOf(terminal, globals)
   if (key === undefined) throw new Stop('auth', `Not signed in to ${origin}.`, 'Run `uk login`, or set UK_KEY.')
   const text = await (await createCall({ origin, key, send })((await contracts.me()).endpoints.get, {})).text()
   const { data } = JSON.parse(text) as { data: Record<string, unknown> }

@@ -19,8 +19,8 @@ export function createTerminal({ stdin, stdout, stderr, env }: NodeJS.Process): 
   return {
     out: (text) => new Promise((resolve) => void (stdout.write(text) ? resolve() : stdout.once('drain', resolve))),
     err: (text) => void stderr.write(`${text}\n`),
-    interactive: stdout.isTTY === true,
-    canAsk: stdin.isTTY === true && stderr.isTTY === true,
+    interactive: stdout.isTTY,
+    canAsk: stdin.isTTY && stderr.isTTY,
     columns: stdout.columns || Number(env.COLUMNS) || 80,
     env,
     // NO_COLOR, FORCE_COLOR and a stream that is no terminal are honoured by styleText itself.

@@ -120,7 +120,7 @@ function typeOf(schema: Schema, schemas: Record<string, Schema>): string {
 
 function answerOf({ responses }: Operation, schemas: Record<string, Schema>): Html {
   const [status, response] = Object.entries(responses).find(([status]) => Number(status) < 300)! as [string, Response]
-  const [type, { schema = {}, example = undefined } = {}] = Object.entries(response.content ?? {})[0] ?? []
+  const [type, { schema = {}, example } = {}] = Object.entries(response.content ?? {})[0] ?? []
   const shown =
     type === 'text/event-stream'
       ? eventsOf(schema, schemas)

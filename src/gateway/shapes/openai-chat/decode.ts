@@ -118,7 +118,7 @@ function reasoningOf(body: Json, losses: Losses): Turn['reasoning'] {
   if (word !== undefined && effort === undefined) losses.add('reasoning_effort')
   const exclude = boolean(given['exclude'], 'reasoning.exclude') ?? (body['include_reasoning'] === false || undefined)
   const reasoning = compact({
-    effort: effort as Effort | undefined,
+    effort: effort,
     max_tokens: integer(given['max_tokens'], 'reasoning.max_tokens', 0),
     exclude,
   })
