@@ -144,7 +144,7 @@ test('what a killed process was doing and holding goes to a living one', { timeo
   await after.jobs.work({ 'test.long': async (_, { attempt }) => again.resolve(attempt) })
   assert.equal(await again.promise, 2)
   assert.equal(after.process.inTouch(), true)
-  await lease![Symbol.asyncDispose]()
+  await lease[Symbol.asyncDispose]()
   await using taken = await before.leases.acquire('one')
   assert.equal(taken?.fence, 3n)
 })

@@ -170,12 +170,12 @@ export async function startJobs({
 // The queue writes its ids as JSON, which has no bigint: here int8 stays words.
 const plainTypes: pg.CustomTypesConfig = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-    oid === pg.types.builtins.INT8 ? String : pg.types.getTypeParser(oid, format as 'text'),
+    oid === pg.types.builtins.INT8 ? String : pg.types.getTypeParser(oid, format),
 }
 
 /** The queue's own lines go to our log; what it does in the ordinary course is for debugging. */
 function loggerFor(log: Log): Logger {
-  return new Logger(() => (level: `${LogLevel}`, message, meta) => {
+  return new Logger(() => (level: LogLevel, message, meta) => {
     const fields = meta?.error === undefined ? {} : { error: meta.error }
     if (level === 'error') log.error(fields, message)
     // Jobs mostly wait for others and seldom for a connection: fewer of these than jobs is on purpose.

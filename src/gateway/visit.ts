@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { Principal } from '#kernel/principal.ts'
 import { type Caller, callerOf, checkMayRun } from './caller.ts'
 import type { Gateway } from './parts.ts'
 import type { Operation, Surface } from './surfaces/surface.ts'

@@ -174,10 +174,11 @@ test('the trash is emptied of what has been there for thirty days, and its works
     old,
   ])
   const told = new Promise<string>((resolve) => {
-    bus.on('changes', async () => {
+    const look = async () => {
       const { rows } = await postgres.pool.query(`select channel from changes where type = 'agent.deleted'`)
       if (rows.length > 0) resolve(rows[0].channel)
-    })
+    }
+    bus.on('changes', () => void look())
   })
   assert.equal(await emptyTrash(server.app.engine), 1)
   assert.equal(await told, `workspace:${alice.workspaceId}`)

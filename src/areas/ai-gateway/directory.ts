@@ -160,11 +160,8 @@ export async function createDirectory({
     const stored = rows.flatMap((row) => sourceOf(row) ?? [])
     const sources = ownerId === INSTANCE ? [...stored, ...fixed, ...(ollama ? [ollama] : [])] : stored
     // Without its list an endpoint would serve nothing; one that does not answer is not waited for again.
-    await Promise.all(
-      sources.map(
-        (source) => mustAsk(source) && source !== ollama && !asked.wasAsked(source) && asked.ask(source, ASK_MS),
-      ),
-    )
+    const silent = sources.filter((source) => mustAsk(source) && source !== ollama && !asked.wasAsked(source))
+    await Promise.all(silent.map((source) => asked.ask(source, ASK_MS)))
     return ownedOf(ownerId, sources, (source) => asked.of(source))
   }
 
@@ -175,7 +172,9 @@ export async function createDirectory({
     const owners = ownersOf(principal)
     const parts = [...owners.own, INSTANCE, ...owners.further].map(ownedBy)
     if (!parts.some((part) => part instanceof Promise)) return remember(principal, owners, parts as Owned[], before)
-    return Promise.all(parts).then((loaded) => remember(principal, owners, loaded, before))
+    return Promise.all(parts.map((part) => Promise.resolve(part))).then((loaded) =>
+      remember(principal, owners, loaded, before),
+    )
   }
 
   function remember(principal: Principal, { own }: Owners, parts: readonly Owned[], at: number): View {

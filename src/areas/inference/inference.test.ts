@@ -187,7 +187,7 @@ test('who leaves a stream pays for what was written, not for the rest', async ()
   })
   const reader = response.body!.getReader()
   let seen = ''
-  while (!seen.includes('three')) seen += Buffer.from((await reader.read()).value!).toString()
+  while (!seen.includes('three')) seen += Buffer.from((await reader.read()).value).toString()
   leave.abort()
   const { pool } = server.app.engine.postgres
   const call = async () => {
@@ -229,14 +229,12 @@ test('a key without inference:run may not, and one with a cap stops at it', asyn
 test('parts, tools and the wished form travel to the provider in its own shape', async () => {
   await using vendor = await startOpenAI()
   const made = await alice.post('/ai-gateway/provider-endpoints', {
-    ...{
-      name: 'Eyes',
-      slug: 'eyes',
-      shape: 'openai-chat',
-      base_url: `${vendor.origin}/v1`,
-      api_key: vendor.key,
-      instance: true,
-    },
+    name: 'Eyes',
+    slug: 'eyes',
+    shape: 'openai-chat',
+    base_url: `${vendor.origin}/v1`,
+    api_key: vendor.key,
+    instance: true,
   })
   assert.equal(made.status, 201, made.text)
   const data = Buffer.from('not really a picture').toString('base64')

@@ -102,7 +102,7 @@ export function createLedger({ postgres, processId, log }: { postgres: Postgres;
       db,
     )
     const { balance, used } = rows[0]!
-    return [...(draws(payer, billing) ? [balance] : []), ...holds.map(({ cap }, i) => cap - BigInt(used[i]!))]
+    return [...(draws(payer, billing) ? [balance] : []), ...holds.map(({ cap }, i) => cap - used[i]!)]
   }
 }
 

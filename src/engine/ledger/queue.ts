@@ -54,7 +54,11 @@ export function createSettleQueue(pool: pg.Pool, log: Log): SettleQueue {
 
   async function settle(batch: readonly Item[]): Promise<void> {
     try {
-      await pool.query({ name: 'settle_calls', text: 'select settle_calls($1)', values: [`[${batch.map(({ json }) => json).join(',')}]`] })
+      await pool.query({
+        name: 'settle_calls',
+        text: 'select settle_calls($1)',
+        values: [`[${batch.map(({ json }) => json).join(',')}]`],
+      })
     } catch (error) {
       // 22, 23: a value that a column cannot hold. Only the call that has it is lost, and the log tells all of it.
       if (!/^2[23]/.test(sqlState(error) ?? '')) throw error

@@ -29,7 +29,9 @@ export function startReconciler(pool: pg.Pool, log: Log): AsyncDisposable & { fi
   }
   const first = run()
   let running = first
-  const timer = setInterval(() => (running = running.then(run)), EVERY_MS)
+  const timer = setInterval(() => {
+    running = running.then(run)
+  }, EVERY_MS)
   return {
     first,
     async [Symbol.asyncDispose]() {

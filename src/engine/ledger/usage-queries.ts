@@ -185,10 +185,10 @@ export async function sumCalls(
 /** All of it in one sum. */
 export async function totalOf(db: Db, whose: Whose, filters: CallFilters = {}): Promise<Sum> {
   return showSum(
-    (await narrowed(db, { ...whose, ...filters })
+    await narrowed(db, { ...whose, ...filters })
       .select(sql<null>`null`.as('name'))
       .select(sums)
-      .executeTakeFirstOrThrow()) as SumRow,
+      .executeTakeFirstOrThrow(),
   )
 }
 

@@ -120,7 +120,7 @@ function checkedConnector(policy: AddressPolicy, timeout: number): buildConnecto
       timeout,
       allowH2: false,
       lookup: checkedLookup(policy, hostname, port),
-    } as buildConnector.BuildOptions)
+    })
     connect(options, callback)
   }
 }

@@ -100,7 +100,6 @@ function responseFormat(body: Json, losses: Losses): Turn['response_format'] {
 }
 
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
-type Effort = (typeof efforts)[number]
 
 /** `reasoning` as OpenRouter has it, `reasoning_effort` as OpenAI has it, `reasoningEffort` as some clients write it. */
 function reasoningOf(body: Json, losses: Losses): Turn['reasoning'] {
