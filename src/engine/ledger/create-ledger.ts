@@ -95,14 +95,14 @@ export function createLedger({ postgres, processId, log }: { postgres: Postgres;
   /** What balance and each cap leave. */
   async function left(payer: Payer, billing: Billing): Promise<Nano[]> {
     const holds = holdsOf(payer, new Date())
-    const { rows } = await sql<{ balance: Nano; used: Nano[] }>`select
+    const { rows } = await sql<{ balance: Nano; used: string[] }>`select
       coalesce((select nano from balances where account_id = ${payer.accountId}), 0) as balance,
       array(select coalesce(s.nano + s.held, 0) from unnest(${holds.map(({ subject }) => subject)}::text[], ${holds.map(({ period }) => period)}::text[])
         with ordinality x(s, p, n) left join spends s on s.subject = x.s and s.period = x.p order by x.n) as used`.execute(
       db,
     )
     const { balance, used } = rows[0]!
-    return [...(draws(payer, billing) ? [balance] : []), ...holds.map(({ cap }, i) => cap - used[i]!)]
+    return [...(draws(payer, billing) ? [balance] : []), ...holds.map(({ cap }, i) => cap - BigInt(used[i]!))]
   }
 }
 
