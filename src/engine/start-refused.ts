@@ -17,6 +17,7 @@ const words: Record<string, string> = {
   EROFS: 'the file system is read-only',
   EACCES: 'permission is denied',
   EPERM: 'the operation is not permitted',
+  ENOENT: 'a folder of the path is not there and cannot be made',
   ENOTDIR: 'a part of the path is a file',
 }
 
