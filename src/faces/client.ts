@@ -9,7 +9,7 @@ import type { z } from 'zod'
 import { type Received, readEvents } from './sse.ts'
 
 export interface ClientOptions {
-  /** Where the instance is, such as `https://uk.example.com`. In the app: `location.origin`. */
+  /** Where the instance is, such as `https://uk.example.com`. In a browser: `location.origin`. */
   origin: string
   /** An API key. Without one a browser sends its session cookie. */
   key?: string | undefined

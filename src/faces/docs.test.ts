@@ -39,7 +39,6 @@ test('every endpoint of every area has its place, and every link leads somewhere
   for (const [path, text] of pages) {
     for (const [, link] of text.matchAll(/href="([^"]+)"/g)) {
       const [to, anchor] = link!.split('#') as [string, string | undefined]
-      if (to === '/app') continue
       if (anchor !== undefined)
         assert.ok((to === '' ? text : pages.get(to)!).includes(`id="${anchor}"`), `${path}: ${link}`)
       else assert.equal((await fetch(origin + to)).status, 200, `${path}: ${link}`)

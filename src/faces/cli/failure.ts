@@ -67,15 +67,15 @@ function hintFor(error: ApiError, around: Around): string | undefined {
   const { type, code, param, details, retryAfterSeconds, status } = error
   switch (code ?? type) {
     case 'missing_scope':
-      return `Make a key with the scope ${String(details?.required_scope ?? '')} in the app under Settings → Developer, or run \`uk login\`.`
+      return `Run \`uk login\`, or make a key with this scope: \`uk api-keys create <name> --scopes ${String(details?.required_scope ?? '<scope>')}\`.`
     case 'invalid_credentials':
       return 'Try again, or ask the administrator for a new password.'
     case 'setup_required':
       return 'Run `uk sign-up` with the setup token that the server printed at its first start.'
     case 'insufficient_credits':
+      return 'The administrator grants credits: `uk admin credits <account id> <usd>`; or bring your own provider key: `uk ai-gateway create`.'
     case 'spend_cap_reached':
-    case 'budget_reached':
-      return 'Raise it in the app under AI routing, or use a provider key of your own.'
+      return 'Raise the cap of the key: `uk api-keys update <id> --spend-cap-usd <usd>`.'
     case 'stale_update':
       return 'Read it again and repeat the change on what is there now.'
     case 'invalid_state':

@@ -77,7 +77,7 @@ export async function logout(words: readonly string[], terminal: Terminal): Prom
   terminal.err(
     login === null
       ? `Nobody was signed in: ${loginFile(terminal)} holds no key.`
-      : `Forgotten. The key still works until it is revoked: ${login.origin}/app/settings/developer, or uk api-keys revoke ${login.key_id}`,
+      : `Forgotten. The key still works until it is revoked: uk api-keys revoke ${login.key_id} --origin ${login.origin}`,
   )
   return codeOf('ok')
 }
