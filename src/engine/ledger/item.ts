@@ -1,4 +1,5 @@
 import type { Id } from '#kernel/ids.ts'
+import type { Usage } from '#kernel/usage.ts'
 import { NANO, type Nano } from '#kernel/money.ts'
 import { countedIn, guards } from './holds.ts'
 import type { MeteredCall, Outcome, Payer } from './ledger.ts'
@@ -33,17 +34,35 @@ export const callFields = (call: MeteredCall): Record<string, unknown> => ({
  */
 export function settleItem(call: MeteredCall, outcome: Outcome): Item {
   const { usage, cost, firstTokenMs, finishReason, costSource } = outcome
-  const audio = Number.isFinite(usage.audio_seconds) ? Math.max(0, usage.audio_seconds) : 0
   const json =
-    `{"id":"${call.id}","act":"settle",${sharedFields(call)},"started_at":"${call.startedAt.toISOString()}","status":"${outcome.status}"` +
-    `,"input_tokens":${whole(usage.input_tokens)},"cache_read_tokens":${whole(usage.cache_read_tokens)}` +
-    `,"cache_write_5m_tokens":${whole(usage.cache_write_5m_tokens)},"cache_write_1h_tokens":${whole(usage.cache_write_1h_tokens)}` +
-    `,"output_tokens":${whole(usage.output_tokens)},"reasoning_tokens":${whole(usage.reasoning_tokens)}` +
-    `,"images":${whole(usage.images)},"audio_seconds":${audio},"requests":${whole(usage.requests)},"total_tokens":${whole(usage.total_tokens)}` +
-    `,"cost":${cost === null ? 'null' : `"${bill(cost)}"`},"cost_source":${words(costSource)}` +
-    `,"finish_reason":${words(finishReason)},"first_token_ms":${firstTokenMs === null ? 'null' : milliseconds(firstTokenMs)}` +
+    `{"id":"${call.id}",${sharedFields(call)},"started_at":"${call.startedAt.toISOString()}","status":"${outcome.status}"` +
+    counts(usage) +
+    (cost === null ? '' : `,"cost":"${bill(cost)}"`) +
+    (costSource === null ? '' : `,"cost_source":"${costSource}"`) +
+    (finishReason === null ? '' : `,"finish_reason":${JSON.stringify(storable(finishReason))}`) +
+    (firstTokenMs === null ? '' : `,"first_token_ms":${milliseconds(firstTokenMs)}`) +
     `,"duration_ms":${milliseconds(outcome.durationMs)},"streamed":${outcome.streamed}}`
   return { id: call.id, json }
+}
+
+const COUNTED = [
+  'input_tokens',
+  'output_tokens',
+  'total_tokens',
+  'requests',
+  'cache_read_tokens',
+  'reasoning_tokens',
+  'cache_write_5m_tokens',
+  'cache_write_1h_tokens',
+  'images',
+] as const
+
+/** What is left out is 0. */
+function counts(usage: Usage): string {
+  let text = ''
+  for (const name of COUNTED) if (usage[name] !== 0) text += `,"${name}":${whole(usage[name])}`
+  if (usage.audio_seconds > 0 && Number.isFinite(usage.audio_seconds)) text += `,"audio_seconds":${usage.audio_seconds}`
+  return text
 }
 
 export const releaseItem = (id: Id): Item => ({ id, json: `{"id":"${id}","act":"release"}` })
@@ -74,12 +93,10 @@ function sharedFields(call: MeteredCall): string {
   )
     return known.text
   const { started_at: _, ...fields } = callFields(call)
-  const text = JSON.stringify(fields).slice(1, -1)
+  const text = JSON.stringify({ act: 'settle', ...fields }).slice(1, -1)
   shared.set(payer, { day, surface, model, endpointId, billing, text })
   return text
 }
-
-const words = (text: string | null): string => (text === null ? 'null' : JSON.stringify(storable(text)))
 
 // Counts and words come from providers: what a column cannot hold must not keep a thousand others from being settled.
 const whole = (count: number): number =>

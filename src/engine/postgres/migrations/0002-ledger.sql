@@ -236,9 +236,11 @@ begin
   ), fresh as (
     insert into calls
       select id, account_id, workspace_id, key_id, chat_id, run_id, message_id, surface, model, provider, endpoint_id,
-        billing, status, (started_at at time zone 'UTC')::date, input_tokens, cache_read_tokens, cache_write_5m_tokens,
-        cache_write_1h_tokens, output_tokens, reasoning_tokens, images, audio_seconds, requests, total_tokens,
-        case when cost is not null then counted end, case when drawn then counted else 0 end,
+        -- What an item leaves out is 0.
+        billing, status, (started_at at time zone 'UTC')::date, coalesce(input_tokens, 0), coalesce(cache_read_tokens, 0),
+        coalesce(cache_write_5m_tokens, 0), coalesce(cache_write_1h_tokens, 0), coalesce(output_tokens, 0),
+        coalesce(reasoning_tokens, 0), coalesce(images, 0), coalesce(audio_seconds, 0), coalesce(requests, 0),
+        coalesce(total_tokens, 0), case when cost is not null then counted end, case when drawn then counted else 0 end,
         coalesce(cost, 0) - counted, cost_source, finish_reason, first_token_ms, duration_ms, streamed, started_at
       from amount where act = 'settle'
     on conflict (id) do nothing returning id
