@@ -82,7 +82,7 @@ export function createAgentDoor({
     echoClientRequestId(request, response)
     origins.checkHost(request)
     origins.checkOrigin(request)
-    allowCors(response)
+    allowCors(request, response)
     if (request.method === 'OPTIONS') {
       answerPreflight(response, ['POST'])
       return null

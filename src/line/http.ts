@@ -107,7 +107,7 @@ export function createDoor(parts: DoorParts): Door {
     const startedAt = performance.now()
     let entry: Entry<Context> | null = null
     try {
-      allowCors(response)
+      allowCors(request, response)
       echoClientRequestId(request, response)
       const url = request.url!
       const mark = url.indexOf('?')

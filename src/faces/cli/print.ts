@@ -2,6 +2,7 @@ import { open } from 'node:fs/promises'
 import type { Listed } from '#kernel/registry.ts'
 import { type Incoming, pageIn } from '../client.ts'
 import { type Received, readEvents } from '../sse.ts'
+import { columnsOf } from './columns.ts'
 import type { Globals } from './globals.ts'
 import { Stop, codeOf } from './exit.ts'
 import { card, table } from './table.ts'
@@ -29,8 +30,8 @@ export async function print(printing: Printing): Promise<number> {
   const text = await response.text()
   const json = JSON.parse(text) as Row
   if (globals.json) await terminal.out(`${text}\n`)
-  else if (kind === 'page') await printPage(json, terminal)
-  else if (kind === 'results') await terminal.out(rowsOrNothing(json.items as Row[], terminal))
+  else if (kind === 'page') await printPage(json, listed, terminal)
+  else if (kind === 'results') await terminal.out(rowsOrNothing(json.items as Row[], listed, terminal))
   else if (kind === 'deleted') await terminal.out(`${terminal.interactive ? 'done: ' : ''}${clean(String(json.id))}\n`)
   else await terminal.out(oneThing(json.data as Row, response.status === 202, terminal))
   const { status } = (json.data ?? {}) as { status?: unknown }
@@ -58,28 +59,28 @@ function oneThing(data: Row, background: boolean, terminal: Terminal): string {
   return card(data, terminal)
 }
 
-const rowsOrNothing = (rows: readonly Row[], terminal: Terminal): string => {
-  if (rows.length > 0) return table(rows, terminal)
-  if (terminal.interactive) terminal.err('Nothing.')
+function rowsOrNothing(rows: readonly Row[], listed: Listed, terminal: Terminal): string {
+  if (rows.length > 0 || !terminal.interactive) return table(rows, terminal, columnsOf(listed))
+  terminal.err('Nothing.')
   return ''
 }
 
-async function printPage(json: unknown, terminal: Terminal): Promise<void> {
+async function printPage(json: unknown, listed: Listed, terminal: Terminal): Promise<void> {
   const { rows, next } = pageIn(json)
-  await terminal.out(rowsOrNothing(rows as Row[], terminal))
+  await terminal.out(rowsOrNothing(rows as Row[], listed, terminal))
   if (next !== null) terminal.err(`There are more: add --all, or --cursor ${next}`)
 }
 
 const pageOf = async (response: Incoming) => pageIn(JSON.parse(await response.text()))
 
-async function printAll({ response, next, globals, terminal }: Printing): Promise<number> {
+async function printAll({ listed, response, next, globals, terminal }: Printing): Promise<number> {
   const rows: Row[] = []
   for (let page = await pageOf(response); ; page = await pageOf(await next(page.next))) {
     if (globals.json) for (const row of page.rows) await terminal.out(`${JSON.stringify(row)}\n`)
     else rows.push(...(page.rows as Row[]))
     if (page.next === null) break
   }
-  if (!globals.json) await terminal.out(rowsOrNothing(rows, terminal))
+  if (!globals.json) await terminal.out(rowsOrNothing(rows, listed, terminal))
   return codeOf('ok')
 }
 

@@ -1,20 +1,23 @@
+import { type Column, ordered, valueAt } from './columns.ts'
 import { clean, fit, pad, type Terminal, widthOf } from './terminal.ts'
 
 type Row = Record<string, unknown>
 
-/** Columns that say most come first; where the window is narrow, the last ones are left out. */
-const first = ['id', 'name', 'title', 'slug', 'username', 'email', 'type', 'kind', 'role', 'status', 'text']
-const last = ['created_at', 'updated_at', 'workspace_id', 'created_by']
 const WIDEST = 44
 
-/** Rows fitted to the window for a person; tab-separated and whole for a program. */
-export function table(rows: readonly Row[], terminal: Terminal): string {
-  const names = columnsOf(rows)
-  const lines = rows.map((row) => names.map((name) => cell(row[name], terminal)))
-  if (!terminal.interactive)
-    return [names, ...lines]
-      .map((cells) => `${cells.map((text) => text.replace(/[\t\n]/g, ' ')).join('\t')}\n`)
-      .join('')
+/**
+ * Rows fitted to the window for a person; tab-separated and whole for a program, which finds the same columns in the
+ * same order whatever the rows hold. Without `columns` they are the fields of the first row.
+ */
+export function table(
+  rows: readonly Row[],
+  terminal: Terminal,
+  columns: readonly Column[] = ordered(Object.keys(rows[0] ?? {})),
+): string {
+  if (!terminal.interactive) return separated(rows, columns, terminal)
+  const seen = columns.filter(({ path }) => rows.some((row) => isPlain(valueAt(row, path))))
+  const names = seen.map(({ title }) => title)
+  const lines = rows.map((row) => seen.map(({ path }) => cell(valueAt(row, path), terminal)))
   const widths = names.map((name, i) =>
     Math.max(name.length, ...lines.map((cells) => Math.min(widthOf(cells[i]!), name === 'id' ? 64 : WIDEST))),
   )
@@ -30,21 +33,20 @@ export function table(rows: readonly Row[], terminal: Terminal): string {
         i === shown - 1 ? fit(text, widths[i]!) : pad(fit(text.replace(/\s+/g, ' '), widths[i]!), widths[i]!),
       )
       .join('  ')
-  const head = terminal.style('dim', line(names.map((name) => name.replaceAll('_', ' '))))
+  const head = terminal.style('dim', line(names))
   return [head, ...lines.map(line)].map((text) => `${text.trimEnd()}\n`).join('')
 }
 
-function columnsOf(rows: readonly Row[]): string[] {
-  const names = Object.keys(rows[0] ?? {}).filter((name) => rows.some((row) => isPlain(row[name])))
-  const rank = (name: string): number => {
-    if (first.includes(name)) return first.indexOf(name)
-    return last.includes(name) ? 200 + last.indexOf(name) : 100
-  }
-  return names.toSorted((a, b) => rank(a) - rank(b))
+/** Whole fields only: a part of one stands in its field. */
+function separated(rows: readonly Row[], columns: readonly Column[], terminal: Terminal): string {
+  const names = columns.map(({ path }) => path).filter((path) => !path.includes('.'))
+  return [names, ...rows.map((row) => names.map((name) => cell(row[name], terminal)))]
+    .map((cells) => `${cells.map((text) => text.replace(/[\t\n]/g, ' ')).join('\t')}\n`)
+    .join('')
 }
 
 const isPlain = (value: unknown): boolean =>
-  (value !== null && typeof value !== 'object') ||
+  (value !== null && value !== undefined && typeof value !== 'object') ||
   (Array.isArray(value) && value.every((item) => item === null || typeof item !== 'object'))
 
 function cell(value: unknown, { interactive }: Terminal): string {

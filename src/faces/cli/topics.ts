@@ -52,7 +52,10 @@ export const topics: Record<string, (terminal: Terminal) => string | Promise<str
       [
         ['stdout, stderr', 'Data goes to stdout, everything else to stderr.'],
         ['in a terminal', 'Lists are tables fitted to the window; single things have a field per line.'],
-        ['in a pipe', 'Lists are whole, tab-separated, with a line of names.'],
+        [
+          'in a pipe',
+          'Lists are whole and tab-separated, under a line of names that is the same for every answer of a command.',
+        ],
         [
           '--json',
           'Exactly what the API answers. With --all one row per line, streams one event per line; errors go to stderr as JSON too.',
