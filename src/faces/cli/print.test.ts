@@ -66,7 +66,7 @@ const page = (names: string[], next: string | null) =>
     pagination: { has_more: next !== null, next_cursor: next },
   })
 
-const thingNames = 'id\tname\tstatus\tnote\tsize\tcreated_at\tupdated_at\tworkspace_id\tcreated_by\n'
+const thingNames = 'id\tname\tnote\tsize\tcreated_at\tupdated_at\tworkspace_id\tcreated_by\n'
 const thingColumns = thingNames.split('\t').length
 
 test('a page names the next one, --all goes through them', async () => {
