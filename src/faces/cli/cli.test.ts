@@ -188,6 +188,12 @@ test('a mistyped word names the nearest', async () => {
   assert.match(verb.told.join('\n'), /Did you mean list/)
 })
 
+test('a hint names the command and not what was typed after it', async () => {
+  const terminal = recorder()
+  assert.equal(await run(['sign-up', 'me@example.com'], terminal), exits.usage[0])
+  assert.ok(!terminal.told.join('\n').includes('uk sign-up me'), terminal.told.join('\n'))
+})
+
 test('completion scripts are well-formed, and bash completes with them', async () => {
   for (const shell of ['bash', 'zsh', 'fish']) {
     const terminal = recorder()

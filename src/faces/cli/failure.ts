@@ -2,6 +2,7 @@ import { ApiError } from '../client.ts'
 import { Stop, codeOf, exitFor } from './exit.ts'
 import { clean, type Terminal } from './terminal.ts'
 import { Unreachable } from './send.ts'
+import { specialFor } from './specials.ts'
 import { kebab } from '../words.ts'
 
 interface Around {
@@ -53,11 +54,15 @@ function say({ terminal, json }: Around, code: number, type: string, message: st
   return code
 }
 
-const commandIn = ({ words }: Around): string =>
-  words
-    .filter((word) => !word.startsWith('-'))
+/** The words of the command, and nothing that was given to it. */
+function commandIn({ words }: Around): string {
+  const special = specialFor(words)
+  if (special) return special.words.join(' ')
+  return words
     .slice(0, 2)
+    .filter((word) => /^[a-z][a-z-]*$/.test(word))
     .join(' ')
+}
 
 const usageHint = ({ exit }: Stop, around: Around): string | undefined =>
   exit === 'usage' && around.words.length > 0 ? `See \`uk ${commandIn(around)} --help\`.` : undefined
@@ -83,6 +88,7 @@ function hintFor(error: ApiError, around: Around): string | undefined {
     case 'unknown_parameter':
       return 'This program and the server may be of different versions: compare `uk --version`.'
   }
+  if (param === 'model') return 'See `uk models list`.'
   if (status === 401) return 'Run `uk login`, or set UK_KEY.'
   if (status === 429 && retryAfterSeconds !== null) return `Try again in ${retryAfterSeconds} s.`
   if (status === 404) return `Check the id; \`uk help ${around.words[0]}\` shows how to list what there is.`

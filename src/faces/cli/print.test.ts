@@ -117,6 +117,23 @@ test('the text of a model is written as it comes, its end is the exit code', asy
   assert.equal(other.out, 'change\t{"channel":"user:1"}\n')
 })
 
+test('a tool call stands on a line of its own, with its arguments as the model wrote them', async () => {
+  const call = { id: 'c', name: 'weather', arguments: '{"city":"Oslo"}' }
+  const whole = { text: '', finish_reason: 'tool_calls', tool_calls: [call] }
+  assert.equal((await printed('get', answer({ data: whole }))).out, '→ weather {"city":"Oslo"}\n')
+  const events = `event: text.delta\ndata: {"delta":"Well"}\n\nevent: tool_call.completed\ndata: ${JSON.stringify(call)}\n\n`
+  const streamed = await printed('watch', answer(events))
+  assert.deepEqual(streamed, { code: 0, out: 'Well\n', err: '→ weather {"city":"Oslo"}\n' })
+})
+
+test('a run that was cancelled and a test that found something wrong say so', async () => {
+  const cancelled = await printed('watch', answer('event: run.cancelled\ndata: {}\n\n'))
+  assert.deepEqual(cancelled, { code: exits.failure[0], out: '', err: 'uk: The run was cancelled.\n' })
+  const sent = { text: 'so f', finish_reason: null, run: { status: 'cancelled' } }
+  assert.match((await printed('get', answer({ data: sent }))).err, /The run was cancelled/)
+  assert.equal((await printed('get', answer({ data: { ok: false, error: 'no' } }))).code, exits.failure[0])
+})
+
 test('bytes go to a file or a pipe, and not into a terminal unless they are text', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'uk-print-'))
   try {

@@ -34,11 +34,22 @@ export async function print(printing: Printing): Promise<number> {
   else if (kind === 'results') await terminal.out(rowsOrNothing(json.items as Row[], listed, terminal))
   else if (kind === 'deleted') await terminal.out(`${terminal.interactive ? 'done: ' : ''}${clean(String(json.id))}\n`)
   else await terminal.out(oneThing(json.data as Row, response.status === 202, terminal))
-  const { status } = (json.data ?? {}) as { status?: unknown }
+  const { status, ok, run } = (json.data ?? {}) as { status?: unknown; ok?: unknown; run?: { status?: unknown } }
+  const cancelled = run?.status === 'cancelled'
+  if (cancelled && !globals.json) terminal.err(`${terminal.style('red', 'uk:')} The run was cancelled.`)
+  // A check that was made and found something wrong, such as `uk ai-gateway test`.
+  if (ok === false || cancelled) return codeOf('failure')
   return globals.wait && (status === 'failed' || status === 'cancelled' || status === 'expired')
     ? codeOf('failure')
     : codeOf('ok')
 }
+
+interface ToolCall {
+  name: string
+  /** JSON text, as the model wrote it. */
+  arguments: string
+}
+const toolLine = (call: ToolCall): string => `→ ${call.name} ${call.arguments}`
 
 function oneThing(data: Row, background: boolean, terminal: Terminal): string {
   // What a model or a file says is wanted as text; what it cost is said beside it.
@@ -50,7 +61,8 @@ function oneThing(data: Row, background: boolean, terminal: Terminal): string {
           `${clean(data.model)} · ${data.cost_usd === null ? 'cost unknown' : `$${String(data.cost_usd)}`}`,
         ),
       )
-    return `${shown(data.text, terminal)}\n`
+    const calls = ((data.tool_calls ?? []) as ToolCall[]).map((call) => `${toolLine(call)}\n`).join('')
+    return `${data.text === '' && calls !== '' ? '' : `${shown(data.text, terminal)}\n`}${shown(calls, terminal)}`
   }
   if (Array.isArray(data.lines))
     return (data.lines as { text?: string }[]).map(({ text }) => `${shown(text ?? '', terminal)}\n`).join('')
@@ -92,6 +104,7 @@ async function printStream({ response, globals, terminal }: Printing): Promise<n
   for await (const received of readEvents(response.bytes())) {
     const { event } = received
     const data = (received.data ?? {}) as Row
+    if (event === 'run.cancelled') failed = 'The run was cancelled.'
     if (event.endsWith('.failed')) failed = clean(String((data.error as Row | undefined)?.message ?? 'The run failed.'))
     if (globals.json) await terminal.out(`${JSON.stringify(received)}\n`)
     else if (event === 'text.delta') {
@@ -99,9 +112,11 @@ async function printStream({ response, globals, terminal }: Printing): Promise<n
       midLine = !text.endsWith('\n')
       await terminal.out(text)
     } else if (typeof data.audio === 'string') await sink?.write(Buffer.from(data.audio, 'base64'))
-    else if (event === 'tool_call.completed')
-      terminal.err(terminal.style('dim', `→ ${clean(`${String(data.name)} ${JSON.stringify(data.arguments)}`)}`))
-    else if (!isOfARun(received)) await terminal.out(`${event}\t${clean(JSON.stringify(data))}\n`)
+    else if (event === 'tool_call.completed') {
+      if (midLine) await terminal.out('\n')
+      midLine = false
+      terminal.err(terminal.style('dim', clean(toolLine(data as unknown as ToolCall))))
+    } else if (!isOfARun(received)) await terminal.out(`${event}\t${clean(JSON.stringify(data))}\n`)
   }
   if (midLine) await terminal.out('\n')
   if (failed !== null && !globals.json) terminal.err(`${terminal.style('red', 'uk:')} ${failed}`)
