@@ -81,15 +81,18 @@ test('a key that is refused, none at all and a server that is away are answers, 
 })
 
 test('it ends when its stdin does, and says nothing that is no message', async () => {
-  const child: ChildProcess = spawn(uk, ['mcp'], { env: environment({}), stdio: ['pipe', 'pipe', 'inherit'] })
+  const child: ChildProcess = spawn(uk, ['mcp'], { env: environment({}), stdio: ['pipe', 'pipe', 'pipe'] })
   let out = ''
+  let err = ''
+  child.stderr!.on('data', (part) => (err += String(part)))
   child.stdout!.on('data', (part) => (out += String(part)))
-  const code = new Promise((resolve) => child.once('exit', resolve))
+  const code = new Promise((resolve) => child.once('close', resolve))
   child.stdin!.write(
     `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } } })}\n`,
   )
   while (!out.includes('\n')) await new Promise((resolve) => child.stdout!.once('data', resolve))
   child.stdin!.end()
   assert.equal(await code, 0)
+  assert.match(err, /Nobody is signed in/)
   assert.equal(JSON.parse(out).result.serverInfo.name, 'ukiyo')
 })

@@ -4,6 +4,7 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { parseArguments } from './cli/arguments.ts'
 import { type Target, targetOf } from './cli/credentials.ts'
 import { Stop, codeOf } from './cli/exit.ts'
+import type { Globals } from './cli/globals.ts'
 import { readText } from './cli/input.ts'
 import type { Terminal } from './cli/terminal.ts'
 import { partsOf } from './client.ts'
@@ -17,6 +18,7 @@ const PROTOCOL = '2026-07-28'
 /** Serves until the client closes stdin. Nothing is locked or kept: any number may run side by side. */
 export async function mcp(words: readonly string[], terminal: Terminal): Promise<number> {
   const { globals } = await parseArguments(words, [], readText)
+  void sayWhatIsMissing(terminal, globals)
   const ended = new Promise((resolve) => process.stdin.once('end', resolve).once('close', resolve))
   const handle = serveStdio(
     () =>
@@ -35,6 +37,19 @@ export async function mcp(words: readonly string[], terminal: Terminal): Promise
   await handle.close()
   return codeOf('ok')
 }
+
+/** Said once, on stderr, which clients keep in their logs: it goes on, for both can come later. */
+async function sayWhatIsMissing(terminal: Terminal, globals: Globals): Promise<void> {
+  try {
+    const { origin, key } = await targetOf(terminal, globals)
+    if (key === undefined) terminal.err(`uk mcp: ${signedOut(origin)}`)
+    await (await fetch(`${origin}/v1`, { signal: AbortSignal.timeout(5_000) })).body?.cancel()
+  } catch (error) {
+    terminal.err(`uk mcp: ${explained(error).message}`)
+  }
+}
+
+const signedOut = (origin: string): string => `Nobody is signed in to ${origin}. Run \`uk login\`, or set UK_KEY.`
 
 function explained(error: unknown): { type: string; message: string } {
   if (error instanceof Stop)
@@ -64,7 +79,7 @@ async function forward(
       error: {
         type: 'unauthenticated',
         code: 'missing_credentials',
-        message: `Nobody is signed in to ${origin}. Run \`uk login\`, or set UK_KEY.`,
+        message: signedOut(origin),
       },
     })
   const response = await fetch(`${origin}/mcp`, {

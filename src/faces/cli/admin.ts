@@ -4,7 +4,7 @@ import { parseArguments } from './arguments.ts'
 import { codeOf } from './exit.ts'
 import { textField } from './fields.ts'
 import { readText } from './input.ts'
-import { askPassword } from './prompt.ts'
+import { askNewPassword } from './prompt.ts'
 import type { Terminal } from './terminal.ts'
 
 /** A program of its own, for it opens the database, which no other command does. */
@@ -15,7 +15,7 @@ const email = { ...textField('email'), inPath: true, required: true }
 /** `uk admin reset-password <email>`, on the host of the instance. */
 export async function resetPassword(words: readonly string[], terminal: Terminal): Promise<number> {
   const { input, globals } = await parseArguments(words, [email], readText)
-  const password = await askPassword(globals, terminal)
+  const password = await askNewPassword(globals, terminal)
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, String(input.email)], {
     stdio: ['pipe', 'inherit', 'inherit'],
     env: terminal.env,

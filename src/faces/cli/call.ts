@@ -4,6 +4,7 @@ import { type Incoming, type Loaders, type More, type SendCall, createCall } fro
 import type { Globals } from './globals.ts'
 import { targetOf } from './credentials.ts'
 import { Stop } from './exit.ts'
+import { followRun } from './follow.ts'
 import { print } from './print.ts'
 import { send } from './send.ts'
 import type { Terminal } from './terminal.ts'
@@ -18,11 +19,17 @@ export async function callEndpoint(
   const { auth = 'any' } = listed.endpoint
   const { origin, key } = await targetOf(terminal, globals)
   const go = (call: SendCall) => answer(listed, input, globals, terminal, call)
-  if (auth === 'session') return (await import('./session.ts')).withSession(origin, globals, terminal, go)
+  if (auth === 'session') {
+    if (!globals['password-stdin'] && terminal.canAsk) terminal.err(whyPassword(listed.area.name))
+    return (await import('./session.ts')).withSession(origin, globals, terminal, go)
+  }
   if (auth === 'any' && key === undefined)
     throw new Stop('auth', `Not signed in to ${origin}.`, 'Run `uk login`, or set UK_KEY.')
   return go(createCall({ origin, key: auth === 'any' ? key : undefined, send }))
 }
+
+const whyPassword = (area: string): string =>
+  area === 'api_keys' ? 'Keys are managed only by a signed-in person.' : 'Only a signed-in person may do this.'
 
 async function answer(
   listed: Listed,
@@ -33,9 +40,10 @@ async function answer(
 ): Promise<number> {
   const ask = (further: Record<string, unknown> = {}, more?: More) =>
     call(listed.endpoint, { ...input, ...further }, more)
+  using run = followRun(listed.name, input, terminal)
   const response = await ask()
   const settled = globals.wait && response.status === 202 ? await settle(response, call, terminal) : response
-  return print({ listed, response: settled, next: (cursor) => ask({ cursor }), globals, terminal })
+  return print({ listed, response: settled, next: (cursor) => ask({ cursor }), globals, terminal, run })
 }
 
 interface Operation {

@@ -13,6 +13,7 @@ import { wordsOf } from '../words.ts'
 import { parseArguments } from './arguments.ts'
 import { Stop, exits } from './exit.ts'
 import { fieldsOf } from './fields.ts'
+import { followRun } from './follow.ts'
 import { helpOn } from './help.ts'
 import { run } from './run.ts'
 import { specials } from './specials.ts'
@@ -56,6 +57,7 @@ function recorder(more: Partial<Terminal> = {}): Terminal & { said: string[]; to
     columns: 80,
     env: {},
     style: (_, text) => text,
+    onInterrupt: () => () => {},
     ...more,
   }
 }
@@ -186,6 +188,20 @@ test('a mistyped word names the nearest', async () => {
   const verb = recorder()
   assert.equal(await run(['api-keys', 'lst'], verb), exits.usage[0])
   assert.match(verb.told.join('\n'), /Did you mean list/)
+})
+
+test('Ctrl-C while a run is followed says that it goes on and how to come back', () => {
+  let interrupt = () => {}
+  const terminal = recorder({ onInterrupt: (say) => ((interrupt = say), () => (interrupt = () => {})) })
+  assert.equal(followRun('chats.list', {}, terminal), null)
+  {
+    using run = followRun('chats.stream', { id: 'CHAT' }, terminal)
+    run!.id = 'RUN'
+    interrupt()
+  }
+  interrupt()
+  assert.equal(terminal.told.length, 1)
+  assert.match(terminal.told[0]!, /goes on: `uk chats events CHAT RUN` .* `uk chats stop CHAT`/)
 })
 
 test('a hint names the command and not what was typed after it', async () => {

@@ -6,7 +6,7 @@ import { secretField, textField } from './fields.ts'
 import { type Login, forgetLogin, loginFile, readLogin, targetOf, writeLogin } from './credentials.ts'
 import { Stop, codeOf } from './exit.ts'
 import { readText } from './input.ts'
-import { ask, askHidden, askPassword } from './prompt.ts'
+import { ask, askHidden, askNewPassword } from './prompt.ts'
 import { send } from './send.ts'
 import { inSession, withSession } from './session.ts'
 import { card } from './table.ts'
@@ -27,7 +27,7 @@ export async function signUp(words: readonly string[], terminal: Terminal): Prom
   const { origin } = await targetOf(terminal, globals)
   const email = globals.email ?? (await ask('E-mail', '--email', globals, terminal))
   const name = (input.name as string | undefined) ?? (await ask('Name', '--name', globals, terminal))
-  const password = await askPassword(globals, terminal)
+  const password = await askNewPassword(globals, terminal)
   const auth = await contracts.auth()
   const enter = async (call: SendCall) => {
     const account = { ...input, email, name, password }

@@ -54,6 +54,7 @@ async function printed(
       columns: 80,
       env: {},
       style: (_, text) => text,
+      onInterrupt: () => () => {},
       ...terminal,
     },
   })

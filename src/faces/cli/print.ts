@@ -5,6 +5,7 @@ import { type Received, readEvents } from '../sse.ts'
 import { columnsOf } from './columns.ts'
 import type { Globals } from './globals.ts'
 import { Stop, codeOf } from './exit.ts'
+import type { Followed } from './follow.ts'
 import { card, table } from './table.ts'
 import { type Terminal, clean, shown } from './terminal.ts'
 
@@ -17,6 +18,8 @@ interface Printing {
   next(cursor: string): Promise<Incoming>
   globals: Globals
   terminal: Terminal
+  /** The run that is followed; the stream tells its id. */
+  run?: Followed | null
 }
 
 /** Prints an answer: one branch per kind of reply. With --json exactly what the API gave. Answers the exit code. */
@@ -97,13 +100,14 @@ async function printAll({ listed, response, next, globals, terminal }: Printing)
 }
 
 /** Model text as it comes; what else belongs to a run is kept quiet; any other event is a line. */
-async function printStream({ response, globals, terminal }: Printing): Promise<number> {
+async function printStream({ response, globals, terminal, run }: Printing): Promise<number> {
   await using sink = globals.output === undefined ? null : await fileSink(globals.output)
   let failed: string | null = null
   let midLine = false
   for await (const received of readEvents(response.bytes())) {
     const { event } = received
     const data = (received.data ?? {}) as Row
+    if (run && typeof data.run_id === 'string') run.id = data.run_id
     if (event === 'run.cancelled') failed = 'The run was cancelled.'
     if (event.endsWith('.failed')) failed = clean(String((data.error as Row | undefined)?.message ?? 'The run failed.'))
     if (globals.json) await terminal.out(`${JSON.stringify(received)}\n`)

@@ -20,6 +20,14 @@ export async function askPassword(globals: Globals, terminal: Terminal): Promise
   return askHidden('Password', '--password-stdin', globals, terminal)
 }
 
+/** A password that is new: typed twice where a person types it, for nobody sees what was typed. */
+export async function askNewPassword(globals: Globals, terminal: Terminal): Promise<string> {
+  const password = await askPassword(globals, terminal)
+  if (globals['password-stdin']) return password
+  if ((await askHidden('The same again', '--password-stdin', globals, terminal)) === password) return password
+  throw new Stop('usage', 'The two passwords differ.', 'Try again.')
+}
+
 /** Reads a line without showing it. */
 export function askHidden(question: string, flag: string, globals: Globals, terminal: Terminal): Promise<string> {
   mayAsk(flag, globals, terminal)

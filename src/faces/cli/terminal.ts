@@ -1,4 +1,5 @@
 import { stripVTControlCharacters, styleText } from 'node:util'
+import { codeOf } from './exit.ts'
 
 /** What the program speaks through: data goes to `out`, everything said to a person to `err`. */
 export interface Terminal {
@@ -11,6 +12,8 @@ export interface Terminal {
   columns: number
   env: Readonly<Record<string, string | undefined>>
   style(style: 'bold' | 'dim' | 'red', text: string): string
+  /** What is said before Ctrl-C ends the program; the answer takes it back. */
+  onInterrupt(say: () => void): () => void
 }
 
 export function createTerminal({ stdin, stdout, stderr, env }: NodeJS.Process): Terminal {
@@ -25,6 +28,14 @@ export function createTerminal({ stdin, stdout, stderr, env }: NodeJS.Process): 
     env,
     // NO_COLOR, FORCE_COLOR and a stream that is no terminal are honoured by styleText itself.
     style: (style, text) => styleText(style, text, { stream: stdout }),
+    onInterrupt(say) {
+      const end = () => {
+        say()
+        process.exit(codeOf('interrupted'))
+      }
+      process.once('SIGINT', end)
+      return () => void process.off('SIGINT', end)
+    },
   }
 }
 
