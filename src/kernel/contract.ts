@@ -139,6 +139,27 @@ export const workspaceId = id.optional().describe('The workspace to work in. Def
 /** A boolean, also as the words that a query string can hold. */
 export const flag = z.union([z.boolean(), z.stringbool()]).meta({ override: { type: 'boolean' } })
 
+/** Text that PostgreSQL can hold: no NUL, no half of a surrogate pair; `most` characters. */
+export const words = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .refine((text) => !text.includes('\0'), 'must not contain NUL characters')
+    .transform((text) => text.toWellFormed())
+
+/** Where the bytes of an image or a file come from. */
+export const mediaSource = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('url'), url: z.url({ protocol: /^https?$/ }).max(8_192) }),
+  z.strictObject({
+    kind: z.literal('base64'),
+    media_type: z
+      .string()
+      .regex(/^[\w.+-]+\/[\w.+-]+$/)
+      .max(127),
+    data: z.base64().min(1),
+  }),
+])
+
 /** Query of a list that has a life cycle: `?status=` defaults to active. */
 export const statusFilter = { status: status.default('active').describe('Which of them to list.') }
 

@@ -6,6 +6,7 @@ import {
   idOut,
   inWorkspace,
   lifecycle,
+  mediaSource,
   one,
   operation,
   page,
@@ -14,31 +15,21 @@ import {
   stream,
   time,
   usd,
+  words,
   workspaceId,
   base,
 } from '#kernel/contract.ts'
 import { usageSchema } from '#kernel/usage.ts'
 
 // ── what a message holds ─────────────────────────────────────────────────────
-const words = z
-  .string()
-  .max(1_000_000)
-  .refine((text) => !text.includes('\0'), 'must not contain NUL characters')
-  .transform((text) => text.toWellFormed())
-const source = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('url'), url: z.url({ protocol: /^https?$/ }).max(8_192) }),
-  z.strictObject({
-    kind: z.literal('base64'),
-    media_type: z
-      .string()
-      .regex(/^[\w.+-]+\/[\w.+-]+$/)
-      .max(127),
-    data: z.base64().min(1),
-  }),
-])
-const TextPart = z.strictObject({ type: z.literal('text'), text: words })
-const ImagePart = z.strictObject({ type: z.literal('image'), source })
-const FilePart = z.strictObject({ type: z.literal('file'), source, name: z.string().max(255).nullable().default(null) })
+const text = words(1_000_000)
+const TextPart = z.strictObject({ type: z.literal('text'), text })
+const ImagePart = z.strictObject({ type: z.literal('image'), source: mediaSource })
+const FilePart = z.strictObject({
+  type: z.literal('file'),
+  source: mediaSource,
+  name: z.string().max(255).nullable().default(null),
+})
 /** What people send. */
 const GivenPart = z.discriminatedUnion('type', [TextPart, ImagePart, FilePart])
 /** What models, tools and the platform add. */
@@ -64,7 +55,7 @@ export const Part = z
   .meta({ id: 'MessagePart' })
 
 const GivenContent = z
-  .union([words.transform((text) => [{ type: 'text' as const, text }]), z.array(GivenPart).max(100)])
+  .union([text.transform((text) => [{ type: 'text' as const, text }]), z.array(GivenPart).max(100)])
   .refine((parts) => parts.some((part) => part.type !== 'text' || part.text.trim() !== ''), 'must say something')
   .describe('Text, or parts: text, image, file.')
 

@@ -1,40 +1,40 @@
 import { z } from 'zod'
-import { area, endpoint, idOut, operation, stream, time, usd, workspaceId } from '#kernel/contract.ts'
+import {
+  area,
+  endpoint,
+  idOut,
+  mediaSource,
+  operation,
+  stream,
+  time,
+  usd,
+  words,
+  workspaceId,
+} from '#kernel/contract.ts'
 import { usageSchema } from '#kernel/usage.ts'
 
-const words = z
-  .string()
-  .max(32 << 20)
-  .refine((text) => !text.includes('\0'), 'must not contain NUL characters')
-  .transform((text) => text.toWellFormed())
-const source = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('url'), url: z.url({ protocol: /^https?$/ }).max(8_192) }),
-  z.strictObject({
-    kind: z.literal('base64'),
-    media_type: z
-      .string()
-      .regex(/^[\w.+-]+\/[\w.+-]+$/)
-      .max(127),
-    data: z.base64().min(1),
-  }),
-])
+const text = words(32 << 20)
 const toolCall = {
   id: z.string().min(1).max(256),
   name: z.string().min(1).max(128),
-  arguments: words.describe('JSON text.'),
+  arguments: text.describe('JSON text.'),
 }
 
 /** What a message of a request may hold: the parts of an answer go back as they came. */
 export const InputPart = z
   .discriminatedUnion('type', [
-    z.strictObject({ type: z.literal('text'), text: words }),
-    z.strictObject({ type: z.literal('image'), source }),
-    z.strictObject({ type: z.literal('file'), source, name: z.string().max(255).nullable().default(null) }),
+    z.strictObject({ type: z.literal('text'), text }),
+    z.strictObject({ type: z.literal('image'), source: mediaSource }),
+    z.strictObject({
+      type: z.literal('file'),
+      source: mediaSource,
+      name: z.string().max(255).nullable().default(null),
+    }),
     z.strictObject({
       type: z.literal('reasoning'),
-      text: words,
+      text,
       opaque: z
-        .record(z.enum(['signature', 'redacted', 'format', 'id']), words)
+        .record(z.enum(['signature', 'redacted', 'format', 'id']), text)
         .nullable()
         .default(null),
     }),
@@ -51,7 +51,7 @@ export const InputPart = z
 export const InputMessage = z
   .strictObject({
     role: z.enum(['system', 'user', 'assistant', 'tool']),
-    content: z.union([words, z.array(InputPart).max(1_000)]).describe('Text, or parts.'),
+    content: z.union([text, z.array(InputPart).max(1_000)]).describe('Text, or parts.'),
     tool_calls: z
       .array(z.strictObject(toolCall))
       .max(256)
@@ -64,7 +64,7 @@ export const InputMessage = z
 export const InputTool = z
   .strictObject({
     name: z.string().regex(/^[a-zA-Z0-9_.-]{1,128}$/, 'must be 1 to 128 of a-z, A-Z, 0-9, _, . and -'),
-    description: words.optional(),
+    description: text.optional(),
     parameters: z.record(z.string(), z.unknown()).default({ type: 'object', properties: {} }).describe('JSON Schema.'),
     strict: z.boolean().optional(),
   })
@@ -73,7 +73,7 @@ export const InputTool = z
 const ask = {
   model: z.string().min(1).max(300).describe('A model as `GET /models` lists it, such as `sim/echo`, or a bare name.'),
   messages: z.array(InputMessage).min(1).max(10_000),
-  system: words.optional().describe('Stands in front of the messages.'),
+  system: text.optional().describe('Stands in front of the messages.'),
   max_output_tokens: z.int().min(1).max(10_000_000).optional(),
   temperature: z.number().min(0).max(2).optional(),
   tools: z.array(InputTool).max(512).optional(),
