@@ -13,7 +13,8 @@ export type Flow = {
   /** How many frames come before and after those with content. */
   opening: number
   closing: number
-  failure: (error: MidStreamError) => Frame[]
+  /** `sent`: how many frames went before. */
+  failure: (error: MidStreamError, sent: number) => Frame[]
   headers?: Record<string, string> | undefined
 }
 
@@ -82,7 +83,8 @@ function flowBytes(flow: Flow, { garbage, hang, midStreamError }: Behaviour): Bu
   let play = hang === 'mid-stream' ? upTo(flow) : frames
   if (midStreamError) {
     const error = midStreamError === true ? {} : midStreamError
-    play = [...upTo(flow, error.after), ...failure(error)]
+    const before = upTo(flow, error.after)
+    play = [...before, ...failure(error, before.length)]
   }
   if (garbage === 'wrong types') play = play.map((frame) => ('data' in frame ? twistFrame(frame) : frame))
   if (garbage === 'not json')

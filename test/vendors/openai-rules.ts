@@ -203,7 +203,7 @@ export function worded({ kind, path, rule, value }: Fault): OpenAIError {
   return fault(`Invalid '${param}': the value is outside what this field allows.`, 'invalid_value')
 }
 
-function article(kind: string): string {
+export function article(kind: string): string {
   if (kind === 'null') return 'null'
   return `${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`
 }

@@ -1,4 +1,4 @@
-// OpenAI on loopback: chat completions, models, embeddings.
+// OpenAI on loopback: chat completions, models, embeddings; responses stand in openai-responses.ts.
 //
 // Sources: compat.md 2.1-2.5; openai 7.55.0 types (obfuscation, shutdown_date); issue trackers for the wording of unknown
 // and unsupported parameters. Unknown, so not played or only guessed:
@@ -8,10 +8,11 @@
 // - what service_tier, system_fingerprint and store answer per model; the default length of obfuscation strings;
 // - whether a stream that fails keeps `event: error` (here: a bare data frame, without [DONE]);
 // - schema-true answers for response_format json_schema (the echo is `{"echo": …}`), audio, web search, moderation.
-// - POST /v1/responses, /v1/completions, images, audio: not played; they answer 404.
+// - POST /v1/completions, images, audio: not played; they answer 404.
 import { deltasOf, finishOf, forcedTool, messageOf, usageOf, type Dialect } from './chat.ts'
 import type { Answer, Frame, Whole } from './deliver.ts'
 import { vectorOf } from './embedding.ts'
+import { Responses } from './openai-responses.ts'
 import { chatRequest, embeddingsRequest, pairing, worded, type OpenAIError } from './openai-rules.ts'
 import { id, lastText, parse, planOf, tokens, weigh, type Plan } from './plan.ts'
 import { check } from './rules.ts'
@@ -29,6 +30,8 @@ export type OpenAIModel = {
 export type OpenAIOptions = Options<OpenAIModel> & {
   /** Plays a compatible third party that streams its reasoning text in this field. */
   reasoningField?: 'reasoning_content' | 'reasoning' | undefined
+  /** Its responses show thoughts as `reasoning_text`, as open models do. */
+  reasoningText?: boolean | undefined
 }
 
 const models: OpenAIModel[] = [
@@ -66,11 +69,13 @@ class OpenAI {
   readonly models: OpenAIModel[]
   readonly key: string
   readonly options: OpenAIOptions
+  readonly responses: Responses
 
   constructor(list: OpenAIModel[], key: string, options: OpenAIOptions) {
     this.models = list
     this.key = key
     this.options = options
+    this.responses = new Responses({ models: list, reasoningText: options.reasoningText ?? false, problem, errorOf })
   }
 
   answer(call: Call): Answer {
@@ -89,7 +94,7 @@ class OpenAI {
     if (method === 'GET' && path.startsWith('/v1/models/')) return this.#model(decodeURIComponent(path.slice(11)))
     if (method === 'POST' && path === '/v1/chat/completions') return this.#chat(call)
     if (method === 'POST' && path === '/v1/embeddings') return this.#embeddings(call)
-    return problem({ status: 404, message: `Invalid URL (${method} ${path})` })
+    return this.responses.answer(call) ?? problem({ status: 404, message: `Invalid URL (${method} ${path})` })
   }
 
   #model(name: string): Whole {

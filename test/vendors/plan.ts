@@ -1,12 +1,13 @@
 // What the model "says": the scripted reply or an echo, cut into tokens, with a usage that adds up.
 import { randomInt } from 'node:crypto'
-import type { Behaviour, Json } from './vendor.ts'
+import type { Behaviour, Citation, Json } from './vendor.ts'
 
 export type Plan = {
   text: string
   reasoning: string
   signature: string
   refusal: string | undefined
+  citations: Citation[]
   tools: { id: string | undefined; name: string; arguments: string }[]
   /** The reply met the request's token limit. */
   cut: boolean
@@ -50,6 +51,7 @@ export function planOf({ behaviour, echo, prompt, limit, forced, thinks, json }:
     reasoning: reply.reasoning ?? '',
     signature: reply.signature ?? Buffer.from(`signed: ${reply.reasoning ?? ''}`).toString('base64'),
     refusal: reply.refusal,
+    citations: reply.citations ?? [],
     tools,
     cut,
     usage: {

@@ -73,6 +73,8 @@ export type MidStreamError = {
   message?: string | undefined
   /** Frames with content sent before the error (the stream's opening not counted); default: half of them. */
   after?: number | undefined
+  /** OpenAI's responses only: the last event; default `failed`. */
+  as?: 'failed' | 'error' | undefined
 }
 
 /**
@@ -90,8 +92,12 @@ export type Reply =
       /** Of the thinking block; a made-up one by default. */
       signature?: string | undefined
       refusal?: string | undefined
+      /** What the text stands on; places count characters of the text. */
+      citations?: Citation[] | undefined
       tools?: ToolCall[] | undefined
     }
+
+export type Citation = { url: string; title: string; start_index: number; end_index: number }
 
 export type ToolCall = {
   id?: string | undefined
