@@ -167,7 +167,7 @@ const WITH_TOOLS = 512
 export function inputBound(json: Record<string, unknown>, payer: Payer, contextLength: number | null): number {
   const seen = { text: 0, media: 0 }
   weigh(json, '', seen)
-  const capped = (payer.key?.cap ?? null) !== null || (payer.budgets?.length ?? 0) > 0
+  const capped = (payer.key?.cap ?? null) !== null || (payer.budgets?.some(({ nano }) => nano !== null) ?? false)
   const hidden = PER_REQUEST + (json.tools === undefined ? 0 : WITH_TOOLS)
   if (seen.media > 0) return contextLength ?? seen.text + seen.media + hidden
   return (capped ? seen.text : Math.ceil(seen.text / 2)) + hidden

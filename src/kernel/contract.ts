@@ -132,6 +132,7 @@ export const id = z
 /** The same without the transform, for answers. */
 export const idOut = z.string().meta({ id: 'IdOut', description: 'A ULID, upper case.' })
 export const time = z.iso.datetime({ precision: 3 }).meta({ id: 'Time', description: 'ISO 8601, UTC, milliseconds.' })
+export const period = z.enum(['day', 'week', 'month', 'total'])
 export const usd = z.number().meta({ id: 'Usd', description: 'US dollars, up to 9 decimals.' })
 export const status = z.enum(['active', 'archived', 'trashed'])
 export const workspaceId = id.optional().describe('The workspace to work in. Default: the personal one.')

@@ -1,10 +1,21 @@
+import type { Period } from './time.ts'
+
 /** Money is whole nano-dollars (10⁻⁹ USD) in bigint; on the wire a JSON number of dollars with up to 9 decimals. */
 export type Nano = bigint
 
 export const NANO = 1_000_000_000n
 
+/** What may be spent in a period. */
+export interface Cap {
+  nano: Nano
+  period: Period
+}
+
 /** Dollars for the wire. Exact up to 9 decimals for any amount below four million dollars. */
 export const toUsd = (nano: Nano): number => Number(formatUsd(nano))
+
+export const usdOrNull = (nano: Nano | null): number | null => (nano === null ? null : toUsd(nano))
+export const nanoOrNull = (usd: number | null): Nano | null => (usd === null ? null : fromUsd(usd))
 
 export function formatUsd(nano: Nano): string {
   const sign = nano < 0n ? '-' : ''

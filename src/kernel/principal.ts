@@ -1,4 +1,5 @@
 import type { Id } from './ids.ts'
+import type { Cap } from './money.ts'
 import type { Role, Scope } from './scopes.ts'
 
 export type Tier = 'standard' | 'unlimited'
@@ -8,6 +9,8 @@ export interface Membership {
   /** Narrows the role; null is all of it. */
   permissions: ReadonlySet<Scope> | null
   status: 'active' | 'archived'
+  /** What the workspace may spend on model calls; absent: as much as its members have. */
+  budget?: Cap
 }
 
 /** How the caller proved who it is. */
@@ -21,7 +24,7 @@ export type Credential =
       workspaceId: Id | null
       version: string
       expiresAt: Date | null
-      spendCap: { nano: bigint; period: 'day' | 'week' | 'month' | 'total' } | null
+      spendCap: Cap | null
     }
   /** The server on an account's behalf: an agent's run, an automation, a job. */
   | {
@@ -32,7 +35,7 @@ export type Credential =
       /** It works in that workspace without being held to it: what is the account's own serves it as well. */
       ownToo?: true
       /** The key that started it: what the server does for it counts under that key's cap. */
-      payingKey?: { id: Id; cap: { nano: bigint; period: 'day' | 'week' | 'month' | 'total' } | null }
+      payingKey?: { id: Id; cap: Cap | null }
     }
 
 /** Who calls. Made once per credential and kept until a right of the account changes. */

@@ -107,7 +107,7 @@ test('a model without a price runs freely on one’s own key, and not under a ca
   assert.equal(free.status, 200)
   assert.equal((await world.record(free.headers.get('x-request-id')!)).cost_nano, null)
   const refused = await (await capped(1)).post(a, ask({ model: 'oa/gpt-4o-mini' }))
-  assert.deepEqual([refused.status, refused.body.error.code], [402, 'insufficient_credits'])
+  assert.deepEqual([refused.status, refused.body.error.code], [402, 'unpriced_model'])
 })
 
 test('somebody without credits cannot use the simulated models, and with credits pays to the nano-dollar', async () => {

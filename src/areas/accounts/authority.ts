@@ -9,6 +9,7 @@ import { type Code, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Authority, Credential, Membership, Principal, Tier } from '#kernel/principal.ts'
 import { type Role, grants } from '#kernel/scopes.ts'
+import type { Period } from '#kernel/time.ts'
 import { SESSION_IDLE_SECONDS, hashToken } from './sessions.ts'
 
 /** What is known of a secret: whose it is, or why it is refused. Forgotten when a right of the account changes. */
@@ -22,11 +23,21 @@ interface AccountRights {
   tier: Tier
   administrator: boolean
   personal_workspace_id: Id
-  memberships: { id: Id; role: Role; permissions: string[] | null; status: 'active' | 'archived' }[] | null
+  memberships:
+    | {
+        id: Id
+        role: Role
+        permissions: string[] | null
+        status: 'active' | 'archived'
+        cap: string | null
+        cap_period: Period
+      }[]
+    | null
 }
 
 const RIGHTS = `a.id as account_id, a.tier, a.administrator, a.personal_workspace_id,
-  (select json_agg(json_build_object('id', m.workspace_id, 'role', m.role, 'permissions', m.permissions, 'status', w.status))
+  (select json_agg(json_build_object('id', m.workspace_id, 'role', m.role, 'permissions', m.permissions, 'status', w.status,
+     'cap', w.spend_cap_nano::text, 'cap_period', w.spend_cap_period))
    from members m join workspaces w on w.id = m.workspace_id where m.account_id = a.id) as memberships`
 
 /** Knows who is behind keys and session tokens: from memory for what was asked before, else from the database. */
@@ -213,9 +224,14 @@ const principalOf = (row: AccountRights, credential: Credential): Principal => (
   personalWorkspaceId: row.personal_workspace_id,
   credential,
   memberships: new Map(
-    (row.memberships ?? []).map(({ id, role, permissions, status }): [Id, Membership] => [
+    (row.memberships ?? []).map(({ id, role, permissions, status, cap, cap_period: period }): [Id, Membership] => [
       id,
-      { role, permissions: permissions && grants(permissions), status },
+      {
+        role,
+        permissions: permissions && grants(permissions),
+        status,
+        ...(cap !== null && { budget: { nano: BigInt(cap), period } }),
+      },
     ]),
   ),
 })

@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { area, base, deleted, endpoint, id, idOut, one, page, time, usd } from '#kernel/contract.ts'
+import { area, base, deleted, endpoint, id, idOut, one, page, period, time, usd } from '#kernel/contract.ts'
 import { scopes } from '#kernel/scopes.ts'
 
-const period = z.enum(['day', 'week', 'month', 'total'])
 const fields = {
   name: z.string().trim().min(1).max(120),
   scopes: z

@@ -4,7 +4,7 @@ import { rightsChanged } from '#engine/rights.ts'
 import { hashSecret, newSecret } from '#kernel/api-key.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
-import { type Nano, fromUsd, toUsd } from '#kernel/money.ts'
+import { type Nano, nanoOrNull, toUsd, usdOrNull } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { type Scope, scopes as allScopes, grants } from '#kernel/scopes.ts'
 import { iso, isoOrNull } from '#kernel/time.ts'
@@ -49,7 +49,7 @@ export const apiKeyService = implement(apiKeys, {
         version: ctx.engine.versions.check(version ?? ctx.engine.versions.newest),
         ...stored(secret),
         expires_at: expires_at === null ? null : new Date(expires_at),
-        spend_cap_nano: spend_cap_usd === null ? null : fromUsd(spend_cap_usd),
+        spend_cap_nano: nanoOrNull(spend_cap_usd),
         spend_cap_period,
       })
     })
@@ -63,7 +63,7 @@ export const apiKeyService = implement(apiKeys, {
         ...(name !== undefined && { name }),
         ...(scopes !== undefined && { scopes: expand(scopes) }),
         ...(expires_at !== undefined && { expires_at: expires_at === null ? null : new Date(expires_at) }),
-        ...(spend_cap_usd !== undefined && { spend_cap_nano: spend_cap_usd === null ? null : fromUsd(spend_cap_usd) }),
+        ...(spend_cap_usd !== undefined && { spend_cap_nano: nanoOrNull(spend_cap_usd) }),
         ...(spend_cap_period !== undefined && { spend_cap_period }),
       })
     })
@@ -168,7 +168,7 @@ const show = (ctx: Context, row: ApiKeyRow, spent: Nano): z.output<typeof ApiKey
   expires_at: isoOrNull(row.expires_at),
   revoked_at: isoOrNull(row.revoked_at),
   last_used_at: isoOrNull(row.last_used_at),
-  spend_cap_usd: row.spend_cap_nano === null ? null : toUsd(row.spend_cap_nano),
+  spend_cap_usd: usdOrNull(row.spend_cap_nano),
   spend_cap_period: row.spend_cap_period,
   spent_usd: toUsd(spent),
   created_at: iso(row.created_at),

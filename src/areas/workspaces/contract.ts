@@ -1,9 +1,18 @@
 import { z } from 'zod'
-import { area, base, deleted, endpoint, id, idOut, one, page, time } from '#kernel/contract.ts'
+import { area, base, deleted, endpoint, id, idOut, one, page, period, time, usd } from '#kernel/contract.ts'
 import { roles, scopes } from '#kernel/scopes.ts'
 
 const name = z.string().trim().min(1).max(120)
 const description = z.string().trim().max(2_000).nullable()
+const budget = {
+  spend_cap_usd: z
+    .number()
+    .min(0)
+    .max(1_000_000)
+    .nullable()
+    .describe('What model calls in this workspace may cost per period, whoever makes them. Null has no budget.'),
+  spend_cap_period: period.describe('UTC: day, ISO week, calendar month, or total.'),
+}
 const role = z
   .enum(roles)
   .describe(
@@ -24,6 +33,9 @@ export const Workspace = z
     status: z.enum(['active', 'archived']),
     archived_at: time.nullable(),
     created_by: idOut.nullable(),
+    spend_cap_usd: usd.nullable(),
+    spend_cap_period: period,
+    spent_usd: usd.describe('In the present period of the budget.'),
     member_count: z.number().int(),
     role: z.enum(roles).describe('Of the caller.'),
     permissions: z.array(z.string()).nullable().describe('Of the caller; null is all of the role.'),
@@ -49,17 +61,24 @@ export const workspaces = area(
     create: endpoint('POST /workspaces', {
       summary: 'Create a workspace; the caller becomes its owner',
       scope: 'workspace:write',
-      body: { name, description: description.default(null) },
+      body: {
+        name,
+        description: description.default(null),
+        spend_cap_usd: budget.spend_cap_usd.default(null),
+        spend_cap_period: budget.spend_cap_period.default('month'),
+      },
       reply: one(Workspace),
       status: 201,
       errors: ['limit_reached', 'capability_denied'],
     }),
     update: endpoint('PATCH /workspaces/:id', {
-      summary: 'Change name or description',
+      summary: 'Change name, description or budget',
+      description:
+        'The budget covers every model call in the workspace, on credits or not; what was spent before it was set counts. It is reached as `402 budget_reached`.',
       scope: 'workspace:write',
       on: 'workspace',
       role: 'admin',
-      body: { name: name.optional(), description: description.optional() },
+      body: { name: name.optional(), description: description.optional(), ...z.object(budget).partial().shape },
       reply: one(Workspace),
       errors: ['invalid_state'],
     }),

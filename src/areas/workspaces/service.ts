@@ -5,9 +5,10 @@ import { rightsChanged } from '#engine/rights.ts'
 import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
+import { type Nano, nanoOrNull, usdOrNull } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { checkPlace, checkWritable } from '#kernel/place.ts'
-import { reachableWorkspaces } from '#kernel/principal.ts'
+import { type Membership, reachableWorkspaces } from '#kernel/principal.ts'
 import { changeRights, changeWithin, hold, refusePersonal, tell } from './change.ts'
 import { workspaces } from './contract.ts'
 import { type Grant, placeOf } from './grant.ts'
@@ -28,24 +29,33 @@ export const workspaceService = implement(
       const ids = reachableWorkspaces(ctx.principal, 'workspace:read')
       const before = positionOf('workspaces', status, cursor)
       const rows = await workspaceStore.list(ctx.db, ids, status, (before?.[0] as Id) ?? null, limit + 1)
+      const spent = await spentIn(ctx, rows)
       return pageOf(
         rows,
         limit,
         ({ id }) => cursorOf('workspaces', status, [id]),
-        (row) => showWorkspace(row, ctx.principal.memberships.get(row.id)!),
+        (row) => showWorkspace(row, ctx.principal.memberships.get(row.id)!, spent.get(row.id) ?? 0n),
       )
     },
 
-    get: (ctx) => showWorkspace(workspace.of(ctx), ctx.workspace!.membership),
+    get: (ctx) => show(ctx, workspace.of(ctx), ctx.workspace!.membership),
 
-    async create(ctx, { name, description }) {
+    async create(ctx, { name, description, spend_cap_usd, spend_cap_period }) {
       const { accountId, credential } = ctx.principal
       if (credential.kind !== 'session' && credential.workspaceId !== null)
         refuse('capability_denied', { message: 'This key is restricted to one workspace, so it cannot make another.' })
       const id = newId()
       return changeRights(ctx, async (ctx) => {
         await checkRoomFor(ctx, accountId)
-        await workspaceStore.insert(ctx.db, { id, name, description, kind: 'team', created_by: accountId })
+        await workspaceStore.insert(ctx.db, {
+          id,
+          name,
+          description,
+          kind: 'team',
+          created_by: accountId,
+          spend_cap_nano: nanoOrNull(spend_cap_usd),
+          spend_cap_period,
+        })
         await joinAs(ctx, id, accountId, { role: 'owner', permissions: null })
         await tell(ctx, {
           action: 'workspace.created',
@@ -54,31 +64,45 @@ export const workspaceService = implement(
           accountIds: [accountId],
           data: { name, status: 'active' },
         })
-        return showWorkspace(await read(ctx, id), { role: 'owner', permissions: null })
+        return showWorkspace(await read(ctx, id), { role: 'owner', permissions: null }, 0n)
       })
     },
 
-    update: (ctx, { id, name, description }) =>
-      ctx.transaction(async (ctx) => {
+    async update(ctx, { id, name, description, spend_cap_usd, spend_cap_period }) {
+      const row = await changeRights(ctx, async (ctx) => {
         const before = await hold(ctx, id)
         checkUnchanged(ctx, before.updated_at)
         checkWritable({ ...ctx.workspace!.membership, status: before.status })
         const after = {
           name: name ?? before.name,
           description: description === undefined ? before.description : description,
+          spend_cap_nano: spend_cap_usd === undefined ? before.spend_cap_nano : nanoOrNull(spend_cap_usd),
+          spend_cap_period: spend_cap_period ?? before.spend_cap_period,
         }
-        if (after.name !== before.name || after.description !== before.description) {
+        const fields = Object.keys(after) as (keyof typeof after)[]
+        if (fields.some((field) => after[field] !== before[field])) {
           await workspaceStore.update(ctx.db, id, after)
+          const budget = { spend_cap_usd: usdOrNull(after.spend_cap_nano), spend_cap_period: after.spend_cap_period }
+          const rebudgeted =
+            after.spend_cap_nano !== before.spend_cap_nano || after.spend_cap_period !== before.spend_cap_period
           await tell(ctx, {
             action: 'workspace.updated',
             workspaceId: id,
             id,
-            data: { name: after.name, status: before.status },
-            details: { name_before: before.name },
+            // Every member's calls are held to it from now on.
+            accountIds: rebudgeted ? await memberStore.accountIds(ctx.db, id) : [],
+            data: { name: after.name, status: before.status, ...budget },
+            details: {
+              name_before: before.name,
+              spend_cap_usd_before: usdOrNull(before.spend_cap_nano),
+              spend_cap_period_before: before.spend_cap_period,
+            },
           })
         }
-        return showWorkspace(await read(ctx, id), ctx.workspace!.membership)
-      }),
+        return read(ctx, id)
+      })
+      return show(ctx, row, ctx.workspace!.membership)
+    },
 
     async delete(ctx, { id, confirm }) {
       await changeWithin(ctx, async (ctx, { workspace, me }) => {
@@ -115,8 +139,8 @@ export const workspaceService = implement(
 )
 
 /** Read-only or not is a matter of rights: every member's are others afterwards. */
-const put = (ctx: Context, status: 'archived' | 'active') =>
-  changeWithin(ctx, async (ctx, { workspace: before, me }) => {
+async function put(ctx: Context, status: 'archived' | 'active') {
+  const row = await changeWithin(ctx, async (ctx, { workspace: before, me }) => {
     checkUnchanged(ctx, before.updated_at)
     checkPlace(placeOf(me, before.status), 'workspace:write', 'admin')
     refusePersonal(before, 'A personal workspace cannot be archived.')
@@ -130,8 +154,17 @@ const put = (ctx: Context, status: 'archived' | 'active') =>
         data: { name: before.name, status },
       })
     }
-    return showWorkspace(await read(ctx, before.id), ctx.workspace!.membership)
+    return read(ctx, before.id)
   })
+  return show(ctx, row, ctx.workspace!.membership)
+}
+
+const show = async (ctx: Context, row: CountedWorkspace, place: Pick<Membership, 'role' | 'permissions'>) =>
+  showWorkspace(row, place, (await spentIn(ctx, [row])).get(row.id) ?? 0n)
+
+/** What each has spent in the present period of its budget. Not within a transaction: it asks the ledger. */
+const spentIn = (ctx: Context, rows: readonly CountedWorkspace[]): Promise<Map<Id, Nano>> =>
+  ctx.engine.ledger.spent(rows.map(({ id, spend_cap_period: period }) => ({ id, period })))
 
 function checkUnchanged({ unchangedSince }: Context, updatedAt: Date): void {
   if (unchangedSince !== null && unchangedSince.getTime() !== updatedAt.getTime()) refuse('precondition_failed')

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Membership } from '#kernel/principal.ts'
+import { type Nano, toUsd, usdOrNull } from '#kernel/money.ts'
 import { iso, isoOrNull } from '#kernel/time.ts'
 import type { Invitation, Member, Workspace } from './contract.ts'
 import type { InvitationRow } from './invitation-store.ts'
@@ -9,6 +10,7 @@ import type { CountedWorkspace } from './store.ts'
 export const showWorkspace = (
   row: CountedWorkspace,
   { role, permissions }: Pick<Membership, 'role' | 'permissions'>,
+  spent: Nano,
 ): z.output<typeof Workspace> => ({
   id: row.id,
   name: row.name,
@@ -17,6 +19,9 @@ export const showWorkspace = (
   status: row.status,
   archived_at: isoOrNull(row.archived_at),
   created_by: row.created_by,
+  spend_cap_usd: usdOrNull(row.spend_cap_nano),
+  spend_cap_period: row.spend_cap_period,
+  spent_usd: toUsd(spent),
   member_count: row.member_count,
   role,
   permissions: permissions && [...permissions],

@@ -1,6 +1,8 @@
 import { type Generated, type Selectable, type Updateable, sql } from 'kysely'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
+import type { Period } from '#kernel/time.ts'
 
 declare module '#engine/postgres/tables.ts' {
   interface Database {
@@ -15,11 +17,14 @@ interface WorkspaceTable {
   kind: 'personal' | 'team'
   status: Generated<'active' | 'archived'>
   archived_at: Date | null
+  spend_cap_nano: Generated<Nano | null>
+  spend_cap_period: Generated<Period>
   created_by: Id | null
   created_at: Generated<Date>
   updated_at: Generated<Date>
 }
 export type WorkspaceRow = Selectable<WorkspaceTable>
+type Budgeted = Partial<Pick<WorkspaceRow, 'spend_cap_nano' | 'spend_cap_period'>>
 /** `workspace_id` is its own id: what permit reads of every resource. */
 export type CountedWorkspace = WorkspaceRow & { workspace_id: Id; member_count: number }
 
@@ -52,7 +57,7 @@ export const workspaceStore = {
 
   insert: (
     db: Db,
-    row: Pick<WorkspaceRow, 'id' | 'name' | 'description' | 'kind' | 'created_by'>,
+    row: Pick<WorkspaceRow, 'id' | 'name' | 'description' | 'kind' | 'created_by'> & Budgeted,
   ): Promise<WorkspaceRow> =>
     db
       .insertInto('workspaces')

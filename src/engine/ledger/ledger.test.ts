@@ -12,7 +12,7 @@ import { createLog } from '../log.ts'
 import { connectPostgres } from '../postgres/client.ts'
 import { startProcess } from '../processes.ts'
 import { createLedger } from './create-ledger.ts'
-import type { Ledger, Payer } from './ledger.ts'
+import type { Budget, Ledger, Payer } from './ledger.ts'
 
 const log = createLog('silent')
 
@@ -126,20 +126,55 @@ test('a budget is refused by its own name, and a period that is over leaves room
   const { ledger: start } = await instance(t)
   const ledger = await start()
   const goal = newId()
-  const by = payer({ tier: 'unlimited', budgets: [{ subject: goal, nano: 100n, period: 'day' }] })
+  const by = payer({ tier: 'unlimited', budgets: [{ kind: 'goal', subject: goal, nano: 100n, period: 'day' }] })
   const lastNight = new Date(Date.now() - 86_400_000)
   await ledger.reserve(call(by, { startedAt: lastNight }), 100n)
   await assert.rejects(ledger.reserve(call(by, { startedAt: lastNight }), 1n), refusedWith('budget_reached'))
   await ledger.reserve(call(by), 100n)
   await assert.rejects(
     ledger.reserve(call(by), 1n),
-    (error: Refusal) => error.details?.available_usd === 0 && error.details.subject === goal,
+    (error: Refusal) =>
+      error.details?.available_usd === 0 && error.details.subject === goal && /budget of the goal/.test(error.message),
   )
 })
 
-test('no concurrency crosses a cap or a balance, whichever process asks', { timeout: 120_000 }, async (t) => {
+test('a workspace is counted before it has a budget, a chat that is only counted is never refused', async (t) => {
+  const { ledger: start } = await instance(t)
+  const ledger = await start()
+  const [workspaceId, chat] = [newId(), newId()]
+  const counted = payer({
+    tier: 'unlimited',
+    workspaceId,
+    budgets: [{ kind: 'chat', subject: chat, nano: null, period: 'total' }],
+  })
+  assert.equal(ledger.guards(counted, 'credits'), false)
+  ledger.settle(call(counted), outcome(70n))
+  const spent = await ledger.spent([
+    { id: workspaceId, period: 'week' },
+    { id: chat, period: 'total' },
+  ])
+  assert.deepEqual([spent.get(workspaceId), spent.get(chat)], [70n, 70n])
+  const held = payer({
+    tier: 'unlimited',
+    workspaceId,
+    budgets: [
+      { kind: 'workspace', subject: workspaceId, nano: 100n, period: 'week' },
+      { kind: 'chat', subject: chat, nano: 80n, period: 'total' },
+    ],
+  })
+  assert.equal(await ledger.affordable(held, 'credits'), 10n)
+  await assert.rejects(
+    ledger.reserve(call(held), 31n),
+    (error: Refusal) => error.details?.budget === 'workspace' && error.details.available_usd === 3e-8,
+  )
+  await assert.rejects(ledger.reserve(call(held), 11n), (error: Refusal) => error.details?.budget === 'chat')
+  await ledger.reserve(call(held), 10n)
+})
+
+test('no concurrency crosses a cap, a budget or a balance, whichever process asks', { timeout: 120_000 }, async (t) => {
   const { ledger: start, postgres, balance, lines, held } = await instance(t)
   const ledgers = [await start(), await start()]
+  const amount = fc.integer({ min: 0, max: 20_000 })
   const property = fc.asyncProperty(
     fc.array(
       fc.record({
@@ -149,11 +184,16 @@ test('no concurrency crosses a cap or a balance, whichever process asks', { time
       }),
       { minLength: 100, maxLength: 400 },
     ),
-    fc.integer({ min: 0, max: 20_000 }),
-    fc.integer({ min: 0, max: 20_000 }),
-    async (callers, cap, credits) => {
+    fc.tuple(amount, amount, amount, amount),
+    async (callers, [cap, credits, ofWorkspace, ofGoal]) => {
       const key = { id: newId(), cap: { nano: BigInt(cap), period: 'total' as const } }
-      const by = payer({ key })
+      const [workspaceId, goal] = [newId(), newId()]
+      const budgets: Budget[] = [
+        { kind: 'workspace', subject: workspaceId, nano: BigInt(ofWorkspace), period: 'month' },
+        { kind: 'goal', subject: goal, nano: BigInt(ofGoal), period: 'total' },
+        { kind: 'chat', subject: newId(), nano: null, period: 'total' },
+      ]
+      const by = payer({ key, workspaceId, budgets })
       await ledgers[0]!.grant(postgres.db, by.accountId, BigInt(credits), '', null)
       let holding = 0n
       let settled = 0n
@@ -177,10 +217,16 @@ test('no concurrency crosses a cap or a balance, whichever process asks', { time
         }),
       )
       await Promise.all(ledgers.map((ledger) => ledger.flush()))
-      const spent = (await ledgers[0]!.spent([{ id: key.id, period: 'total' }])).get(key.id) ?? 0n
-      assert.equal(spent, settled)
+      const subjects = [
+        { id: key.id, period: 'total' as const },
+        ...budgets.map(({ subject: id, period }) => ({ id, period })),
+      ]
+      const sums = await ledgers[0]!.spent(subjects)
+      for (const { id } of subjects) assert.equal(sums.get(id) ?? 0n, settled)
+      const spent = settled
       assert.equal(await held(key.id), holding)
-      assert.ok(spent + holding <= BigInt(cap), `${spent} + ${holding} crossed the cap ${cap}`)
+      for (const most of [cap, ofWorkspace, ofGoal])
+        assert.ok(spent + holding <= BigInt(most), `${spent} + ${holding} crossed the cap ${most}`)
       assert.equal(await balance(by), BigInt(credits) - settled - holding)
       assert.ok((await balance(by)) >= 0n)
       assert.equal(await lines(by), await balance(by))

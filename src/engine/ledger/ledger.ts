@@ -1,7 +1,8 @@
 import type { Db } from '../postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { Nano } from '#kernel/money.ts'
+import type { Cap, Nano } from '#kernel/money.ts'
 import type { Tier } from '#kernel/principal.ts'
+import type { Period } from '#kernel/time.ts'
 import type { Billing, CostSource, Usage } from '#kernel/usage.ts'
 
 /** Who pays for a call, and whose caps count it. */
@@ -9,13 +10,22 @@ export interface Payer {
   accountId: Id
   tier: Tier
   /** The key that was used, with its cap. Null for a session or the server. */
-  key: { id: Id; cap: { nano: Nano; period: 'day' | 'week' | 'month' | 'total' } | null } | null
+  key: { id: Id; cap: Cap | null } | null
   workspaceId: Id
   chatId?: Id
   runId?: Id
   messageId?: Id
-  /** Further caps: of a goal, a chat, a workspace. What counts for them is added up under `subject`, which is its id. */
-  budgets?: readonly { subject: Id; nano: Nano; period: 'day' | 'week' | 'month' | 'total' }[]
+  /** Further caps, all checked in the one step with balance and key. */
+  budgets?: readonly Budget[]
+}
+
+/** What counts for it is added up under `subject`, which is the id of the thing. A call may stand under several. */
+export interface Budget {
+  kind: 'workspace' | 'automation' | 'chat' | 'goal' | 'run'
+  subject: Id
+  /** Null: counted for `spent`, never refused. So that a budget set later knows what was spent. */
+  nano: Nano | null
+  period: Period
 }
 
 /**
@@ -76,7 +86,7 @@ export interface Ledger extends AsyncDisposable {
   /** Waits until everything settled so far is durable; throws when it cannot be now. */
   flush(): Promise<void>
   /** What keys (or other capped subjects) have spent in the present period, this process's last call included. Ids that spent nothing are absent. */
-  spent(subjects: readonly { id: Id; period: 'day' | 'week' | 'month' | 'total' }[]): Promise<Map<Id, Nano>>
+  spent(subjects: readonly { id: Id; period: Period }[]): Promise<Map<Id, Nano>>
   /** Within the caller's transaction. Answers the balance after it. */
   grant(db: Db, accountId: Id, amount: Nano, note: string, by: Id | null): Promise<Nano>
 }

@@ -67,11 +67,13 @@ export async function reserveAll(pool: pg.Pool, processId: Id, items: readonly R
 
 function refusal({ call, worst }: Reserve, hold: Hold | undefined, by: number, available: Nano): Error {
   if (by < 0) return new Error(`call ${call.id} is reserved already: every attempt needs an id of its own`)
-  return new Refusal(hold?.code ?? 'insufficient_credits', {
+  const of = hold?.of ?? null
+  return new Refusal(of === null ? 'insufficient_credits' : of === 'key' ? 'spend_cap_reached' : 'budget_reached', {
+    ...(of !== null && of !== 'key' && { message: `The budget of the ${of} does not cover this call.` }),
     details: {
       available_usd: toUsd(available > 0n ? available : 0n),
       needed_usd: toUsd(worst),
-      ...(hold?.code === 'budget_reached' && { subject: hold.subject }),
+      ...(hold && hold.of !== 'key' && { budget: hold.of, subject: hold.subject }),
       ...(hold && { period: hold.period, cap_usd: toUsd(hold.cap) }),
     },
   })

@@ -2,7 +2,7 @@ import { type SqlBool, sql } from 'kysely'
 import type { Selectable } from 'kysely'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import type { Id } from '#kernel/ids.ts'
-import { type Nano, toUsd } from '#kernel/money.ts'
+import { type Nano, toUsd, usdOrNull } from '#kernel/money.ts'
 import { iso } from '#kernel/time.ts'
 import type { Usage } from '#kernel/usage.ts'
 import type { Db } from '../postgres/client.ts'
@@ -116,7 +116,6 @@ const usageFrom = (row: Buckets): Usage => ({
   requests: Number(row.requests),
   total_tokens: Number(row.total_tokens),
 })
-const usdOrNull = (nano: Nano | null): number | null => (nano === null ? null : toUsd(nano))
 
 export interface Sum {
   /** The model, provider, key id or UTC day; null for calls without a key. */

@@ -75,7 +75,7 @@ test('each surface says the same failure in its own words', () => {
       ],
       [
         new Refusal('spend_cap_reached'),
-        [402, 'billing_error', 'insufficient_credits'],
+        [402, 'billing_error', 'spend_cap_reached'],
         [402, 'billing_error'],
         [402, 'payment_required'],
       ],

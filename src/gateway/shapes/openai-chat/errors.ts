@@ -13,7 +13,7 @@ const rows: Record<ProblemKind, Row> = {
   bad_request: { a: [400, 'invalid_request_error', null], c: [400, 'invalid_request'] },
   context_length: { a: [400, 'invalid_request_error', 'context_length_exceeded'], c: [400, 'context_length_exceeded'] },
   platform_key: { a: [401, 'invalid_request_error', 'invalid_api_key'], c: [401, 'authentication'] },
-  budget: { a: [402, 'billing_error', 'insufficient_credits'], c: [402, 'payment_required'] },
+  budget: { a: [402, 'billing_error', null], c: [402, 'payment_required'] },
   forbidden: { a: [403, 'permission_error', null], c: [403, 'permission_denied'] },
   model_not_found: { a: [404, 'invalid_request_error', 'model_not_found'], c: [400, 'invalid_request'] },
   not_found: { a: [404, 'invalid_request_error', null], c: [404, 'not_found'] },
