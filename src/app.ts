@@ -10,6 +10,7 @@ import { services } from '#areas/services.ts'
 import type { Config } from '#config'
 import { connectBus } from '#engine/bus.ts'
 import type { Context, Engine } from '#engine/context.ts'
+import { createDocumentReader } from '#engine/documents/reader.ts'
 import { startJobs } from '#engine/jobs.ts'
 import { createLeases } from '#engine/leases.ts'
 import { createLedger } from '#engine/ledger/create-ledger.ts'
@@ -83,7 +84,9 @@ export async function startApp({
   const limits = createLimits(config.limits, process.live)
   const metrics = createMetrics()
   const secrets = createSecrets(rootKeys)
-  const outbound = stack.use(createOutbound(upstreamPolicy(config)))
+  const outbound = stack.use(createOutbound(policyOf('UK_UPSTREAM_ALLOW', config.upstreamAllow)))
+  const outside = stack.use(createOutbound(policyOf('UK_FETCH_ALLOW', config.fetchAllow)))
+  const documents = stack.use(createDocumentReader())
   const endpoints = stack.use(await createDirectory({ config, postgres, secrets, bus, log, outbound }))
   const gateway = createGateway({
     engine: { ledger, log, versions },
@@ -103,6 +106,8 @@ export async function startApp({
     jobs,
     ledger,
     log,
+    outside,
+    documents,
     processId: process.id,
     versions,
     limits,
@@ -148,11 +153,11 @@ export async function startApp({
   return { origin, engine, door, [Symbol.asyncDispose]: () => running.disposeAsync() }
 }
 
-function upstreamPolicy({ upstreamAllow }: Config): AddressPolicy {
+function policyOf(setting: string, lines: readonly string[]): AddressPolicy {
   try {
-    return addressPolicy(upstreamAllow)
+    return addressPolicy(lines)
   } catch (error) {
-    throw new StartRefused(`UK_UPSTREAM_ALLOW: ${error instanceof Error ? error.message : String(error)}`)
+    throw new StartRefused(`${setting}: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 

@@ -91,7 +91,9 @@ export const settings: readonly Setting[] = [
   { name: 'SMTP_URL', fallback: '', meaning: 'smtp://user:password@host:port to send mail.', secret: true },
   { name: 'UK_MAIL_FROM', fallback: 'Ukiyo <ukiyo@localhost>', meaning: 'The sender of mail.' },
   { name: 'BRAVE_API_KEY', fallback: '', meaning: 'Web search by Brave.', secret: true },
+  { name: 'BRAVE_BASE_URL', fallback: '', meaning: 'Another address than Brave’s own.' },
   { name: 'TAVILY_API_KEY', fallback: '', meaning: 'Web search by Tavily.', secret: true },
+  { name: 'TAVILY_BASE_URL', fallback: '', meaning: 'Another address than Tavily’s own.' },
   { name: 'SEARXNG_URL', fallback: '', meaning: 'Web search by your SearXNG.' },
   {
     name: 'OLLAMA_HOST',

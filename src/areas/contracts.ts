@@ -21,6 +21,7 @@ export const contracts = {
   chats: async () => (await import('./chats/contract.ts')).chats,
   inference: async () => (await import('./inference/contract.ts')).inference,
   models: async () => (await import('./models/contract.ts')).models,
+  web: async () => (await import('./web/contract.ts')).web,
   ai_gateway: async () => (await import('./ai-gateway/contract.ts')).aiGateway,
 } as const
 

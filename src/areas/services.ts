@@ -10,6 +10,7 @@ import { inferenceService } from './inference/service.ts'
 import { modelService } from './models/service.ts'
 import { operationService } from './operations/service.ts'
 import { invitationService } from './workspaces/invitations.ts'
+import { webService } from './web/service.ts'
 import { memberService } from './workspaces/members.ts'
 import { workspaceService } from './workspaces/service.ts'
 
@@ -28,4 +29,5 @@ export const services: readonly Service<Context>[] = [
   inferenceService,
   modelService,
   aiGatewayService,
+  webService,
 ]

@@ -3,9 +3,11 @@ import { implementWith } from '#kernel/implement.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Config } from '#config'
 import type { Bus } from './bus.ts'
+import type { DocumentReader } from './documents/reader.ts'
 import type { Jobs } from './jobs.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { Log } from './log.ts'
+import type { Outbound } from './outbound/outbound.ts'
 import type { Db, Postgres } from './postgres/client.ts'
 import type { Secrets } from './secrets.ts'
 
@@ -18,6 +20,9 @@ export interface Engine {
   jobs: Jobs
   ledger: Ledger
   log: Log
+  /** The way out to addresses that users name: public ones, and those in `UK_FETCH_ALLOW`. */
+  outside: Outbound
+  documents: DocumentReader
   /** This server process, as its lease names it. */
   processId: Id
   /** The dated versions of the API. */

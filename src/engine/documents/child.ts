@@ -1,0 +1,27 @@
+/** The process in which documents of strangers are read: it holds no keys, and may neither write files nor start programs. */
+import { type Given, type Read, Unreadable } from './document.ts'
+
+const readers: Record<Given['kind'], () => Promise<(given: Given) => Promise<Read> | Read>> = {
+  html: async () => (await import('./html.ts')).readHtml,
+  pdf: async () => (await import('./pdf.ts')).readPdf,
+  docx: async () => (await import('./docx.ts')).readDocx,
+  xlsx: async () => (await import('./office.ts')).readXlsx,
+  pptx: async () => (await import('./office.ts')).readPptx,
+  text: async () => (await import('./text.ts')).readText,
+}
+
+process.on('message', (given: Given) => void answer(given))
+process.on('disconnect', () => process.exit(0))
+
+async function answer(given: Given): Promise<void> {
+  try {
+    const reader = await readers[given.kind]()
+    process.send!({ read: await reader(given) })
+  } catch (error) {
+    const { reason, message } =
+      error instanceof Unreadable
+        ? error
+        : { reason: 'damaged' as const, message: 'It cannot be read as what it says it is.' }
+    process.send!({ reason, message })
+  }
+}

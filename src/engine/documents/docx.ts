@@ -1,0 +1,17 @@
+import mammoth from 'mammoth'
+import { type Given, type Read, Unreadable, bare, clipped } from './document.ts'
+import { markdownOf } from './html.ts'
+import { openParts } from './zip.ts'
+
+/** Headings, lists, tables and links as Markdown; pictures are left out. */
+export async function readDocx({ bytes }: Given): Promise<Read> {
+  // The library unpacks without a bound, so what it is handed was measured before.
+  await openParts(bytes, () => true)
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const withoutPictures = mammoth.images.imgElement(() => Promise.resolve({ src: '' }))
+  const { value } = await mammoth.convertToHtml({ buffer }, { convertImage: withoutPictures }).catch(() => {
+    throw new Unreadable('damaged', 'It is no DOCX that can be read.')
+  })
+  const { text, truncated } = clipped(await markdownOf(value.replace(/<img [^>]*>/g, '')))
+  return bare(text, { truncated })
+}

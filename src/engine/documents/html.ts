@@ -1,0 +1,56 @@
+import { Defuddle } from 'defuddle/node'
+import { parseHTML } from 'linkedom'
+import { charsetWithin, decode } from './charset.ts'
+import { type Given, type Read, bare, clipped } from './document.ts'
+
+/** More HTML than this takes seconds to parse; what is behind it is left out and said so. */
+const MOST_HTML = 4_000_000
+const LEAST_WORDS = 5
+
+/** The article of a page as Markdown: headings, lists, tables, code; menus and footers go, links are absolute. */
+export async function readHtml({ bytes, charset, url }: Given): Promise<Read> {
+  const all = decode(bytes, charset, charsetWithin(bytes))
+  const html = all.length > MOST_HTML ? all.slice(0, MOST_HTML) : all
+  const article = await distilled(html, url)
+  // Pages that are only a list or a form have no article; then all that they show is read.
+  const found = article.wordCount >= LEAST_WORDS ? article : await distilled(html, url, 'body')
+  const page = found.content.trim() === '' ? article : found
+  const { text, truncated } = clipped(page.content.trim() || (await markdownOf(html)))
+  return bare(text, {
+    // The library's own title leaves out what it takes for the name of the site, and is sometimes that name.
+    title: words(parseHTML(html).document.title) ?? words(page.title),
+    description: words(page.description),
+    author: words(page.author),
+    site: words(page.site),
+    language: words(page.language),
+    published: words(page.published),
+    truncated: truncated || html !== all,
+  })
+}
+
+/** All of a page that is nothing but content, such as a word processor's. */
+export async function markdownOf(html: string): Promise<string> {
+  const { document } = parseHTML(`<!doctype html><html><body>${html}</body></html>`)
+  for (const element of document.querySelectorAll('script, style, template, noscript, title')) element.remove()
+  const { content } = await Defuddle(document, undefined, {
+    markdown: true,
+    useAsync: false,
+    contentSelector: 'body',
+    removeExactSelectors: false,
+    removePartialSelectors: false,
+    removeHiddenElements: false,
+    removeLowScoring: false,
+    removeContentPatterns: false,
+    standardize: false,
+  })
+  return content.trim()
+}
+
+function distilled(html: string, url: string | undefined, contentSelector?: string) {
+  const { document } = parseHTML(html)
+  // `useAsync: false`: the library would call other sites by itself.
+  const options = { markdown: true, useAsync: false, ...(contentSelector !== undefined && { contentSelector }) }
+  return Defuddle(document, url, options)
+}
+
+const words = (text: string | undefined): string | null => text?.replace(/\s+/g, ' ').trim().slice(0, 2_000) || null

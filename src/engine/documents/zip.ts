@@ -1,0 +1,77 @@
+import { type Entry, type ZipFile, fromBuffer } from 'yauzl'
+import { Unreadable } from './document.ts'
+
+const MOST_ENTRIES = 10_000
+/** Of one part, and of all that are read. */
+const MOST_PART = 64 << 20
+const MOST_ALL = 128 << 20
+/** Deflate reaches 1,032:1 only on nothing but zeros; documents stay below 100:1. */
+const MOST_RATIO = 200
+const RATIO_FROM = 1 << 20
+
+export type Parts = Map<string, Buffer>
+
+/**
+ * The parts of an Office file that `wants` names. Refused before anything is unpacked: too many entries, a part or all
+ * of them too large, a ratio that only a bomb has. The library checks each part's size again while it is unpacked.
+ */
+export async function openParts(bytes: Uint8Array, wants: (name: string) => boolean): Promise<Parts> {
+  const zip = await new Promise<ZipFile>((resolve, reject) =>
+    fromBuffer(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), { lazyEntries: true }, (error, file) =>
+      error ? reject(new Unreadable('damaged', 'It is no ZIP archive that can be read.')) : resolve(file),
+    ),
+  )
+  if (zip.entryCount > MOST_ENTRIES) throw tooLarge(`It holds more than ${MOST_ENTRIES} parts.`)
+  const wanted: Entry[] = []
+  let all = 0
+  for await (const entry of entries(zip)) {
+    const { compressedSize, uncompressedSize, fileName } = entry
+    if (!wants(fileName)) continue
+    all += uncompressedSize
+    if (uncompressedSize > MOST_PART || all > MOST_ALL) throw tooLarge('Unpacked it would be too large.')
+    if (uncompressedSize > RATIO_FROM && uncompressedSize > compressedSize * MOST_RATIO)
+      throw tooLarge('It is packed as only a decompression bomb is.')
+    if ((entry.generalPurposeBitFlag & 1) === 1) throw new Unreadable('encrypted', 'It needs a password.')
+    wanted.push(entry)
+  }
+  const parts: Parts = new Map()
+  for (const entry of wanted) parts.set(entry.fileName, await unpacked(zip, entry))
+  return parts
+}
+
+const tooLarge = (message: string): Unreadable => new Unreadable('too_large', message)
+
+async function* entries(zip: ZipFile): AsyncGenerator<Entry> {
+  for (let i = 0; i < zip.entryCount; i++)
+    yield await new Promise<Entry>((resolve, reject) => {
+      const off = (): void => {
+        zip.removeAllListeners('entry')
+        zip.removeAllListeners('error')
+        zip.removeAllListeners('end')
+      }
+      const failed = (): void => {
+        off()
+        reject(new Unreadable('damaged', 'Its list of parts is damaged.'))
+      }
+      zip.once('entry', (entry: Entry) => {
+        off()
+        resolve(entry)
+      })
+      zip.once('error', failed)
+      zip.once('end', failed)
+      zip.readEntry()
+    })
+}
+
+async function unpacked(zip: ZipFile, entry: Entry): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  try {
+    const stream = await new Promise<NodeJS.ReadableStream>((resolve, reject) =>
+      zip.openReadStream(entry, (error, found) => (error ? reject(error) : resolve(found))),
+    )
+    for await (const piece of stream) pieces.push(piece as Buffer)
+  } catch {
+    throw new Unreadable('damaged', 'One of its parts is damaged.')
+  }
+  return Buffer.concat(pieces)
+}
