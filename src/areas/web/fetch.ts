@@ -94,7 +94,7 @@ async function reach(ctx: Context, robots: Robots, url: URL): Promise<Retrieved>
   }
 }
 
-async function readPage(ctx: Context, { url, bytes, headers }: Retrieved, type: string | null): Promise<Read> {
+async function readPage(ctx: Context, { url, bytes }: Retrieved, type: string | null): Promise<Read> {
   if (bytes.length === 0) return bare('')
   const charset = /charset\s*=\s*"?([\w:.-]+)/i.exec(type ?? '')?.[1]
   const kind =
