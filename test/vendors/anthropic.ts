@@ -14,7 +14,7 @@
 // - whether `redacted_thinking` and citations are ever sent unasked (never here); batches, files, skills: answer 404.
 import { conflict, messageRequest, versions, worded } from './anthropic-rules.ts'
 import { event, eventsOf, messageOf, type Ending } from './anthropic-message.ts'
-import type { Answer, Frame, Whole } from './deliver.ts'
+import type { Answer, Flow, Frame, Whole } from './deliver.ts'
 import { id, lastText, parse, planOf, weigh, type Plan } from './plan.ts'
 import { check } from './rules.ts'
 import { serve, type Call } from './server.ts'
@@ -53,11 +53,12 @@ export async function startAnthropic(options: Options<AnthropicModel> = {}): Pro
   })
 }
 
-class Anthropic {
+/** Also behind the doors of Bedrock and Vertex, which check who calls in their own way. */
+export class Anthropic {
   readonly models: AnthropicModel[]
   readonly key: string
 
-  constructor(list: AnthropicModel[], key: string) {
+  constructor(list: AnthropicModel[], key = '') {
     this.models = list
     this.key = key
   }
@@ -81,7 +82,13 @@ class Anthropic {
   }
 
   #messages(call: Call, version: string): Answer {
-    const read = this.#read(call, version)
+    const body = parse(call.request.body)
+    if (!body) return problem(call, 400, 'The request body is not valid JSON.')
+    return this.speak(call, body, version, Boolean(call.request.headers['anthropic-beta']))
+  }
+
+  speak(call: Call, given: Json, version: string, beta: boolean): Whole | Flow {
+    const read = this.#read(call, given, version, beta)
     if ('refusal' in read) return read.refusal
     const { body, model } = read
     const thinks = ['enabled', 'adaptive'].includes(body['thinking']?.type)
@@ -104,19 +111,24 @@ class Anthropic {
   }
 
   #count(call: Call, version: string): Answer {
-    const read = this.#read(call, version, true)
+    const given = parse(call.request.body)
+    if (!given) return problem(call, 400, 'The request body is not valid JSON.')
+    const read = this.#read(call, given, version, Boolean(call.request.headers['anthropic-beta']), true)
     if ('refusal' in read) return read.refusal
     const { body } = read
     const counted = weigh(body['system']) + weigh(body['messages']) + weigh(body['tools'])
     return { status: 200, body: { input_tokens: call.behaviour.usage?.input ?? Math.max(1, counted) } }
   }
 
-  #read(call: Call, version: string, counting = false): { body: Json; model: AnthropicModel } | { refusal: Whole } {
+  #read(
+    call: Call,
+    body: Json,
+    version: string,
+    beta: boolean,
+    counting = false,
+  ): { body: Json; model: AnthropicModel } | { refusal: Whole } {
     const refuse = (status: number, message: string) => ({ refusal: problem(call, status, message) })
-    const { request } = call
-    const body = parse(request.body)
-    if (!body) return refuse(400, 'The request body is not valid JSON.')
-    const fault = check(messageRequest(version, Boolean(request.headers['anthropic-beta']), counting), body)
+    const fault = check(messageRequest(version, beta, counting), body)
     if (fault) return refuse(400, worded(fault))
     const model = this.models.find((one) => one.id === body['model'])
     if (!model) return refuse(404, `model: ${body['model']}`)

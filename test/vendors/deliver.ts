@@ -1,6 +1,7 @@
 // Puts an answer on the wire, and spoils it on the way when the behaviour says so.
 import type { ServerResponse } from 'node:http'
 import { setImmediate as breath, setTimeout as sleep } from 'node:timers/promises'
+import { EventStreamCodec } from '@smithy/eventstream-codec'
 import type { Behaviour, Garbage, Json, MidStreamError } from './vendor.ts'
 
 /** A body: text goes as it is, anything else as JSON. */
@@ -8,7 +9,10 @@ export type Whole = { status: number; body: unknown; headers?: Record<string, st
 
 /** A stream of frames, and the frames that follow when it breaks. */
 export type Flow = {
-  format: 'sse' | 'ndjson'
+  /** `aws`: messages of application/vnd.amazon.eventstream. */
+  format: 'sse' | 'ndjson' | 'aws'
+  /** Of SSE; Google ends its lines with CRLF. */
+  newline?: '\r\n' | undefined
   frames: Frame[]
   /** How many frames come before and after those with content. */
   opening: number
@@ -18,8 +22,8 @@ export type Flow = {
   headers?: Record<string, string> | undefined
 }
 
-/** An event with its data (text as it is, else JSON), or a comment line of SSE. */
-export type Frame = { event?: string | undefined; data: unknown } | { comment: string }
+/** An event with its data (text as it is, else JSON), or a comment line of SSE. `exception`: AWS only, the event's kind. */
+export type Frame = { event?: string | undefined; exception?: true | undefined; data: unknown } | { comment: string }
 
 export type Answer = Whole | Flow
 
@@ -69,6 +73,7 @@ function bodyHeaders({ body }: Whole): Record<string, string> {
 
 function flowHeaders({ format }: Flow): Record<string, string> {
   if (format === 'ndjson') return { 'content-type': 'application/x-ndjson' }
+  if (format === 'aws') return { 'content-type': 'application/vnd.amazon.eventstream' }
   return { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
 }
 
@@ -79,7 +84,7 @@ function bodyBytes({ body }: Whole, garbage?: Garbage): Buffer {
 }
 
 function flowBytes(flow: Flow, { garbage, hang, midStreamError }: Behaviour): Buffer[] {
-  const { format, frames, failure } = flow
+  const { frames, failure } = flow
   let play = hang === 'mid-stream' ? upTo(flow) : frames
   if (midStreamError) {
     const error = midStreamError === true ? {} : midStreamError
@@ -89,7 +94,7 @@ function flowBytes(flow: Flow, { garbage, hang, midStreamError }: Behaviour): Bu
   if (garbage === 'wrong types') play = play.map((frame) => ('data' in frame ? twistFrame(frame) : frame))
   if (garbage === 'not json')
     play = play.with(play.length >> 1, { ...play[play.length >> 1], data: '{"choices": [oops' })
-  return play.map((frame) => Buffer.from(format === 'sse' ? sse(frame) : ndjson(frame)))
+  return play.map((frame) => framed(frame, flow))
 }
 
 /** The opening and this many frames of content; by default half of them. */
@@ -98,9 +103,32 @@ function upTo({ frames, opening, closing }: Flow, after?: number): Frame[] {
   return frames.slice(0, opening + Math.min(after ?? Math.ceil(content / 2), content))
 }
 
+function framed(frame: Frame, { format, newline }: Flow): Buffer {
+  if (format === 'aws') return awsMessage(frame)
+  return Buffer.from(format === 'sse' ? sse(frame).replaceAll('\n', newline ?? '\n') : ndjson(frame))
+}
+
 function sse(frame: Frame): string {
   if ('comment' in frame) return `: ${frame.comment}\n\n`
   return `${frame.event ? `event: ${frame.event}\n` : ''}data: ${text(frame.data)}\n\n`
+}
+
+const aws = new EventStreamCodec(
+  (bytes) => Buffer.from(bytes).toString('utf8'),
+  (words) => Buffer.from(words),
+)
+
+/** Headers `:message-type`, `:event-type` or `:exception-type`, `:content-type`; the payload is JSON; two CRC-32. */
+function awsMessage(frame: Frame): Buffer {
+  if ('comment' in frame) return Buffer.alloc(0)
+  const header = (value: string) => ({ type: 'string' as const, value })
+  const kind = frame.exception ? 'exception' : 'event'
+  const headers = {
+    [`:${kind}-type`]: header(frame.event ?? 'chunk'),
+    ':content-type': header('application/json'),
+    ':message-type': header(kind),
+  }
+  return Buffer.from(aws.encode({ headers, body: Buffer.from(text(frame.data)) }))
 }
 
 function ndjson(frame: Frame): string {

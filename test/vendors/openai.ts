@@ -34,7 +34,7 @@ export type OpenAIOptions = Options<OpenAIModel> & {
   reasoningText?: boolean | undefined
 }
 
-const models: OpenAIModel[] = [
+export const openAIModels: OpenAIModel[] = [
   { id: 'gpt-4o', context: 128_000 },
   { id: 'gpt-4o-mini', context: 128_000 },
   { id: 'o4-mini', context: 200_000, reasons: true },
@@ -43,7 +43,7 @@ const models: OpenAIModel[] = [
 
 export async function startOpenAI(options: OpenAIOptions = {}): Promise<Vendor> {
   const key = options.key ?? 'sk-loopback-openai'
-  const shop = new OpenAI(options.models ?? models, key, options)
+  const shop = new OpenAI(options.models ?? openAIModels, key, options)
   return await serve({
     key,
     otherwise: options.otherwise,
@@ -65,7 +65,8 @@ export async function startOpenAI(options: OpenAIOptions = {}): Promise<Vendor> 
   })
 }
 
-class OpenAI {
+/** Also behind the doors of Azure, which checks who calls and names models in its own way. */
+export class OpenAI {
   readonly models: OpenAIModel[]
   readonly key: string
   readonly options: OpenAIOptions
@@ -92,8 +93,8 @@ class OpenAI {
       return { status: 200, body: { object: 'list', data: this.models.map(entryOf) } }
     }
     if (method === 'GET' && path.startsWith('/v1/models/')) return this.#model(decodeURIComponent(path.slice(11)))
-    if (method === 'POST' && path === '/v1/chat/completions') return this.#chat(call)
-    if (method === 'POST' && path === '/v1/embeddings') return this.#embeddings(call)
+    if (method === 'POST' && path === '/v1/chat/completions') return this.#read(call, (body) => this.chat(call, body))
+    if (method === 'POST' && path === '/v1/embeddings') return this.#read(call, (body) => this.embeddings(call, body))
     return this.responses.answer(call) ?? problem({ status: 404, message: `Invalid URL (${method} ${path})` })
   }
 
@@ -108,9 +109,12 @@ class OpenAI {
     })
   }
 
-  #chat({ request, behaviour }: Call): Answer {
+  #read({ request }: Call, next: (body: Json) => Answer): Answer {
     const body = parse(request.body)
-    if (!body) return problem({ status: 400, message: 'We could not parse the JSON body of your request.' })
+    return body ? next(body) : problem({ status: 400, message: 'We could not parse the JSON body of your request.' })
+  }
+
+  chat({ behaviour }: Call, body: Json): Answer {
     const fault = check(chatRequest, body)
     if (fault) return problem(worded(fault))
     const model = this.models.find((one) => one.id === body['model'])
@@ -179,9 +183,7 @@ class OpenAI {
     }
   }
 
-  #embeddings({ request, behaviour }: Call): Whole {
-    const body = parse(request.body)
-    if (!body) return problem({ status: 400, message: 'We could not parse the JSON body of your request.' })
+  embeddings({ behaviour }: Call, body: Json): Whole {
     const fault = check(embeddingsRequest, body)
     if (fault) return problem(worded(fault))
     const model = this.models.find((one) => one.id === body['model'])
