@@ -8,6 +8,7 @@ import { loadContracts } from '#areas/contracts.ts'
 import type { OperationKind } from '#areas/operations/service.ts'
 import { services } from '#areas/services.ts'
 import type { Config } from '#config'
+import { openBlobs } from '#engine/blobs/open.ts'
 import { connectBus } from '#engine/bus.ts'
 import type { Context, Engine } from '#engine/context.ts'
 import { createDocumentReader } from '#engine/documents/reader.ts'
@@ -80,6 +81,7 @@ export async function startApp({
   const authority = stack.use(await createAuthority(postgres, bus, log))
   const ledger = stack.use(createLedger({ postgres, processId: process.id, log }))
   const jobs = stack.use(await startJobs({ postgres, process, log }))
+  const blobs = stack.use(await openBlobs(config))
   const versions = createVersions(dated)
   const limits = createLimits(config.limits, process.live)
   const metrics = createMetrics()
@@ -104,6 +106,7 @@ export async function startApp({
     secrets,
     bus,
     jobs,
+    blobs,
     ledger,
     log,
     outside,

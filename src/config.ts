@@ -86,6 +86,12 @@ export const settings: readonly Setting[] = [
   { name: 'UK_LIMIT_INFERENCE', fallback: '6000', meaning: 'Inference and gateway starts per minute and caller.' },
   { name: 'UK_LIMIT_LOGINS', fallback: '10', meaning: 'Failed logins per minute, per address and per account.' },
   { name: 'UK_LIMIT_IN_FLIGHT', fallback: '1000', meaning: 'Requests of one caller at the same time.' },
+  {
+    name: 'UK_LIMIT_STORAGE_BYTES',
+    fallback: '0',
+    meaning: 'Bytes that the files of a workspace may take, their versions and the trash included; 0 is off.',
+  },
+  { name: 'UK_LIMIT_FILE_BYTES', fallback: '0', meaning: 'Bytes of one file; 0 is off.' },
   { name: 'UK_DRAIN_SECONDS', fallback: '20', meaning: 'How long a stopping server lets requests finish.' },
   { name: 'UK_LOG', fallback: 'info', meaning: 'Least level to log: debug, info, warn, error.' },
   { name: 'SMTP_URL', fallback: '', meaning: 'smtp://user:password@host:port to send mail.', secret: true },
@@ -127,6 +133,11 @@ export interface Config {
   readonly upstreamAllow: readonly string[]
   readonly fetchAllow: readonly string[]
   readonly limits: Readonly<Record<'reads' | 'writes' | 'searches' | 'inference' | 'logins' | 'in_flight', number>>
+  /** `file:` or `s3://bucket/prefix`. */
+  readonly blobs: string
+  readonly s3Endpoint: string | null
+  /** In bytes; 0 is off. */
+  readonly storage: Readonly<Record<'workspace' | 'file', number>>
   readonly drainSeconds: number
   readonly logLevel: string
   readonly smtpUrl: string | null
@@ -204,6 +215,12 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       logins: whole('UK_LIMIT_LOGINS', 0, 1e9),
       in_flight: whole('UK_LIMIT_IN_FLIGHT', 0, 1e9),
     }),
+    blobs: blobsIn(text('UK_BLOBS')),
+    s3Endpoint: url('UK_S3_ENDPOINT', ['http:', 'https:']),
+    storage: Object.freeze({
+      workspace: whole('UK_LIMIT_STORAGE_BYTES', 0, Number.MAX_SAFE_INTEGER),
+      file: whole('UK_LIMIT_FILE_BYTES', 0, Number.MAX_SAFE_INTEGER),
+    }),
     drainSeconds: whole('UK_DRAIN_SECONDS', 0, 3600),
     logLevel: choice('UK_LOG', ['debug', 'info', 'warn', 'error'], 'info'),
     smtpUrl: url('SMTP_URL', ['smtp:', 'smtps:']),
@@ -211,6 +228,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     environment: Object.freeze({ ...environment }),
   })
   return { config, warnings: unknownSettings(environment) }
+}
+
+function blobsIn(words: string): string {
+  if (words === 'file:' || /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/.*)?$/.test(words)) return words
+  throw new ConfigRefused(`UK_BLOBS must be \`file:\` or s3://bucket/prefix, not "${words}"`)
 }
 
 /** `10.1.2.3`, `10.0.0.0/8`, `fd00::/8` */

@@ -5,6 +5,8 @@ export const makers: Record<string, (person: Person) => Promise<string>> = {
   workspace: (person) => made(person, '/workspaces', { name: 'Team' }),
   agent: (person) => made(person, '/agents', { name: 'Helper' }),
   chat: (person) => made(person, '/chats', { title: 'Talk' }),
+  file: (person) =>
+    made(person, '/drive/files', { workspace_id: person.workspaceId, name: `${Math.random()}.txt`, content: 'hello' }),
   operation: (person) =>
     made(person, '/inference/text', {
       model: 'sim/echo',

@@ -117,7 +117,12 @@ export function caller(origin: string, credentials: Record<string, string>): Cal
         method,
         redirect: 'manual',
         headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...credentials, ...headers },
-        ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+        ...(body !== undefined && {
+          body:
+            typeof body === 'string' || body instanceof Uint8Array
+              ? (body as Uint8Array<ArrayBuffer>)
+              : JSON.stringify(body),
+        }),
       },
     )
     const text = await response.text()

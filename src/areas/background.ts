@@ -2,12 +2,14 @@
 import type { Engine } from '#engine/context.ts'
 import type { Consumer } from '#engine/deliveries.ts'
 import { type JobHandler, type Schedule, every } from '#engine/jobs.ts'
+import { sweepBlobs } from '#engine/blobs/sweep.ts'
 import { emptyTrash } from '#engine/lifecycle.ts'
 import { mailJobs } from '#engine/mail.ts'
 import { retainSpends } from '#engine/ledger/retain.ts'
 import { retainChanges } from '#engine/relay.ts'
 import { accountSchedules } from './accounts/service.ts'
 import { sending } from './chats/service.ts'
+import { driveSchedules } from './drive/service.ts'
 import { textOperation } from './inference/service.ts'
 import { type OperationKind, operationSchedules, runOperations } from './operations/service.ts'
 
@@ -28,6 +30,8 @@ export function background(engine: Engine, furtherKinds: readonly OperationKind[
       every('changes.retain', 3600, async () => void (await retainChanges(engine.postgres))),
       every('spends.retain', 86_400, () => retainSpends(engine.postgres)),
       every('trash.empty', 3600, async () => void (await emptyTrash(engine))),
+      every('blobs.sweep', 3600, async ({ signal }) => void (await sweepBlobs(engine, { signal }))),
+      ...driveSchedules(engine),
       ...accountSchedules(engine),
       ...operationSchedules(engine),
     ],

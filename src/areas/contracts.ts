@@ -19,6 +19,7 @@ export const contracts = {
   invitations: async () => (await workspaces()).invitations,
   agents: async () => (await import('./agents/contract.ts')).agents,
   chats: async () => (await import('./chats/contract.ts')).chats,
+  drive: async () => (await import('./drive/contract.ts')).drive,
   inference: async () => (await import('./inference/contract.ts')).inference,
   models: async () => (await import('./models/contract.ts')).models,
   web: async () => (await import('./web/contract.ts')).web,

@@ -6,6 +6,7 @@ import { agentService } from './agents/service.ts'
 import { aiGatewayService } from './ai-gateway/service.ts'
 import { apiKeyService } from './api-keys/service.ts'
 import { chatService } from './chats/service.ts'
+import { driveService } from './drive/service.ts'
 import { inferenceService } from './inference/service.ts'
 import { modelService } from './models/service.ts'
 import { operationService } from './operations/service.ts'
@@ -26,6 +27,7 @@ export const services: readonly Service<Context>[] = [
   invitationService,
   agentService,
   chatService,
+  driveService,
   inferenceService,
   modelService,
   aiGatewayService,

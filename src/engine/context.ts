@@ -2,6 +2,7 @@ import type { CallContext } from '#kernel/context.ts'
 import { implementWith } from '#kernel/implement.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Config } from '#config'
+import type { Blobs } from './blobs/blobs.ts'
 import type { Bus } from './bus.ts'
 import type { DocumentReader } from './documents/reader.ts'
 import type { Jobs } from './jobs.ts'
@@ -18,6 +19,8 @@ export interface Engine {
   secrets: Secrets
   bus: Bus
   jobs: Jobs
+  /** Where file bytes live. */
+  blobs: Blobs
   ledger: Ledger
   log: Log
   /** The way out to addresses that users name: public ones, and those in `UK_FETCH_ALLOW`. */

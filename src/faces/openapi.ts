@@ -60,11 +60,12 @@ export function openapi(areas: readonly Area[], { origin, version }: OpenapiOpti
 const inputsOf = (listed: readonly Listed[]): Record<string, z.ZodType> =>
   Object.fromEntries(
     listed.flatMap(({ name, endpoint }) => {
-      const { query, body } = inputSchemas(endpoint)
+      const { query, body, headers } = inputSchemas(endpoint)
       const path: [string, z.ZodType][] = Object.entries(endpoint.params ?? {})
       return [
         [`${name} query`, query] as const,
         ...(body ? [[`${name} body`, body] as const] : []),
+        ...(headers ? [[`${name} headers`, headers] as const] : []),
         ...path.map(([key, type]) => [`${name} path ${key}`, type] as const),
       ]
     }),
@@ -99,8 +100,14 @@ function operationOf(listed: Listed, described: Described, schemas: Record<strin
     ...(takesBody && {
       requestBody: {
         required: (body.required ?? []).length > 0,
-        content: { 'application/json': { schema: body, example: leastExample(body, schemas) } },
+        content: {
+          'application/json': { schema: body, example: leastExample(body, schemas) },
+          ...(endpoint.takes === 'multipart' && { 'multipart/form-data': { schema: formOf(body) } }),
+        },
       },
+    }),
+    ...(endpoint.takes === 'bytes' && {
+      requestBody: { required: true, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } },
     }),
     responses: {
       ...successOf(listed, described, schemas),
@@ -108,6 +115,15 @@ function operationOf(listed: Listed, described: Described, schemas: Record<strin
     },
   }
 }
+
+/** The same fields as parts, and the bytes as the last one. */
+const formOf = (body: Schema): Schema => ({
+  ...body,
+  properties: {
+    ...body.properties,
+    file: { type: 'string', format: 'binary', description: 'The bytes; the part that comes last.' },
+  },
+})
 
 function whoMay(auth: string, scope: string | null): string {
   if (auth === 'session')
@@ -124,17 +140,28 @@ function parametersOf({ name, endpoint }: Listed, { inputs }: Described): Operat
     const words = description ?? greedy
     return { name: key, in: 'path', required: true, ...(words !== undefined && { description: words }), schema }
   })
-  const { properties = {}, required = [] } = inputs[`${name} query`]!
-  const query = Object.entries(properties).map(([key, { description, ...schema }]): Parameter => ({
-    name: key,
-    in: 'query',
-    ...(required.includes(key) && { required: true }),
-    ...(description !== undefined && { description }),
-    schema,
-  }))
+  const parametersIn = (place: 'query' | 'header', { properties = {}, required = [] }: Schema): Parameter[] =>
+    Object.entries(properties).map(([key, { description, ...schema }]) => ({
+      name: place === 'header' ? headerName(key) : key,
+      in: place,
+      ...(required.includes(key) && { required: true }),
+      ...(description !== undefined && { description }),
+      schema,
+    }))
+  const query = [
+    ...parametersIn('query', inputs[`${name} query`]!),
+    ...parametersIn('header', inputs[`${name} headers`] ?? {}),
+  ]
   const single = endpoint.method === 'GET' && endpoint.reply.kind === 'one'
   return [...path, ...query, ref('parameters', 'Version'), ...(single ? [ref('parameters', 'IfNoneMatch')] : [])]
 }
+
+/** `upload_offset` is `Upload-Offset`. */
+const headerName = (field: string): string =>
+  field
+    .split('_')
+    .map((word) => word[0]!.toUpperCase() + word.slice(1))
+    .join('-')
 
 /** The answers of a call that succeeds: one branch per kind of reply. */
 function successOf(

@@ -20,6 +20,7 @@ export function refusalsOf(endpoint: AnyEndpoint): Code[] {
   add(fields, 'invalid_parameter', 'missing_parameter')
   add(reply.kind === 'page', 'invalid_cursor')
   add(body !== null, 'malformed_json', 'payload_too_large', 'unsupported_media_type')
+  add(endpoint.takes === 'bytes', 'payload_too_large')
   add(known, 'missing_credentials', 'session_expired', 'rate_limited', 'concurrency_limited')
   add(auth === 'any', 'invalid_api_key', 'expired_api_key', 'revoked_api_key')
   add(auth === 'any' && scope !== null, 'missing_scope')

@@ -12,6 +12,14 @@ export interface Found {
   updated_at: Date
 }
 
+/** Bytes that came as the body of a call, or as its part `file`. They can be read once. */
+export interface Upload {
+  /** What the sender calls it. */
+  name: string | null
+  mimeType: string | null
+  bytes: AsyncIterable<Uint8Array>
+}
+
 export interface Answer {
   status?: number
   headers: Record<string, string>
@@ -39,6 +47,8 @@ export interface CallContext {
   unchangedSince: Date | null
   /** Where the call came from. `loopback`: listener, peer and `Host` are all this machine. */
   caller: { ip: string; userAgent: string | null; loopback: boolean }
+  /** Null where the call brings no bytes. */
+  upload: Upload | null
   /** What the answer carries beside its body: another status than the contract's, headers, the session cookie. */
   answer: Answer
   /** Another endpoint with this caller's rights, by its name (`chats.list`): scope, read, permit, service. */

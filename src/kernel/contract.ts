@@ -45,7 +45,7 @@ export const none = { kind: 'none' } as const
 export type Auth = 'any' | 'session' | 'sign_in' | 'open'
 export type LimitClass = 'reads' | 'writes' | 'searches' | 'inference'
 
-export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R extends Reply> {
+export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R extends Reply, H extends Shape> {
   summary: string
   description?: string
   /** What a key must grant; null where being signed in is enough. */
@@ -68,6 +68,13 @@ export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R exten
   greedy?: boolean
   query?: Q
   body?: B
+  /** Fields that HTTP carries as headers: `upload_offset` is `Upload-Offset`. Elsewhere they are fields like any other. */
+  headers?: H
+  /**
+   * How the body comes. `json`, the default · `multipart` besides as `multipart/form-data`, whose parts are the body's
+   * fields and then `file` · `bytes` as it is, of any type. What comes that way is `ctx.upload`.
+   */
+  takes?: 'json' | 'multipart' | 'bytes'
   reply: R
   /** Default 200. 201 for what a POST makes, 202 for accepted background work. */
   status?: 200 | 201 | 202
@@ -89,12 +96,13 @@ export interface Endpoint<
   B extends Shape = Shape,
   P extends Shape = Shape,
   R extends Reply = Reply,
-> extends Spec<Q, B, P, R> {
+  H extends Shape = {},
+> extends Spec<Q, B, P, R, H> {
   method: Method
   path: Path
 }
 // oxlint-disable-next-line typescript/no-explicit-any -- variance: any endpoint, whatever its parts
-export type AnyEndpoint = Endpoint<any, any, any, any, any>
+export type AnyEndpoint = Endpoint<any, any, any, any, any, any>
 
 /** `endpoint('POST /chats/:id/stop', { … })`: method and path in one string, the heading one greps for. */
 export function endpoint<
@@ -103,7 +111,8 @@ export function endpoint<
   Q extends Shape = {},
   B extends Shape = {},
   P extends Shape = {},
->(at: `${Method} ${Path}`, spec: Spec<Q, B, P, R>): Endpoint<Path, Q, B, P, R> {
+  H extends Shape = {},
+>(at: `${Method} ${Path}`, spec: Spec<Q, B, P, R, H>): Endpoint<Path, Q, B, P, R, H> {
   const space = at.indexOf(' ')
   return { ...spec, method: at.slice(0, space) as Method, path: at.slice(space + 1) as Path }
 }
@@ -229,13 +238,15 @@ type Flat<T> = { [K in keyof T]: T[K] } & {}
 
 /** What a handler gets: path, query, body and paging in one object. */
 export type Input<E> =
-  E extends Endpoint<infer Path, infer Q, infer B, infer P, infer R>
-    ? Flat<Record<Exclude<Names<Path>, keyof P>, Id> & Read<P> & Read<Q> & Read<B> & Paging<R>>
+  E extends Endpoint<infer Path, infer Q, infer B, infer P, infer R, infer H>
+    ? Flat<Record<Exclude<Names<Path>, keyof P>, Id> & Read<P> & Read<H> & Read<Q> & Read<B> & Paging<R>>
     : never
 /** What a caller sends. */
 export type Call<E> =
-  E extends Endpoint<infer Path, infer Q, infer B, infer P, infer R>
-    ? Flat<Record<Exclude<Names<Path>, keyof P>, string> & Write<P> & Write<Q> & Write<B> & Partial<Paging<R>>>
+  E extends Endpoint<infer Path, infer Q, infer B, infer P, infer R, infer H>
+    ? Flat<
+        Record<Exclude<Names<Path>, keyof P>, string> & Write<P> & Write<H> & Write<Q> & Write<B> & Partial<Paging<R>>
+      >
     : never
 
 export interface Page<T> {
@@ -259,8 +270,19 @@ export interface Background {
 export interface Bytes {
   status?: number
   headers: Record<string, string>
-  body: AsyncIterable<Uint8Array> | Uint8Array | string | null
+  body: AsyncIterable<Uint8Array> | Uint8Array | string | null | Stored
 }
+/** Bytes that are stored: a part of them may be asked for, or only whether they are still the same. */
+export interface Stored {
+  size: number
+  /** A strong entity tag, quotes included. */
+  etag: string
+  modifiedAt: Date
+  /** From `start` to before `end`. A part holds only until the next is asked for. */
+  read(range: { start: number; end: number }): AsyncIterable<Uint8Array>
+}
+export const isStored = (body: Bytes['body']): body is Stored =>
+  body !== null && typeof body === 'object' && 'etag' in body
 /** One server-sent event; `id` lets the reader resume. */
 export interface Event<D = unknown> {
   id?: string

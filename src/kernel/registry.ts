@@ -18,6 +18,7 @@ export interface Entry<C extends CallContext = CallContext> extends Listed {
   finder: Finder<C> | null
   query: z.ZodObject
   body: z.ZodObject | null
+  headers: z.ZodObject | null
   /** What an empty query reads as, or null where a parameter is required. Most calls have none. */
   emptyQuery: Readonly<Record<string, unknown>> | null
 }
@@ -42,20 +43,22 @@ export function registry<C extends CallContext>(services: readonly Service<C>[])
     if (!handle) throw new Error(`${name} has no handler`)
     const finder = endpoint.on === undefined ? null : finders.get(endpoint.on)
     if (finder === undefined) throw new Error(`${name}: nobody finds a ${endpoint.on}`)
-    const { query, body } = inputSchemas(endpoint)
+    const { query, body, headers } = inputSchemas(endpoint)
     const emptyQuery = query.safeParse({}).data ?? null
-    return { ...listed, handle, finder: finder as Finder<C> | null, query, body, emptyQuery }
+    return { ...listed, handle, finder: finder as Finder<C> | null, query, body, headers, emptyQuery }
   })
 }
 
 const pageSize = z.coerce.number().int().min(1).max(100).default(25).describe('How many at most.')
 
-/** The strict schemas of an endpoint's query and body. */
-export function inputSchemas({ path, query, body, reply, method }: AnyEndpoint): {
+/** The strict schemas of an endpoint's query, body and headers. */
+export function inputSchemas({ path, query, body, headers, takes, reply, method }: AnyEndpoint): {
   query: z.ZodObject
   body: z.ZodObject | null
+  headers: z.ZodObject | null
 } {
-  const names = [...pathNames(path), ...Object.keys(query ?? {}), ...Object.keys(body ?? {})]
+  const inHeaders = Object.keys(headers ?? {})
+  const names = [...pathNames(path), ...inHeaders, ...Object.keys(query ?? {}), ...Object.keys(body ?? {})]
   const twice = names.find((name, i) => names.indexOf(name) !== i && !(name in (query ?? {}) && name in (body ?? {})))
   if (twice) throw new Error(`${method} ${path}: ${twice} stands in two places`)
   const paging =
@@ -66,13 +69,14 @@ export function inputSchemas({ path, query, body, reply, method }: AnyEndpoint):
         : {}
   return {
     query: z.strictObject({ ...query, ...paging }),
-    body: method === 'GET' || (method === 'DELETE' && !body) ? null : z.strictObject(body ?? {}),
+    body: method === 'GET' || takes === 'bytes' || (method === 'DELETE' && !body) ? null : z.strictObject(body ?? {}),
+    headers: headers ? z.strictObject(headers) : null,
   }
 }
 
 /** Path, query and body as one flat schema: what the CLI and the agent tool take. */
 export function inputSchema(endpoint: AnyEndpoint): z.ZodObject {
-  const { query, body } = inputSchemas(endpoint)
+  const { query, body, headers } = inputSchemas(endpoint)
   const ids = pathNames(endpoint.path).map((name) => [name, endpoint.params?.[name] ?? z.string().describe('An id.')])
-  return z.strictObject({ ...Object.fromEntries(ids), ...query.shape, ...body?.shape })
+  return z.strictObject({ ...Object.fromEntries(ids), ...headers?.shape, ...query.shape, ...body?.shape })
 }

@@ -2,7 +2,7 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import type { Context, Engine } from '#engine/context.ts'
 import { logScope } from '#engine/log.ts'
 import type { Metrics } from '#engine/metrics.ts'
-import type { Bytes, Event, Method } from '#kernel/contract.ts'
+import { type Bytes, type Event, type Method, isStored } from '#kernel/contract.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { type Authority, type Principal, anonymous } from '#kernel/principal.ts'
@@ -14,10 +14,12 @@ import { type Limits, callerOf } from './limit.ts'
 import { answerMalformed } from './malformed.ts'
 import type { Origins } from './origin.ts'
 import { checkScope, permit } from './permit.ts'
-import { parse, readJson, readPath, readQuery } from './read.ts'
+import { parse, readHeaders, readJson, readPath, readQuery } from './read.ts'
 import { envelope, etagOf, isBackground, names, refusedAnswer } from './reply.ts'
 import { type Match, createRouter } from './router.ts'
 import { EVENT_STREAM, sendEvents } from './sse.ts'
+import { choose } from './stored.ts'
+import { isMultipart, readMultipart, readRaw } from './upload.ts'
 import type { Versions } from './version.ts'
 import { watchRights } from './watch.ts'
 
@@ -67,7 +69,8 @@ export function createDoor(parts: DoorParts): Door {
 
   const server = createServer({
     keepAliveTimeout: 65_000,
-    requestTimeout: 600_000,
+    // A large file may take hours. A sender that falls silent is left by `readBytes` and `upload.ts`.
+    requestTimeout: 0,
     headersTimeout: 60_000,
     maxHeaderSize: 32_768,
     // Node's own refusal would carry none of our headers.
@@ -168,7 +171,7 @@ export function createDoor(parts: DoorParts): Door {
       caller: origins.callerOf(request),
     })
     checkScope(ctx, entry)
-    const input = await readInput(entry, values, request, resumed(entry, request, search), version)
+    const input = await readInput(ctx, entry, values, request, resumed(entry, request, search), version)
     await permit(ctx, entry, input)
     if (headers['if-match'] !== undefined) await checkIfMatch(ctx, entry, input, headers['if-match'])
     // What a HEAD asks for is known here: a stream has no end to wait for.
@@ -182,9 +185,9 @@ export function createDoor(parts: DoorParts): Door {
       using _watch = watchRights(authority, line, { ctx, entry, input, credential }, life.end)
       return await sendEvents(response, {}, result as AsyncIterable<Event>, life.signal)
     }
-    if (endpoint.reply.kind === 'bytes') return await sendBytes(response, result as Bytes, life.signal)
+    if (endpoint.reply.kind === 'bytes') return await sendBytes(request, response, result as Bytes, life.signal)
     const status = ctx.answer.status ?? (isBackground(result) ? 202 : (endpoint.status ?? 200))
-    if (endpoint.reply.kind === 'none') return void response.writeHead(204).end()
+    if (endpoint.reply.kind === 'none') return void response.writeHead(ctx.answer.status ?? 204).end()
     const body = JSON.stringify(versions.lower(version, entry.name, envelope(endpoint.reply, result, input)))
     sendJson(request, response, status, body, endpoint.method === 'GET' && endpoint.reply.kind === 'one')
   }
@@ -204,6 +207,7 @@ export function createDoor(parts: DoorParts): Door {
   }
 
   async function readInput(
+    ctx: Context,
     entry: Entry<Context>,
     values: readonly string[],
     request: IncomingMessage,
@@ -211,9 +215,11 @@ export function createDoor(parts: DoorParts): Door {
     version: string,
   ): Promise<Record<string, unknown>> {
     const query = search === '' ? {} : readQuery(search, entry.query)
-    const body = entry.body === null ? {} : await readJson(request, entry.endpoint)
+    const body = await readBody(ctx, entry, request)
+    const inHeaders = entry.headers && parse(entry.headers, readHeaders(request.headers, entry.headers))
     if (version === versions.newest) {
       return {
+        ...inHeaders,
         ...((search === '' && entry.emptyQuery) || parse(entry.query, query)),
         ...(entry.body && parse(entry.body, body)),
         ...readPath(entry.endpoint, values),
@@ -224,10 +230,29 @@ export function createDoor(parts: DoorParts): Door {
       entry.body !== null && (name in entry.body.shape || !(name in entry.query.shape))
     const parts = Object.groupBy(Object.entries(lifted), ([name]) => (inBody(name) ? 'body' : 'query'))
     return {
+      ...inHeaders,
       ...parse(entry.query, Object.fromEntries(parts.query ?? [])),
       ...(entry.body && parse(entry.body, Object.fromEntries(parts.body ?? []))),
       ...readPath(entry.endpoint, values),
     }
+  }
+
+  /** The fields of the body; bytes that come as the body, or in it, are the call's `upload`. */
+  async function readBody(
+    ctx: Context,
+    { endpoint, body }: Entry<Context>,
+    request: IncomingMessage,
+  ): Promise<Record<string, unknown>> {
+    if (endpoint.takes === 'bytes') {
+      ctx.upload = readRaw(request)
+      return {}
+    }
+    if (endpoint.takes === 'multipart' && isMultipart(request.headers)) {
+      const { fields, upload } = await readMultipart(request)
+      ctx.upload = upload
+      return fields
+    }
+    return body === null ? {} : readJson(request, endpoint)
   }
 
   /** Holds `If-Match` against what a GET of the same path answers now; the store then changes only that state. */
@@ -237,9 +262,15 @@ export function createDoor(parts: DoorParts): Door {
     input: Record<string, unknown>,
     header: string,
   ): Promise<void> {
-    const reader = [...line.entries.values()].find(
-      ({ endpoint }) => endpoint.method === 'GET' && endpoint.path === entry.endpoint.path,
-    )
+    const at = (path: string) =>
+      [...line.entries.values()].find(({ endpoint }) => endpoint.method === 'GET' && endpoint.path === path)
+    const reader = at(entry.endpoint.path)
+    if (reader?.endpoint.reply.kind === 'bytes' && entry !== reader) {
+      const { body } = (await reader.handle({ ...ctx }, input)) as Bytes
+      if (!isStored(body) || !names(header, body.etag, 'strongly')) refuse('precondition_failed')
+      if (ctx.found !== null) ctx.unchangedSince = ctx.found.updated_at
+      return
+    }
     if (!reader || reader.endpoint.reply.kind !== 'one') return
     const present = (await reader.handle({ ...ctx }, input)) as { updated_at?: string }
     const body = JSON.stringify(
@@ -286,6 +317,9 @@ export function createDoor(parts: DoorParts): Door {
       engine.log.error({ error: fault, request_id: requestId }, 'a request failed')
     if (response.headersSent || response.destroyed) return void response.destroy()
     setHeaders(response, headers)
+    // The rest of a file that is refused is not waited for.
+    if (!request.complete && Number(request.headers['content-length'] ?? Infinity) > READ_ON_BYTES)
+      response.shouldKeepAlive = false
     const text = JSON.stringify(body)
     response
       .writeHead(status, {
@@ -324,6 +358,9 @@ function restPath(path: string): string | null {
 const hostMissing = (): Refusal =>
   new Refusal('invalid_parameter', { message: 'A request names its `Host`.', param: 'Host' })
 
+/** So much of a refused body is read to keep its connection. */
+const READ_ON_BYTES = 1 << 20
+
 /** How long a refused upload is listened to, so that its sender, who reads only afterwards, still finds the answer. */
 const LINGER_MS = 5_000
 
@@ -332,6 +369,7 @@ const LINGER_MS = 5_000
  * and the reset takes the answer with it; one that stays open is read to its end by Node.
  */
 function endAfterBody(request: IncomingMessage, response: ServerResponse): void {
+  request.unpipe()
   if (request.complete || response.shouldKeepAlive) return void response.end()
   const end = () => {
     clearTimeout(timer)
@@ -384,11 +422,27 @@ function sendJson(
     .end(body)
 }
 
-async function sendBytes(
+export async function sendBytes(
+  request: IncomingMessage,
   response: ServerResponse,
   { status = 200, headers, body }: Bytes,
   signal: AbortSignal,
 ): Promise<void> {
+  if (isStored(body)) {
+    const { status, headers: further, range } = choose(body, request.headers)
+    const headless = range === null || request.method === 'HEAD' || range.start === range.end
+    // What cannot be read is refused before anything of it is promised.
+    const parts = headless ? null : body.read(range)[Symbol.asyncIterator]()
+    let next = parts && (await parts.next())
+    response.writeHead(status, { ...headers, ...further })
+    if (parts === null || next === null) return void response.end()
+    try {
+      for (; next.done !== true && !signal.aborted; next = await parts.next()) await written(response, next.value)
+    } finally {
+      await parts.return?.()
+    }
+    return void response.end()
+  }
   response.writeHead(status, headers)
   if (body === null || typeof body === 'string' || body instanceof Uint8Array)
     return void response.end(body ?? undefined)
@@ -397,6 +451,19 @@ async function sendBytes(
     if (!response.write(part)) await drained(response)
   }
   response.end()
+}
+
+/** Until the system has taken these bytes, so that their buffer may be used again, or the connection is gone. */
+function written(response: ServerResponse, part: Uint8Array): Promise<void> {
+  return new Promise((resolve) => {
+    if (response.destroyed) return resolve()
+    const go = () => {
+      response.off('close', go)
+      resolve()
+    }
+    response.on('close', go)
+    response.write(part, go)
+  })
 }
 
 function drained(response: ServerResponse): Promise<void> {

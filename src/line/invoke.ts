@@ -80,6 +80,7 @@ function createContext(engine: Engine, start: CallStart, invoke: Invoke): Contex
     signal: start.signal,
     caller: start.caller,
     answer,
+    upload: null,
     found: null,
     workspace: null,
     unchangedSince: null,

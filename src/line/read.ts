@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { z } from 'zod'
 import type { AnyEndpoint } from '#kernel/contract.ts'
 import { pathNames } from '#kernel/contract.ts'
@@ -8,6 +8,8 @@ import { type Id, parseId } from '#kernel/ids.ts'
 
 const DEFAULT_LIMIT = 1 << 20
 const DEEPEST = 64
+/** A body is all there after so long. */
+const WHOLE_MS = 600_000
 
 /** The whole body, refused with 413 as soon as it is known to be too large. */
 export function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
@@ -21,6 +23,8 @@ export function readBytes(request: IncomingMessage, limit: number): Promise<Buff
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = []
     let size = 0
+    const slow = setTimeout(() => request.destroy(), WHOLE_MS).unref()
+    request.once('close', () => clearTimeout(slow))
     request.on('data', (part: Buffer) => {
       size += part.length
       if (size > limit) {
@@ -89,6 +93,14 @@ export function readQuery(search: string, schema: z.ZodObject): Record<string, u
     [...lists].map(([key, list]) => [key, list.length > 1 || isList(schema.shape[key]) ? list : list[0]]),
   )
 }
+
+/** The headers that an endpoint takes as fields: `upload_offset` from `Upload-Offset`. */
+export const readHeaders = (headers: IncomingHttpHeaders, schema: z.ZodObject): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.keys(schema.shape)
+      .map((name) => [name, headers[name.replaceAll('_', '-')]] as const)
+      .filter(([, value]) => value !== undefined),
+  )
 
 function isList(schema: unknown): boolean {
   let type = schema as { def?: { type?: string; innerType?: unknown } } | undefined

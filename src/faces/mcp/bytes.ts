@@ -1,4 +1,4 @@
-import type { Bytes } from '#kernel/contract.ts'
+import { type Bytes, isStored } from '#kernel/contract.ts'
 import { type Content, type ToolResult, saying } from './tools.ts'
 
 /** Text that a model can still read; beyond it a file is better read by lines. */
@@ -13,7 +13,11 @@ const MOST_MEDIA = 1_048_576
 export async function bytesResult({ headers, body }: Bytes, url: string | null): Promise<ToolResult> {
   const field = lowered(headers)
   const contentType = field['content-type'] ?? 'application/octet-stream'
-  const size = field['content-length'] === undefined ? null : Number(field['content-length'])
+  const size = isStored(body)
+    ? body.size
+    : field['content-length'] === undefined
+      ? null
+      : Number(field['content-length'])
   const at = field.location ?? url
   const about = { content_type: contentType, size_bytes: size, text: null, url: at }
   const most = isText(contentType) ? MOST_TEXT : mediaOf(contentType) !== null ? MOST_MEDIA : 0
@@ -52,10 +56,11 @@ async function readUpTo(body: Bytes['body'], most: number): Promise<Buffer | nul
   }
   const parts: Uint8Array[] = []
   let size = 0
-  for await (const part of body) {
+  for await (const part of isStored(body) ? body.read({ start: 0, end: body.size }) : body) {
     size += part.length
     if (size > most) return null
-    parts.push(part)
+    // A copy: a part of stored bytes holds only until the next is asked for.
+    parts.push(Buffer.from(part))
   }
   return Buffer.concat(parts)
 }

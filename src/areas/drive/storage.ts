@@ -1,0 +1,37 @@
+import { sql } from 'kysely'
+import type { Context, Engine } from '#engine/context.ts'
+import type { Db } from '#engine/postgres/client.ts'
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+
+/** Bytes that a workspace keeps: every version of every file, the trash included. */
+export async function storedIn(db: Db, workspaceId: Id): Promise<bigint> {
+  const { rows } = await sql<{ bytes: bigint }>`select
+    (coalesce((select bytes from storage where workspace_id = ${workspaceId}), 0)
+    + coalesce((select sum(bytes) from storage_changes where workspace_id = ${workspaceId}), 0))::int8 as bytes`.execute(
+    db,
+  )
+  return rows[0]!.bytes
+}
+
+/** Refuses what is more than the workspace may keep. Within a transaction it holds, also against writers at the same time. */
+export async function checkRoom(ctx: Context, workspaceId: Id, more: number, how: 'now' | 'held'): Promise<void> {
+  const limit = ctx.engine.config.storage.workspace
+  if (limit === 0) return
+  if (how === 'held')
+    await sql`select pg_advisory_xact_lock(hashtextextended(${`storage ${workspaceId}`}, 0))`.execute(ctx.db)
+  const used = Number(await storedIn(ctx.db, workspaceId))
+  if (used + more > limit)
+    refuse('storage_full', {
+      message: `The files of a workspace may take ${limit} bytes; ${used} are taken.`,
+      details: { limit_bytes: limit, used_bytes: used, asked_bytes: more },
+    })
+}
+
+/** Adds up what came and went. */
+export async function addUpStorage({ postgres }: Pick<Engine, 'postgres'>): Promise<void> {
+  await sql`with changes as (delete from storage_changes returning workspace_id, bytes)
+    insert into storage as s (workspace_id, bytes)
+    select c.workspace_id, sum(c.bytes) from changes c join workspaces w on w.id = c.workspace_id group by c.workspace_id
+    on conflict (workspace_id) do update set bytes = s.bytes + excluded.bytes`.execute(postgres.db)
+}

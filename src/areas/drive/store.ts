@@ -1,0 +1,170 @@
+import { type Generated, type Selectable, sql } from 'kysely'
+import type { Db } from '#engine/postgres/client.ts'
+import { type ResourceRow, type Status, resourcePage } from '#engine/resources.ts'
+import type { Id } from '#kernel/ids.ts'
+
+declare module '#engine/postgres/tables.ts' {
+  interface Database {
+    files: FileTable
+    file_versions: FileVersionTable
+  }
+}
+
+export interface FileTable {
+  id: Id
+  workspace_id: Id
+  parent_id: Id | null
+  kind: 'file' | 'folder'
+  name: string
+  path: string
+  ancestors: Id[]
+  trashed: Generated<boolean>
+  trashed_with: Id | null
+  mime_type: string | null
+  size_bytes: bigint | null
+  sha256: string | null
+  content_version: Generated<number>
+  content_updated_at: Date | null
+}
+/** A file or folder with its row in the register. */
+export type FileRow = Selectable<FileTable> & Omit<ResourceRow, 'kind'>
+
+interface FileVersionTable {
+  id: Id
+  file_id: Id
+  workspace_id: Id
+  version: number
+  sha256: string
+  size_bytes: bigint
+  mime_type: string
+  restored_from: number | null
+  created_by: Id | null
+  created_at: Generated<Date>
+}
+export type FileVersionRow = Selectable<FileVersionTable>
+
+export interface FilePage {
+  /** From `visibleWorkspaces`. */
+  workspaces: readonly Id[]
+  /** Only what lies directly in it; `root` is the root of the workspaces, null is everywhere. */
+  parent: Id | 'root' | null
+  kind: 'file' | 'folder' | null
+  status: Status
+  before: Id | null
+  limit: number
+}
+
+const whole = (db: Db) =>
+  db
+    .selectFrom('resources as r')
+    .innerJoin('files as f', 'f.id', 'r.id')
+    .selectAll(['r', 'f'])
+    // `kind` stands in both; the later one counts.
+    .$castTo<FileRow>()
+
+export const fileStore = {
+  get: (db: Db, id: Id): Promise<FileRow | undefined> => whole(db).where('r.id', '=', id).executeTakeFirst(),
+
+  /** Newest first. The trash shows what was trashed, not what went along with it, unless a folder is named. */
+  list(db: Db, { workspaces, parent, kind, status, before, limit }: FilePage): Promise<FileRow[]> {
+    const trashed = status === 'trashed'
+    if (parent !== null && !trashed) return listFolder(db, { workspaces, parent, kind, before, limit })
+    const place =
+      parent === null
+        ? trashed
+          ? sql`and f.trashed_with = f.id`
+          : sql``
+        : parent === 'root'
+          ? sql`and f.parent_id is null`
+          : sql`and f.parent_id = ${parent}`
+    const also =
+      parent === null && kind === null && !trashed
+        ? {}
+        : {
+            also: sql<boolean>`exists (select from files f where f.id = x.id ${place} ${
+              kind === null ? sql`` : sql`and f.kind = ${kind}`
+            })`,
+          }
+    return db
+      .selectFrom(resourcePage({ kind: 'file', workspaces, status, before, limit, ...also }).as('r'))
+      .innerJoin('files as f', 'f.id', 'r.id')
+      .selectAll(['r', 'f'])
+      .$castTo<FileRow>()
+      .orderBy('r.id', 'desc')
+      .execute()
+  },
+
+  /** The one of this name that is not in the trash. */
+  named: (db: Db, workspaceId: Id, parentId: Id | null, name: string): Promise<FileRow | undefined> =>
+    whole(db)
+      .where('f.workspace_id', '=', workspaceId)
+      .where(parentId === null ? sql<boolean>`f.parent_id is null` : sql<boolean>`f.parent_id = ${parentId}`)
+      .where('f.name', '=', name)
+      .where('f.trashed', '=', false)
+      .executeTakeFirst(),
+
+  /** False when the name is taken. */
+  async insert(
+    db: Db,
+    row: Pick<FileRow, 'id' | 'workspace_id' | 'parent_id' | 'kind' | 'name' | 'path' | 'ancestors'> & Content,
+  ): Promise<boolean> {
+    const { ancestors, size_bytes, ...rest } = row
+    const made = await db
+      .insertInto('files')
+      .values({
+        ...rest,
+        ancestors: sql`${ancestors}::text[]`,
+        size_bytes: size_bytes === null ? null : sql`${String(size_bytes)}::int8`,
+        trashed_with: null,
+      })
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('id')
+      .executeTakeFirst()
+    return made !== undefined
+  },
+
+  async setContent(db: Db, id: Id, { size_bytes, ...content }: Content): Promise<void> {
+    await db
+      .updateTable('files')
+      .set({ ...content, size_bytes: sql`${String(size_bytes)}::int8` })
+      .where('id', '=', id)
+      .execute()
+  },
+
+  async insertVersion(
+    db: Db,
+    { size_bytes, ...row }: Omit<FileVersionRow, 'created_at'> & { created_at: Date },
+  ): Promise<void> {
+    await db
+      .insertInto('file_versions')
+      .values({ ...row, size_bytes: sql`${String(size_bytes)}::int8` })
+      .execute()
+  },
+
+  /** Keeps so many of the newest versions. */
+  async forgetVersions(db: Db, fileId: Id, upTo: number): Promise<void> {
+    if (upTo < 1) return
+    await db.deleteFrom('file_versions').where('file_id', '=', fileId).where('version', '<=', upTo).execute()
+  },
+}
+
+export type Content = Pick<FileRow, 'sha256' | 'size_bytes' | 'mime_type' | 'content_version' | 'content_updated_at'>
+
+const listFolder = (
+  db: Db,
+  { workspaces, parent, kind, before, limit }: Omit<FilePage, 'status'>,
+): Promise<FileRow[]> =>
+  db
+    .selectFrom(
+      sql<{ id: Id }>`(select f.id from unnest(${workspaces}::ulid[]) w(id) cross join lateral (
+        select x.id from files x where x.workspace_id = w.id and not x.trashed
+          and ${parent === 'root' ? sql`x.parent_id is null` : sql`x.parent_id = ${parent}`}
+          ${kind === null ? sql`` : sql`and x.kind = ${kind}`} ${before === null ? sql`` : sql`and x.id ~<~ ${before}`}
+        order by x.id using ~>~ limit ${limit}) f order by f.id desc limit ${limit})`.as('p'),
+    )
+    .innerJoin('resources as r', 'r.id', 'p.id')
+    .innerJoin('files as f', 'f.id', 'p.id')
+    .selectAll(['r', 'f'])
+    .$castTo<FileRow>()
+    .orderBy('r.id', 'desc')
+    .execute()

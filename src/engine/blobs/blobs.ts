@@ -1,0 +1,50 @@
+/** Where file bytes live: on disk beside the database, or in an S3-compatible store. Rows say what is there (`keep.ts`). */
+export interface Blobs extends AsyncDisposable {
+  /**
+   * Takes bytes to a place of their own and hashes them on the way. Nothing is to be seen of them until they are kept.
+   * When the source breaks off or `signal` fires nothing of it stays, and this throws.
+   */
+  stage(source: AsyncIterable<Uint8Array>, more?: StageMore): Promise<Staged>
+  /**
+   * The bytes from `start` to before `end`, in large parts. Throws `BlobMissing` before the first part.
+   * With `reuse` a part holds only until the next is asked for: what is written to a socket part by part needs no copies.
+   */
+  read(place: string, range?: Range & { reuse?: boolean }): AsyncIterable<Uint8Array>
+  /** Gone is gone: to remove what is not there is no fault. */
+  remove(place: string): Promise<void>
+  /** Everything that lies there, half-written things included, to find what no row knows. */
+  list(): AsyncIterable<{ place: string; modifiedAt: Date }>
+}
+
+export interface StageMore {
+  signal?: AbortSignal
+  /** More than so many bytes are refused with 413. */
+  limit?: number
+}
+
+export interface Range {
+  start?: number
+  /** Exclusive. */
+  end?: number
+}
+
+/** Bytes that are there and belong to nobody yet. `keep` or `discard`, once. */
+export interface Staged {
+  /** 64 hex digits. */
+  sha256: string
+  size: number
+  /** The first bytes, to tell what they are. */
+  head: Buffer
+  /** Makes them stay, durably. Answers their place. Comes while the row of their hash is held. */
+  keep(): Promise<string>
+  discard(): Promise<void>
+}
+
+/** So many bytes tell what a file is (file-type reads 4,100). */
+export const HEAD_BYTES = 4_100
+
+export class BlobMissing extends Error {
+  constructor(place: string) {
+    super(`the bytes at ${place} are not in the store`)
+  }
+}

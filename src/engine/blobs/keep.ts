@@ -1,0 +1,52 @@
+import { type Generated, sql } from 'kysely'
+import type { Context, Engine } from '../context.ts'
+import type { Db } from '../postgres/client.ts'
+import type { Range, Staged } from './blobs.ts'
+
+declare module '../postgres/tables.ts' {
+  interface Database {
+    blobs: BlobTable
+  }
+}
+interface BlobTable {
+  sha256: string
+  size_bytes: bigint
+  place: string
+  used_at: Generated<Date>
+}
+
+/**
+ * Makes staged bytes stay, within the transaction that goes on to refer to them by their hash. Holds the row of the hash
+ * until then, so the sweep can't take the bytes away in between; the same bytes are kept once.
+ */
+export async function keepBlob(ctx: Pick<Context, 'db' | 'engine'>, staged: Staged): Promise<void> {
+  const { rows } = await sql<{ place: string }>`insert into blobs (sha256, size_bytes, place)
+    values (${staged.sha256}, ${String(staged.size)}, '') on conflict (sha256) do update set used_at = now()
+    returning place`.execute(ctx.db)
+  if (rows[0]!.place !== '') return staged.discard()
+  const place = await staged.keep()
+  await ctx.db.updateTable('blobs').set({ place }).where('sha256', '=', staged.sha256).execute()
+}
+
+/** Refers to bytes that are there already once more, so that they are not swept before the row that does is written. */
+export const holdBlob = async (db: Db, sha256: string): Promise<boolean> =>
+  (await db
+    .updateTable('blobs')
+    .set({ used_at: sql<Date>`now()` })
+    .where('sha256', '=', sha256)
+    .returning('sha256')
+    .executeTakeFirst()) !== undefined
+
+/** The bytes of this hash. The row must be there. */
+export async function* readBlob(
+  { blobs, postgres }: Pick<Engine, 'blobs' | 'postgres'>,
+  sha256: string,
+  range: Range & { reuse?: boolean } = {},
+): AsyncGenerator<Uint8Array> {
+  const row = await postgres.db
+    .selectFrom('blobs')
+    .select('place')
+    .where('sha256', '=', sha256)
+    .executeTakeFirstOrThrow()
+  yield* blobs.read(row.place, range)
+}

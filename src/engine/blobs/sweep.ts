@@ -1,0 +1,96 @@
+import { sql } from 'kysely'
+import type { Engine } from '../context.ts'
+import type { Db } from '../postgres/client.ts'
+import type { Blobs } from './blobs.ts'
+
+/**
+ * Every column that refers to a blob. A table that comes to refer to bytes is added here; its foreign key keeps a sweep
+ * that does not know it from doing harm.
+ */
+const referrers = [
+  ['file_versions', 'sha256'],
+  ['files', 'sha256'],
+  ['thumbnails', 'thumbnail'],
+] as const
+const unreferenced = sql.join(
+  referrers.map(
+    ([table, column]) => sql`not exists (select from ${sql.table(table)} t where t.${sql.ref(column)} = b.sha256)`,
+  ),
+  sql` and `,
+)
+
+export interface SweepMore {
+  /** What something referred to so lately may be about to be referred to again. */
+  graceMinutes?: number
+  /** What was written so lately may be on its way to its row. S3 dates an object by the start of its upload. */
+  strayMinutes?: number
+  signal?: AbortSignal
+}
+
+const BATCH = 500
+
+/**
+ * Removes bytes that nobody has: blobs whose last reference went, and what a crash left in the store without a row.
+ * Answers how many of each went.
+ */
+export async function sweepBlobs(
+  { postgres: { db }, blobs }: Pick<Engine, 'postgres' | 'blobs'>,
+  { graceMinutes = 60, strayMinutes = 1_440, signal }: SweepMore = {},
+): Promise<{ unreferenced: number; stray: number }> {
+  const gone = { unreferenced: 0, stray: 0 }
+  for (let after = ''; ;) {
+    if (signal?.aborted) return gone
+    const { rows } = await sql<{ sha256: string }>`select b.sha256 from blobs b
+      where b.sha256 > ${after} and b.used_at < now() - make_interval(mins => ${graceMinutes}) and ${unreferenced}
+      order by b.sha256 limit ${BATCH}`.execute(db)
+    for (const { sha256 } of rows)
+      gone.unreferenced += await db.transaction().execute((db) => dropBlob(db, blobs, sha256, graceMinutes))
+    if (rows.length < BATCH) break
+    after = rows.at(-1)!.sha256
+  }
+  for await (const places of batches(blobs, Date.now() - strayMinutes * 60_000)) {
+    if (signal?.aborted) break
+    for (const place of await unknownOf(db, places))
+      gone.stray += await db.transaction().execute((db) => dropStray(db, blobs, place))
+  }
+  return gone
+}
+
+/** The bytes go while the row is held: whoever brings the same ones waits, and then keeps its own. */
+async function dropBlob(db: Db, blobs: Blobs, sha256: string, graceMinutes: number): Promise<number> {
+  const { rows } = await sql<{ place: string }>`delete from blobs b where b.sha256 = ${sha256}
+    and b.used_at < now() - make_interval(mins => ${graceMinutes}) and ${unreferenced} returning place`.execute(db)
+  for (const { place } of rows) await blobs.remove(place)
+  return rows.length
+}
+
+/** Where the place is that of its hash, an inserted row keeps out whoever is about to keep the same bytes there. */
+async function dropStray(db: Db, blobs: Blobs, place: string): Promise<number> {
+  const sha256 = /[0-9a-f]{64}$/.exec(place)?.[0]
+  if (sha256 !== undefined) {
+    const { numAffectedRows } = await sql`insert into blobs (sha256, size_bytes, place)
+      values (${sha256}, 0, ${place}) on conflict do nothing`.execute(db)
+    if (numAffectedRows === 0n) return 0
+  }
+  await blobs.remove(place)
+  if (sha256 !== undefined) await db.deleteFrom('blobs').where('sha256', '=', sha256).execute()
+  return 1
+}
+
+async function* batches(blobs: Blobs, before: number): AsyncGenerator<string[]> {
+  let places: string[] = []
+  for await (const { place, modifiedAt } of blobs.list()) {
+    if (modifiedAt.getTime() <= before) places.push(place)
+    if (places.length < BATCH) continue
+    yield places
+    places = []
+  }
+  if (places.length > 0) yield places
+}
+
+async function unknownOf(db: Db, places: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ place: string }>`select p.place from unnest(${places}::text[]) p(place)
+    where not exists (select from blobs b where b.place = p.place)
+      and not exists (select from upload_parts u where u.place = p.place)`.execute(db)
+  return rows.map(({ place }) => place)
+}

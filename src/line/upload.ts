@@ -1,0 +1,113 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
+import { Busboy, type BusboyInstance } from '@fastify/busboy'
+import type { Upload } from '#kernel/context.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
+
+const MOST_FIELDS = 32
+const MOST_FIELD_BYTES = 65_536
+/** A sender that is silent for so long has left. */
+const SILENT_MS = 120_000
+
+export interface Multipart {
+  /** The parts before `file`. */
+  fields: Record<string, string>
+  upload: Upload | null
+}
+
+export const isMultipart = ({ 'content-type': type = '' }: IncomingHttpHeaders): boolean =>
+  /^multipart\/form-data\b/i.test(type)
+
+/**
+ * Reads a form (RFC 7578) up to its part `file`, whose bytes the caller then takes at its own pace. They end in an error
+ * when the sender leaves early or anything comes after them, so that nobody takes half a file for a whole one.
+ */
+export function readMultipart(request: IncomingMessage): Promise<Multipart> {
+  const form = formOf(request)
+  const fields: Record<string, string> = {}
+  let upload: Upload | null = null
+  const whole = Promise.withResolvers<void>()
+  whole.promise.catch(() => {})
+  watchSender(request, whole.reject)
+  return new Promise((resolve, reject) => {
+    const fail = (error: unknown) => {
+      whole.reject(error)
+      reject(error)
+    }
+    form.on('field', (name, value, nameCut, valueCut) => {
+      if (upload !== null) return fail(invalid(name, `\`${name}\` must come before the part \`file\`.`))
+      if (nameCut || valueCut) return fail(invalid(name, `\`${name}\` may hold ${MOST_FIELD_BYTES} bytes at most.`))
+      if (Object.hasOwn(fields, name)) return fail(invalid(name, `\`${name}\` comes twice.`))
+      fields[name] = value
+    })
+    form.on('file', (part, stream, name, _, mimeType) => {
+      stream.on('error', fail)
+      if (upload !== null) {
+        stream.resume()
+        return fail(invalid(part, 'Send the bytes once, as the part `file`.'))
+      }
+      upload = { name: name || null, mimeType: mimeType || null, bytes: bytesOf(stream, whole.promise) }
+      resolve({ fields, upload })
+    })
+    form.on('fieldsLimit', () => fail(invalid('file', `A form may have ${MOST_FIELDS} fields at most.`)))
+    form.on('finish', () => {
+      whole.resolve()
+      resolve({ fields, upload })
+    })
+    form.on('error', () => fail(invalid('file', 'The body is not a well-formed form.')))
+    whole.promise.catch(reject)
+    request.pipe(form)
+  })
+}
+
+function formOf(request: IncomingMessage): BusboyInstance {
+  try {
+    return new Busboy({
+      headers: request.headers as IncomingHttpHeaders & { 'content-type': string },
+      isPartAFile: (name) => name === 'file',
+      // Large enough that a sender is seldom told to wait.
+      fileHwm: 1 << 20,
+      highWaterMark: 1 << 18,
+      limits: { fields: MOST_FIELDS, fieldSize: MOST_FIELD_BYTES, files: 2, parts: MOST_FIELDS + 2, headerPairs: 100 },
+    })
+  } catch {
+    return refuse('invalid_parameter', { message: '`Content-Type: multipart/form-data` needs its `boundary`.' })
+  }
+}
+
+async function* bytesOf(stream: Readable, whole: Promise<void>): AsyncGenerator<Uint8Array> {
+  const left = whole.catch((error: Error) => void stream.destroy(error))
+  yield* stream as AsyncIterable<Uint8Array>
+  await left
+  await whole
+}
+
+/** The body as it is. */
+export function readRaw(request: IncomingMessage): Upload {
+  const whole = Promise.withResolvers<void>()
+  whole.promise.catch(() => {})
+  watchSender(request, whole.reject)
+  request.once('end', () => whole.resolve())
+  return { name: null, mimeType: request.headers['content-type'] ?? null, bytes: bytesOf(request, whole.promise) }
+}
+
+function watchSender(request: IncomingMessage, left: (error: Error) => void): void {
+  const gone = () => {
+    request.setTimeout(0)
+    if (!request.complete) left(new SenderLeft())
+  }
+  request
+    .once('close', gone)
+    .once('error', gone)
+    .once('end', () => request.setTimeout(0))
+  request.setTimeout(SILENT_MS, () => request.destroy())
+}
+
+/** No fault of ours, and nobody is there to be told. */
+export class SenderLeft extends Refusal {
+  constructor() {
+    super('invalid_parameter', { message: 'The body ended before it was whole.' })
+  }
+}
+
+const invalid = (param: string, message: string): Refusal => new Refusal('invalid_parameter', { param, message })
