@@ -91,7 +91,7 @@ export async function startApp({
   const documents = stack.use(createDocumentReader())
   const endpoints = stack.use(await createDirectory({ config, postgres, secrets, bus, log, outbound }))
   const gateway = createGateway({
-    engine: { ledger, log, versions },
+    engine: { ledger, log, versions, metrics },
     authority,
     limits,
     directory: endpoints,

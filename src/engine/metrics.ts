@@ -4,7 +4,12 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom
 export interface Metrics {
   registry: Registry
   request(endpoint: string, status: number, seconds: number): void
+  /** A field that a translation from a gateway's surface to a provider's shape could not carry. */
+  loss(surface: string, shape: string, field: string): void
 }
+
+/** Names of unknown fields are what clients make them: beyond so many, all others are one. */
+const MOST_FIELDS = 200
 
 export function createMetrics(): Metrics {
   const registry = new Registry()
@@ -22,6 +27,13 @@ export function createMetrics(): Metrics {
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
     registers: [registry],
   })
+  const losses = new Counter({
+    name: 'uk_gateway_losses_total',
+    help: 'Fields of requests that a translation to a provider’s shape could not carry.',
+    labelNames: ['surface', 'shape', 'field'] as const,
+    registers: [registry],
+  })
+  const fields = new Set<string>()
   new Gauge({ name: 'uk_info', help: 'Always 1.', labelNames: ['node'] as const, registers: [registry] }).set(
     { node: process.version },
     1,
@@ -31,6 +43,11 @@ export function createMetrics(): Metrics {
     request(endpoint, status, seconds) {
       requests.inc({ endpoint, status })
       duration.observe({ endpoint }, seconds)
+    },
+    loss(surface, shape, given) {
+      const known = fields.has(given) || (fields.size < MOST_FIELDS && /^[\w.]{1,64}$/.test(given))
+      if (known) fields.add(given)
+      losses.inc({ surface, shape, field: known ? given : 'other' })
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Send } from '#engine/outbound/outbound.ts'
-import { refuse } from '#kernel/errors.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
 import { newId } from '#kernel/ids.ts'
 import { toUsd } from '#kernel/money.ts'
 import { usageOf } from '#kernel/usage.ts'
@@ -15,8 +15,7 @@ import { Played, type Writer } from './played.ts'
 import { type Candidate, newSeed, route } from './router.ts'
 import type { AnswerAbout } from './shapes/about.ts'
 import { isObject } from './shapes/json.ts'
-import { simulate } from './sim/simulate.ts'
-import { countInput } from './sim/words.ts'
+import { Translation, type Way, countFor, isServed, isSimulated, lossesHeader, lossless, travels } from './translate.ts'
 import { travellingHeaders, travellingQuery } from './travelling.ts'
 import type { UpstreamFault } from './turn.ts'
 import { upstreamOf } from './upstream.ts'
@@ -39,6 +38,9 @@ export class Generation implements Attempt {
   #index = -1
   #metering: Metering | null = null
   #answer: Forward | Played | null = null
+  #translation: Translation | null = null
+  /** Null: the bytes travel as they are. */
+  #way: Way | null = null
   #beganAt = 0
 
   constructor(visit: Visit, body: Body, dialect: Dialect, metered: boolean) {
@@ -63,7 +65,9 @@ export class Generation implements Attempt {
     const { visit } = this
     visit.onLeave(() => this.#left())
     visit.after(visit.gateway.directory.offers(visit.caller.principal, this.model), (offers) => {
-      this.#candidates = this.#choose(offers)
+      const candidates = this.#choose(offers)
+      const strict = visit.request.headers['x-uk-strict'] === '1'
+      this.#candidates = strict ? lossless(candidates, (offer) => this.#wayTo(offer)?.losses ?? []) : candidates
       this.#next()
     })
   }
@@ -77,7 +81,7 @@ export class Generation implements Attempt {
       })
     const asked = request.headers['x-uk-seed']
     this.#seed = typeof asked === 'string' && /^\d{1,10}$/.test(asked) ? Number(asked) >>> 0 : newSeed()
-    const served = (offer: Offer): boolean => surface.shapes.includes(offer.endpoint.shape) || isSimulated(offer)
+    const served = (offer: Offer): boolean => isServed(surface, offer)
     const only = offers.length === 1 ? offers[0]! : null
     if (only !== null && served(only)) return [{ offer: only, weight: 1, reason: '' }]
     const { candidates } = route(offers.filter(served), { seed: this.#seed, needs: this.#needs() }, (offer) =>
@@ -98,10 +102,26 @@ export class Generation implements Attempt {
     return Array.isArray(tools) && tools.length > 0 ? ['tools'] : []
   }
 
+  /** How this offer is asked; null: with the client's own bytes. */
+  #wayTo(offer: Offer): Way | null {
+    const { surface, request } = this.visit
+    if (travels(surface, offer)) return null
+    const { json } = this.body
+    this.#translation ??= new Translation(surface, this.#metered ? json : { max_tokens: 1, ...json }, request.headers)
+    return this.#translation.to(offer)
+  }
+
   /** The next candidate's turn. */
   #next(): void {
     const { visit } = this
     this.#index++
+    try {
+      this.#way = this.#wayTo(this.offer)
+    } catch (error) {
+      // What this one's shape has no place for, the next one's may have.
+      if (!(error instanceof Refusal) || this.#index + 1 >= this.#candidates.length) throw error
+      return this.#next()
+    }
     if (!this.#metered) return this.#send(null)
     const { gateway, caller, id, surface } = visit
     const metering = new Metering(gateway.engine.ledger, this.offer, {
@@ -136,7 +156,7 @@ export class Generation implements Attempt {
     const { visit, offer, dialect } = this
     const metering = this.#metering
     try {
-      if (isSimulated(offer)) return this.#play(limit)
+      if (this.#way !== null) return this.#play(this.#way, limit)
       const upstream = upstreamOf(offer.endpoint)
       const send: Send = {
         origin: upstream.origin,
@@ -157,28 +177,29 @@ export class Generation implements Attempt {
     }
   }
 
-  #play(limit: number | null): void {
-    const { visit, body } = this
-    const { surface, request, response } = visit
+  #play(way: Way, limit: number | null): void {
+    const { visit, body, offer } = this
+    const { surface, response, gateway } = visit
+    const translation = this.#translation!
     if (!this.#metered) {
-      const { turn } = surface.decode({ max_tokens: 1, ...body.json }, request.headers)
       visit.over()
-      return visit.json(200, { input_tokens: countInput(turn.messages) })
+      return visit.json(200, { input_tokens: countFor(offer, translation, () => guessInput(body.json)) })
     }
-    const { turn, includeUsage } = surface.decode(body.json, request.headers)
-    if (limit !== null) turn.max_output_tokens = limit
     const about = this.#about()
     const writer: Writer = this.streaming
-      ? { stream: surface.stream(about, includeUsage, visit.id) }
+      ? { stream: surface.stream(about, translation.includeUsage, visit.id) }
       : { whole: (answer) => surface.whole(answer, about) }
-    const played = new Played(this, response, writer, turn)
+    const played = new Played(this, response, writer, translation.turn, isSimulated(offer))
     this.#answer = played
     this.#metering?.sent(this.#inputBound())
-    visit.after(played.run(simulate({ ...turn, model: this.offer.upstreamModel }, played.signal)), () => {})
+    visit.after(played.run(way.play(limit, gateway.outbound, played.signal)), () => {})
   }
 
   #inputBound(): number {
-    return this.#metering?.guarded ? inputBound(this.body.json, this.#metering.call.payer, this.offer.contextLength) : 0
+    const metering = this.#metering
+    if (!metering?.guarded) return 0
+    // What is sent is what costs: a translation may say more than the client did.
+    return inputBound(this.#way?.body ?? this.body.json, metering.call.payer, this.offer.contextLength)
   }
 
   #about(): AnswerAbout {
@@ -210,6 +231,7 @@ export class Generation implements Attempt {
     const { head } = visit
     head.push('content-type', contentType, 'x-uk-route', this.route)
     if (length !== null) head.push('content-length', String(length))
+    if (this.#way !== null) this.#declare(this.#way)
     if (this.streaming) head.push('cache-control', 'no-cache', 'x-accel-buffering', 'no')
     // How much of its quota is left says something only to who owns the account.
     if (this.offer.endpoint.billing === 'byok')
@@ -219,6 +241,13 @@ export class Generation implements Attempt {
     this.#beganAt = performance.now()
     visit.response.writeHead(200, head)
     if (this.streaming) visit.watchRights(this.offer.endpoint.id)
+  }
+
+  #declare({ losses }: Way): void {
+    if (losses.length === 0) return
+    const { head, gateway, surface } = this.visit
+    head.push('x-uk-losses', lossesHeader(losses))
+    for (const name of losses) gateway.engine.metrics.loss(surface.name, this.offer.endpoint.shape, name)
   }
 
   get route(): string {
@@ -290,8 +319,6 @@ export class Generation implements Attempt {
     return performance.now() - this.visit.startedAt
   }
 }
-
-const isSimulated = ({ endpoint }: Offer): boolean => endpoint.slug === 'sim'
 
 function askForUsage(body: Body): Edit | null {
   const { stream_options: options } = body.json

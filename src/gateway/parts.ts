@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Engine } from '#engine/context.ts'
+import type { Metrics } from '#engine/metrics.ts'
 import type { Outbound } from '#engine/outbound/outbound.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Authority } from '#kernel/principal.ts'
@@ -8,7 +9,7 @@ import type { Failures } from './router.ts'
 
 /** What the gateway is made of. What belongs to the line is handed in, because the gateway may not import it. */
 export interface GatewayParts {
-  engine: Pick<Engine, 'ledger' | 'log' | 'versions'>
+  engine: Pick<Engine, 'ledger' | 'log' | 'versions'> & { metrics: Metrics }
   authority: Pick<Authority, 'byKey' | 'inTouch' | 'onChange'>
   limits: {
     take(caller: Id, limit: 'reads' | 'inference'): Record<string, string>

@@ -16,17 +16,21 @@ export class Played {
   readonly #response: ServerResponse
   readonly #writer: Writer
   readonly #turn: Turn
+  /** Its words are its tokens: of an answer without usage what was used is known all the same. */
+  readonly #simulated: boolean
   readonly #leaving = new AbortController()
   readonly #collector = new Collector()
   #words = 0
+  #characters = 0
   #firstByteAt = 0
   #over = false
 
-  constructor(attempt: Attempt, response: ServerResponse, writer: Writer, turn: Turn) {
+  constructor(attempt: Attempt, response: ServerResponse, writer: Writer, turn: Turn, simulated: boolean) {
     this.#attempt = attempt
     this.#response = response
     this.#writer = writer
     this.#turn = turn
+    this.#simulated = simulated
   }
 
   get signal(): AbortSignal {
@@ -36,7 +40,7 @@ export class Played {
   leave(): { reading: Reading; characters: number } {
     this.#over = true
     this.#leaving.abort()
-    return { reading: this.#reading(), characters: 0 }
+    return { reading: this.#reading(), characters: this.#said }
   }
 
   /** Plays to the end, a fault, or until the client leaves. */
@@ -94,27 +98,42 @@ export class Played {
       this.#attempt.begin('application/json', body.length, {})
       this.#response.end(body)
     }
-    this.#attempt.ended(this.#reading(), null, this.#firstByteAt, 0)
+    this.#attempt.ended(this.#reading(), null, this.#firstByteAt, this.#said)
   }
 
   #fail(why: UpstreamFault): void {
     this.#over = true
     if (this.#firstByteAt === 0) return this.#attempt.failed(why)
     if ('stream' in this.#writer) this.#response.end(this.#writer.stream.fail(why))
-    this.#attempt.ended({ ...this.#reading(), fault: why }, null, this.#firstByteAt, 0)
+    this.#attempt.ended({ ...this.#reading(), fault: why }, null, this.#firstByteAt, this.#said)
   }
 
-  /** What was said, in words, for when the end with its usage never comes. */
+  /** What was said, for when the end with its usage never comes. */
   #count(chunk: Chunk): void {
-    if (chunk.type === 'text' || chunk.type === 'reasoning') this.#words += countWords(chunk.text)
-    else if (chunk.type === 'tool_call_delta') this.#words += countWords(chunk.delta)
+    const words =
+      chunk.type === 'text' || chunk.type === 'reasoning'
+        ? chunk.text
+        : chunk.type === 'tool_call_delta'
+          ? chunk.delta
+          : ''
+    if (this.#simulated) this.#words += countWords(words)
+    else this.#characters += words.length
+  }
+
+  /** For an estimate, which simulated models need none of. */
+  get #said(): number {
+    return this.#simulated ? 0 : this.#characters
   }
 
   #reading(): Reading {
     const { usage, cost_usd, finish } = this.#collector.collected
     return {
       ...unread(),
-      usage: usage ?? usageOf({ input_tokens: countInput(this.#turn.messages), output_tokens: this.#words }),
+      usage:
+        usage ??
+        (this.#simulated
+          ? usageOf({ input_tokens: countInput(this.#turn.messages), output_tokens: this.#words })
+          : null),
       ...(cost_usd !== null && { reportedUsd: cost_usd }),
       finishReason: finish?.native ?? finish?.reason ?? null,
       ended: finish !== null,

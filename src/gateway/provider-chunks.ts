@@ -52,6 +52,8 @@ export const turnShapes = Object.keys(translators) as Shape[]
 /** A Turn as the request of a provider. */
 export interface Prepared {
   losses: Loss[]
+  /** What is sent. */
+  body: Record<string, unknown>
   /** Sends it. The last chunk is one `finish` or one `error`; nothing more comes after the signal. */
   chunks(outbound: Outbound, signal: AbortSignal): AsyncGenerator<Chunk, void, undefined>
 }
@@ -77,6 +79,7 @@ export function prepare(offer: Offer, turn: Turn): Prepared {
     headers.push('anthropic-version', '2023-06-01')
   return {
     losses,
+    body,
     async *chunks(outbound, signal) {
       const arrival = new Arrival(translator, signal)
       outbound.dispatch(

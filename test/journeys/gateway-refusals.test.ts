@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Answer, caller } from '#test/server.ts'
-import { startAnthropic } from '#test/vendors/anthropic.ts'
 import { type World, gatewayWorld, said } from './gateway-world.ts'
 
 let world: World
@@ -122,20 +121,6 @@ test('paths are forgiving: doubled and trailing slashes, queries, aliases', asyn
     '/openrouter/v1/chat/completions',
   ])
     assert.equal((await key.post(path, fine)).status, 200, path)
-})
-
-test('a provider of another shape is refused with its reason', async () => {
-  await using vendor = await startAnthropic()
-  await world.bring(vendor, 'an', {
-    shape: 'anthropic-messages',
-    base_url: vendor.origin,
-    models: [{ id: 'claude-haiku-4-5' }],
-  })
-  for (const surface of ['a', 'c'] as const) {
-    const answer = await world.key.post(paths[surface], { ...fine, model: 'an/claude-haiku-4-5' })
-    assert.equal(read(surface, answer)[0], 400)
-    assert.match(answer.body.error.message, /anthropic-messages/)
-  }
 })
 
 test('a body beyond 32 MiB is 413, one below it is read', async () => {

@@ -3,7 +3,7 @@ import type { Listed, Shape } from '../directory.ts'
 import type { ErrorAnswer } from '../problem.ts'
 import type { AnswerAbout } from '../shapes/about.ts'
 import type { Collected } from '../collect.ts'
-import type { Chunk, Turn } from '../turn.ts'
+import type { Chunk, Loss, Turn } from '../turn.ts'
 
 /** What is done with a request of a path. */
 export type Operation = 'generate' | 'count_tokens' | 'models' | 'model'
@@ -33,7 +33,7 @@ export interface Surface {
   decode(
     json: Record<string, unknown>,
     headers: Readonly<Record<string, unknown>>,
-  ): { turn: Turn; includeUsage: boolean }
+  ): { turn: Turn; includeUsage: boolean; losses: readonly Loss[] }
   stream(about: AnswerAbout, includeUsage: boolean, requestId: string): AnswerStream
   whole(answer: Collected, about: AnswerAbout): object
   models(rows: readonly Listed[], query: URLSearchParams): object

@@ -1,0 +1,132 @@
+import type { Outbound } from '#engine/outbound/outbound.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
+import { usageOf } from '#kernel/usage.ts'
+import type { Offer } from './directory.ts'
+import { prepare, turnShapes } from './provider-chunks.ts'
+import type { Candidate } from './router.ts'
+import { simulate } from './sim/simulate.ts'
+import { simLosses } from './sim/losses.ts'
+import { countInput } from './sim/words.ts'
+import type { Surface } from './surfaces/surface.ts'
+import type { Chunk, Loss, Turn } from './turn.ts'
+
+export const isSimulated = ({ endpoint }: Offer): boolean => endpoint.slug === 'sim'
+
+/** Whether the client's bytes travel on as they are. */
+export const travels = (surface: Surface, offer: Offer): boolean =>
+  surface.shapes.includes(offer.endpoint.shape) && !isSimulated(offer)
+
+/** Whether a client of this surface can be served by the offer at all. */
+export const isServed = (surface: Surface, offer: Offer): boolean =>
+  surface.shapes.includes(offer.endpoint.shape) || turnShapes.includes(offer.endpoint.shape) || isSimulated(offer)
+
+/** How one offer is asked what a client asked in another shape. */
+export interface Way {
+  /** What cannot be carried there, by the names of the client's fields. */
+  losses: readonly Loss[]
+  /** What is sent, to be weighed before it is: of a simulated model what was asked. */
+  body: Record<string, unknown>
+  /** `limit`: the output tokens that money was put aside for; null: as asked. Its last chunk is a `finish` or an `error`. */
+  play(limit: number | null, outbound: Outbound, signal: AbortSignal): AsyncIterable<Chunk>
+}
+
+/** A client's request, read once, and the ways to put it to offers that do not speak its shape. */
+export class Translation {
+  readonly turn: Turn
+  /** The client wants the usage inside the stream. */
+  readonly includeUsage: boolean
+  readonly #losses: readonly Loss[]
+  readonly #json: Record<string, unknown>
+  readonly #ways = new Map<Offer, Way>()
+
+  /** Refuses what the surface's vendor would refuse. */
+  constructor(surface: Surface, json: Record<string, unknown>, headers: Readonly<Record<string, unknown>>) {
+    const { turn, includeUsage, losses } = surface.decode(json, headers)
+    this.turn = turn
+    this.includeUsage = includeUsage
+    this.#losses = losses
+    this.#json = json
+  }
+
+  /** Refuses what the offer's shape cannot be asked at all. */
+  to(offer: Offer): Way {
+    const known = this.#ways.get(offer)
+    if (known) return known
+    const way = isSimulated(offer) ? this.#simulated(offer) : this.#prepared(offer)
+    this.#ways.set(offer, way)
+    return way
+  }
+
+  #simulated(offer: Offer): Way {
+    const turn = { ...this.turn, model: offer.upstreamModel }
+    return {
+      losses: union(this.#losses, simLosses(turn)),
+      body: this.#json,
+      play: (limit, _, signal) => simulate(limited(turn, limit), signal),
+    }
+  }
+
+  #prepared(offer: Offer): Way {
+    const { turn } = this
+    const prepared = prepare(offer, turn)
+    return {
+      losses: union(this.#losses, prepared.losses),
+      body: prepared.body,
+      play: (limit, outbound, signal) => {
+        // Anthropic's clients warm a cache so; others would be asked for nothing and take that amiss.
+        if (turn.max_output_tokens === 0 && offer.endpoint.shape !== 'anthropic-messages') return nothing(turn)
+        return (limit === null ? prepared : prepare(offer, limited(turn, limit))).chunks(outbound, signal)
+      },
+    }
+  }
+}
+
+const limited = (turn: Turn, limit: number | null): Turn =>
+  limit === null ? turn : { ...turn, max_output_tokens: limit }
+
+const union = (some: readonly Loss[], others: readonly Loss[]): Loss[] => [...new Set([...some, ...others])]
+
+/** An answer without a word, for who asked for none. */
+async function* nothing({ model }: Turn): AsyncGenerator<Chunk, void, undefined> {
+  yield { type: 'start', id: '', model }
+  yield { type: 'usage', usage: usageOf({}) }
+  yield { type: 'finish', reason: 'stop', native: null }
+}
+
+/** The offers that lose nothing, for a client that takes no other. Refuses with the fields, before anything is spent. */
+export function lossless(candidates: readonly Candidate[], lossesOf: (offer: Offer) => readonly Loss[]): Candidate[] {
+  const lost = new Set<Loss>()
+  let refused: Refusal | null = null
+  const kept = candidates.filter(({ offer }) => {
+    try {
+      const losses = lossesOf(offer)
+      for (const name of losses) lost.add(name)
+      return losses.length === 0
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      refused ??= error
+      return false
+    }
+  })
+  if (kept.length > 0 || candidates.length === 0) return kept
+  if (lost.size === 0 && refused !== null) throw refused
+  const names = [...lost]
+  return refuse('invalid_parameter', {
+    message: `No provider of this model can carry ${names.map((name) => `\`${name}\``).join(', ')}, and \`x-uk-strict: 1\` asks for all of it.`,
+    param: names[0]!,
+    details: { losses: names },
+  })
+}
+
+/** Tokens of a request for a model that nobody counts for: words where they are the tokens, else a fair guess. */
+export const countFor = (offer: Offer, { turn }: Translation, guess: () => number): number =>
+  isSimulated(offer) ? countInput(turn.messages) : guess()
+
+const MOST_NAMES = 32
+
+/** Losses as a header's value. Names of unknown fields are the client's own words. */
+export const lossesHeader = (losses: readonly Loss[]): string =>
+  losses
+    .slice(0, MOST_NAMES)
+    .map((name) => name.slice(0, 64).replaceAll(/[^\w.-]/g, '_'))
+    .join(', ')
