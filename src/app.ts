@@ -6,6 +6,8 @@ import { background } from '#areas/background.ts'
 import { startRuns } from '#areas/chats/service.ts'
 import { loadContracts } from '#areas/contracts.ts'
 import type { OperationKind } from '#areas/operations/service.ts'
+import { events } from '#areas/event-types.ts'
+import { startRealtime } from '#areas/realtime/service.ts'
 import { services } from '#areas/services.ts'
 import type { Config } from '#config'
 import { openBlobs } from '#engine/blobs/open.ts'
@@ -75,7 +77,7 @@ export async function startApp({
   const postgres = stack.use(
     connectPostgres(connection, (error) => log.warn({ error }, 'a connection to the database broke')),
   )
-  const bus = stack.use(await connectBus(postgres, log))
+  const bus = stack.use(await connectBus(postgres, log, config.busUrl))
   const process = stack.use(await startProcess({ postgres, log }))
   const leases = createLeases({ postgres, processId: process.id, log })
   const authority = stack.use(await createAuthority(postgres, bus, log))
@@ -111,6 +113,7 @@ export async function startApp({
     log,
     outside,
     documents,
+    events,
     processId: process.id,
     versions,
     limits,
@@ -125,8 +128,9 @@ export async function startApp({
   }
   const line = createLine(engine, registry([...services, ...further]))
   const runs = stack.use(startRuns(engine))
+  stack.use(await startRealtime(engine))
   const { handlers, schedules, consumers } = stack.use(background(engine, kinds))
-  stack.use(startRelay({ postgres, bus, leases, log, consumers }))
+  stack.use(startRelay({ postgres, bus, leases, log, consumers, events }))
   await jobs.work(handlers, schedules)
 
   const origins = createOrigins(config)

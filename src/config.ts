@@ -122,6 +122,8 @@ export interface Config {
   readonly port: number
   readonly dataDir: string
   readonly databaseUrl: string | null
+  /** What carries wake-ups and broadcasts between processes; null is PostgreSQL. */
+  readonly busUrl: string | null
   readonly workers: number
   readonly secretKeys: readonly string[]
   readonly publicUrl: string | null
@@ -197,6 +199,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     port: whole('UK_PORT', 0, 65_535),
     dataDir: resolve(text('UK_DATA_DIR')),
     databaseUrl: url('DATABASE_URL', ['postgres:', 'postgresql:']),
+    busUrl: url('UK_BUS', ['nats:', 'tls:', 'redis:', 'rediss:']),
     workers: whole('UK_WORKERS', 1, 256),
     secretKeys,
     publicUrl: url('UK_PUBLIC_URL', ['http:', 'https:'])?.replace(/\/+$/, '') ?? null,

@@ -1,80 +1,101 @@
 import { EventEmitter } from 'node:events'
-import pg from 'pg'
+import { connectNats } from './carriers/nats.ts'
+import { connectPostgresCarrier } from './carriers/postgres.ts'
+import { connectRedis } from './carriers/redis.ts'
 import type { Log } from './log.ts'
 import type { Postgres } from './postgres/client.ts'
+import { instanceId } from './instance.ts'
 
 /**
- * Wake-ups between the server processes on one database. A poke carries no data and may be lost: it only makes
- * a poll happen sooner, so every reader has a poll behind it. Sent after the commit and coalesced, for a NOTIFY
- * inside a writing transaction would serialise all commits.
+ * What the server processes of one instance say to one another; it may be lost. A poke carries no data and only makes
+ * a poll happen sooner, so every reader has a poll behind it. What is sent carries words that are worth nothing later.
+ * Nothing that must last goes this way: that is written to the database, whatever carries the bus.
  */
 export interface Bus extends AsyncDisposable {
   /** Wakes the readers of this topic in every process, this one at once. */
   poke(topic: string): void
   on(topic: string, wake: () => void): Disposable
+  /** Says words to the listeners of this topic in every process, this one at once. In order per sender. */
+  send(topic: string, words: string): void
+  hear(topic: string, listen: (words: string) => void): Disposable
 }
 
-export async function connectBus(postgres: Postgres, log: Log): Promise<Bus> {
-  const wakes = new EventEmitter().setMaxListeners(0)
-  const pending = new Set<string>()
-  let listener: pg.Client | null = null
-  let closed = false
+/** What takes words from process to process. A process may get its own back. */
+export interface Carrier extends AsyncDisposable {
+  /** Never throws: what cannot be sent is lost. */
+  publish(messages: readonly string[]): void | Promise<void>
+}
 
-  async function listen(): Promise<void> {
-    const client = new pg.Client({ ...(postgres.connection as pg.ClientConfig), application_name: 'ukiyo bus' })
-    client.on('notification', ({ payload }) => payload && wakes.emit(payload))
-    client.on('error', () => {})
-    try {
-      await client.connect()
-      await client.query('listen ukiyo')
-    } catch (error) {
-      void client.end().catch(() => {})
-      throw error
-    }
-    if (closed) return client.end()
-    listener = client
-    // Not before: an attempt that fails comes to its end too, and whoever made it makes the next.
-    client.once('end', () => {
-      listener = null
-      if (!closed) setTimeout(() => void relisten(), 500).unref()
+/** What a carrier is opened with. It rejects when it cannot be reached at the start, and comes back by itself later. */
+export interface CarrierParts {
+  /** Of this instance's messages, where several instances share a carrier. */
+  name: string
+  log: Log
+  take: (message: string) => void
+}
+
+/** A message is who sent it (8 characters), what it is, its topic, and behind a line break its words. */
+const POKE = '!'
+const WORDS = '='
+
+export async function connectBus(postgres: Postgres, log: Log, url: string | null = null): Promise<Bus> {
+  const wakes = new EventEmitter().setMaxListeners(0)
+  const words = new EventEmitter().setMaxListeners(0)
+  const self = crypto.randomUUID().slice(0, 8)
+  const pokes = new Set<string>()
+  const messages: string[] = []
+  let flushing: NodeJS.Immediate | null = null
+
+  const carrier = await openCarrier(postgres, url, {
+    name: `ukiyo.${await instanceId(postgres.db)}`,
+    log,
+    take(message) {
+      const [from, kind] = [message.slice(0, 8), message[8]]
+      if (from === self) return
+      const end = message.indexOf('\n')
+      if (kind === POKE) wakes.emit(message.slice(9))
+      else if (kind === WORDS && end > 0) words.emit(message.slice(9, end), message.slice(end + 1))
+    },
+  })
+
+  /** Many wishes of one moment go in one round trip. */
+  function later(): void {
+    flushing ??= setImmediate(() => {
+      flushing = null
+      const all = [...[...pokes].map((topic) => `${self}${POKE}${topic}`), ...messages]
+      pokes.clear()
+      messages.length = 0
+      void carrier.publish(all)
     })
   }
-  async function relisten(): Promise<void> {
-    try {
-      await listen()
-    } catch (error) {
-      log.warn({ error }, 'the bus cannot listen; trying again')
-      if (!closed) setTimeout(() => void relisten(), 1_000).unref()
-    }
-  }
-  async function flush(): Promise<void> {
-    const topics = [...pending]
-    pending.clear()
-    try {
-      await postgres.pool.query({
-        name: 'bus_notify',
-        text: `select pg_notify('ukiyo', t) from unnest($1::text[]) t`,
-        values: [topics],
-      })
-    } catch (error) {
-      log.debug({ error }, 'a wake-up was not sent')
-    }
-  }
 
-  await listen()
   return {
     poke(topic) {
       wakes.emit(topic)
-      if (pending.size === 0) setImmediate(() => void flush())
-      pending.add(topic)
+      pokes.add(topic)
+      later()
     },
     on(topic, wake) {
       wakes.on(topic, wake)
       return { [Symbol.dispose]: () => void wakes.off(topic, wake) }
     },
+    send(topic, said) {
+      words.emit(topic, said)
+      messages.push(`${self}${WORDS}${topic}\n${said}`)
+      later()
+    },
+    hear(topic, listen) {
+      words.on(topic, listen)
+      return { [Symbol.dispose]: () => void words.off(topic, listen) }
+    },
     async [Symbol.asyncDispose]() {
-      closed = true
-      await listener?.end()
+      if (flushing) clearImmediate(flushing)
+      await carrier[Symbol.asyncDispose]()
     },
   }
+}
+
+function openCarrier(postgres: Postgres, url: string | null, parts: CarrierParts): Promise<Carrier> {
+  if (url === null) return connectPostgresCarrier(postgres, parts)
+  return /^(nats|tls):/.test(url) ? connectNats(url, parts) : connectRedis(url, parts)
 }

@@ -1,4 +1,5 @@
 import type { CallContext } from '#kernel/context.ts'
+import type { EventTable } from '#kernel/events.ts'
 import { implementWith } from '#kernel/implement.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Config } from '#config'
@@ -26,6 +27,8 @@ export interface Engine {
   /** The way out to addresses that users name: public ones, and those in `UK_FETCH_ALLOW`. */
   outside: Outbound
   documents: DocumentReader
+  /** Every event that an area tells of. */
+  events: EventTable
   /** This server process, as its lease names it. */
   processId: Id
   /** The dated versions of the API. */
@@ -52,7 +55,7 @@ export interface Acting {
 export interface Emitted {
   /** `chat.created`: the resource's kind and a past participle. */
   type: string
-  /** `workspace:<id>`, `chat:<id>`, `user:<id>`, … */
+  /** Whom it concerns: `workspace:<id>`, `chat:<id>`, `user:<id>`, … The table of events says which of them hear of it. */
   channels: string[]
   resource?: { type: string; id: string }
   data: Record<string, unknown>

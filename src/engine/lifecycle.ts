@@ -1,7 +1,9 @@
 /** The five doors of everything that can be put away (contract, part 5), for the endpoints that the kernel's `lifecycle()` declares. */
 import { sql } from 'kysely'
 import { refuse } from '#kernel/errors.ts'
+import { type ChannelKind, type EventType, eventTypes } from '#kernel/events.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Scope } from '#kernel/scopes.ts'
 import type { Context, Engine } from './context.ts'
 import { writeOutbox } from './outbox.ts'
 import { type ResourceRow, type Status, lockResource, updateResource } from './resources.ts'
@@ -26,6 +28,16 @@ const allowedFrom = {
 } as const satisfies Record<Status, string[]>
 
 const past = { archive: 'archived', unarchive: 'unarchived', trash: 'trashed', restore: 'restored' } as const
+
+/** What a kind that takes part tells of, for its area's declarations. */
+export const lifecycleEvents = (kind: string, scope: Scope, channels: readonly ChannelKind[]): readonly EventType[] =>
+  eventTypes(scope, channels, {
+    [`${kind}.archived`]: `The ${kind} was archived.`,
+    [`${kind}.unarchived`]: `The ${kind} was brought back from the archive.`,
+    [`${kind}.trashed`]: `The ${kind} was moved to the trash.`,
+    [`${kind}.restored`]: `The ${kind} was restored from the trash.`,
+    [`${kind}.deleted`]: `The ${kind} was deleted for good.`,
+  })
 
 /** After this long in the trash a thing is deleted. */
 export const TRASH_DAYS = 30

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { eventTable } from '#kernel/events.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { testDatabase } from '#test/database.ts'
 import { type Bus, connectBus } from './bus.ts'
+import { retainChanges } from './changes.ts'
 import type { Happened } from './deliveries.ts'
 import { createLeases } from './leases.ts'
 import { createLog } from './log.ts'
 import { writeOutbox } from './outbox.ts'
 import { type Db, type Postgres, connectPostgres } from './postgres/client.ts'
 import { startProcess } from './processes.ts'
-import { type RelayParts, retainChanges, startRelay } from './relay.ts'
+import { type RelayParts, startRelay } from './relay.ts'
 
 const log = createLog('silent')
 
@@ -26,7 +28,7 @@ async function instance(t: TestContext) {
     async relay(consumers: RelayParts['consumers'] = []) {
       const process = await startProcess({ postgres, log })
       const leases = createLeases({ postgres, processId: process.id, log })
-      const relay = startRelay({ postgres, bus, leases, log, consumers })
+      const relay = startRelay({ postgres, bus, leases, log, consumers, events: eventTable([]) })
       const whole = {
         [Symbol.asyncDispose]: async () => {
           await relay[Symbol.asyncDispose]()

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { EventTable } from '#kernel/events.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Bus } from './bus.ts'
 import { type Consumer, deliverTo } from './deliveries.ts'
@@ -27,6 +28,8 @@ export interface RelayParts {
   leases: Leases
   log: Log
   consumers: readonly Consumer[]
+  /** Which channels an event goes to. */
+  events: EventTable
 }
 
 /**
@@ -35,7 +38,7 @@ export interface RelayParts {
  *
  * A relayed row is deleted, so nothing can be overlooked that commits out of order: it is there until it was carried.
  */
-export function startRelay({ postgres, bus, leases, log, consumers }: RelayParts): AsyncDisposable {
+export function startRelay({ postgres, bus, leases, log, consumers, events }: RelayParts): AsyncDisposable {
   let lease: Lease | null = null
   let delivering: AsyncDisposable | null = null
   const closing = new AbortController()
@@ -51,7 +54,7 @@ export function startRelay({ postgres, bus, leases, log, consumers }: RelayParts
     }
     const { fence, signal } = lease
     while (!closing.signal.aborted && !signal.aborted) {
-      const n = await postgres.db.transaction().execute((db) => relayBatch(db, fence, consumers))
+      const n = await postgres.db.transaction().execute((db) => relayBatch(db, fence, consumers, events))
       if (n > 0) {
         bus.poke('changes')
         if (consumers.length > 0) bus.poke('deliveries')
@@ -93,22 +96,23 @@ export function startRelay({ postgres, bus, leases, log, consumers }: RelayParts
 }
 
 /** Carries up to `BATCH` events; answers how many. Throws when the lease has gone to somebody else. */
-async function relayBatch(db: Db, fence: bigint, consumers: readonly Consumer[]): Promise<number> {
+async function relayBatch(db: Db, fence: bigint, consumers: readonly Consumer[], events: EventTable): Promise<number> {
   const { rows: held } = await sql`select 1 from leases where name = 'relay' and fence = ${fence} for update`.execute(
     db,
   )
   if (held.length === 0) throw new Error('the relay lost its lease')
-  const { rows } =
+  const { rows: found } =
     await sql<Row>`select seq, id, type, channels, resource_type, resource_id, actor, data, at from outbox order by seq limit ${BATCH}`.execute(
       db,
     )
-  if (rows.length === 0) return 0
+  if (found.length === 0) return 0
+  const rows = found.map((row) => ({ ...row, channels: events.channelsOf(row.type, row.channels) }))
   const perChannel = new Map<string, number>()
   for (const { channels } of rows)
-    for (const channel of new Set(channels)) perChannel.set(channel, (perChannel.get(channel) ?? 0) + 1)
+    for (const channel of channels) perChannel.set(channel, (perChannel.get(channel) ?? 0) + 1)
   const offsets = await takeOffsets(db, perChannel)
   const changes = rows.flatMap(({ channels, id, type, resource_type, resource_id, data, at }) =>
-    [...new Set(channels)].map((channel) => {
+    channels.map((channel) => {
       const offset = offsets.get(channel)!
       offsets.set(channel, offset + 1n)
       return { channel, offset: String(offset), id, type, resource_type, resource_id, data, at }
@@ -137,23 +141,8 @@ async function takeOffsets(db: Db, counts: ReadonlyMap<string, number>): Promise
   const names = [...counts.keys()].toSorted()
   const { rows } = await sql<{ name: string; offset: bigint }>`insert into channels as c (name, epoch, "offset")
     select name, epoch, n from unnest(${names}::text[], ${names.map(() => newId())}::text[], ${names.map((name) => counts.get(name)!)}::int8[]) x(name, epoch, n)
-    on conflict (name) do update set "offset" = c."offset" + excluded."offset" returning name, "offset"`.execute(db)
+    on conflict (name) do update set "offset" = c."offset" + excluded."offset", touched_at = now() returning name, "offset"`.execute(
+    db,
+  )
   return new Map(rows.map(({ name, offset }) => [name, offset - BigInt(counts.get(name)!) + 1n]))
-}
-
-const RETAIN_BATCH = 10_000
-
-/** Removes changes that are older than a day and not among the newest 10,000 of their channel. Answers how many. */
-export async function retainChanges(postgres: Postgres): Promise<number> {
-  let removed = 0
-  for (;;) {
-    const { rowCount } = await postgres.pool.query(
-      `delete from changes where ctid = any(array(
-        select c.ctid from changes c join channels n on n.name = c.channel
-        where c.at < now() - interval '24 hours' and c."offset" <= n."offset" - 10000 limit $1))`,
-      [RETAIN_BATCH],
-    )
-    removed += rowCount ?? 0
-    if ((rowCount ?? 0) < RETAIN_BATCH) return removed
-  }
 }

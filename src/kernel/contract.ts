@@ -290,6 +290,26 @@ export interface Event<D = unknown> {
   data: D
 }
 
+/** Where a feed writes to: one reader, whatever carries it there. */
+export interface Sink {
+  /** Bytes of server-sent events. Answers how many are unread, these included. */
+  write(bytes: Uint8Array): number
+  /** Resolves when what is unread was taken, the reader has left, or it was given up as too slow. */
+  drained(): Promise<void>
+  /** For the reader to resume elsewhere. */
+  end(): void
+}
+/**
+ * A stream whose events many readers share: each is written out once and sent to all as the same bytes. `attach` may be
+ * called once, and then nobody iterates.
+ */
+export interface Feed extends AsyncIterable<Event> {
+  attach(sink: Sink): Disposable
+  /** A right of the reader changed and the endpoint is still permitted; the context has its rights as they are now. */
+  recheck(ctx: unknown): Promise<void>
+}
+export const isFeed = (events: AsyncIterable<Event>): events is Feed => 'attach' in events
+
 /** What a handler answers. */
 export type Output<E> =
   E extends Endpoint<any, any, any, any, infer R>

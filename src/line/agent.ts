@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context, Engine } from '#engine/context.ts'
 import { logScope } from '#engine/log.ts'
 import type { Metrics } from '#engine/metrics.ts'
-import type { Bytes, Event } from '#kernel/contract.ts'
+import { type Bytes, type Event, isFeed } from '#kernel/contract.ts'
 import { type ErrorBody, Refusal, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Authority, type Principal, hasScope } from '#kernel/principal.ts'
@@ -179,7 +179,8 @@ export function createAgentDoor({
     credential: Presented,
     over: AbortController,
   ): AsyncGenerator<Event> {
-    using _watch = watchRights(authority, line, { ...ready, credential }, (why) => over.abort(why))
+    const kept = isFeed(events) ? events.recheck : undefined
+    using _watch = watchRights(authority, line, { ...ready, credential }, (why) => over.abort(why), kept)
     yield* events
   }
 

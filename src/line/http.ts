@@ -2,7 +2,7 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import type { Context, Engine } from '#engine/context.ts'
 import { logScope } from '#engine/log.ts'
 import type { Metrics } from '#engine/metrics.ts'
-import { type Bytes, type Event, type Method, isStored } from '#kernel/contract.ts'
+import { type Bytes, type Event, type Method, isFeed, isStored } from '#kernel/contract.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { type Authority, type Principal, anonymous } from '#kernel/principal.ts'
@@ -17,6 +17,7 @@ import { checkScope, permit } from './permit.ts'
 import { parse, readHeaders, readJson, readPath, readQuery } from './read.ts'
 import { envelope, etagOf, isBackground, names, refusedAnswer } from './reply.ts'
 import { type Match, createRouter } from './router.ts'
+import { sendFeed } from './feed.ts'
 import { EVENT_STREAM, sendEvents } from './sse.ts'
 import { choose } from './stored.ts'
 import { isMultipart, readMultipart, readRaw } from './upload.ts'
@@ -182,8 +183,10 @@ export function createDoor(parts: DoorParts): Door {
     setHeaders(response, ctx.answer.headers)
     if (ctx.answer.session !== undefined) setSessionCookie(response, ctx.answer.session)
     if (endpoint.reply.kind === 'stream') {
-      using _watch = watchRights(authority, line, { ctx, entry, input, credential }, life.end)
-      return await sendEvents(response, {}, result as AsyncIterable<Event>, life.signal)
+      const events = result as AsyncIterable<Event>
+      const feed = isFeed(events) ? events : null
+      using _watch = watchRights(authority, line, { ctx, entry, input, credential }, life.end, feed?.recheck)
+      return await (feed ? sendFeed(response, feed, life.signal) : sendEvents(response, {}, events, life.signal))
     }
     if (endpoint.reply.kind === 'bytes') return await sendBytes(request, response, result as Bytes, life.signal)
     const status = ctx.answer.status ?? (isBackground(result) ? 202 : (endpoint.status ?? 200))

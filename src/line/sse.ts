@@ -7,9 +7,9 @@ export const EVENT_STREAM = {
   'x-accel-buffering': 'no',
 }
 
-const HEARTBEAT_MS = 15_000
+export const HEARTBEAT_MS = 15_000
 /** What a reader may have unread. One that does not catch up is cut off, and resumes by id. */
-const UNREAD_BYTES = 1 << 20
+export const UNREAD_BYTES = 1 << 20
 /** How long a reader may take to catch up with that: one event may be larger, and many may come at once. */
 const CATCH_UP_MS = 10_000
 
@@ -60,7 +60,7 @@ export async function sendEvents(
 }
 
 /** Whether everything was taken in time. Until then nothing more is asked for, so what waits does not grow. */
-function caughtUp(response: ServerResponse, signal: AbortSignal): Promise<boolean> {
+export function caughtUp(response: ServerResponse, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     const done = (): void => {
       clearTimeout(timer)

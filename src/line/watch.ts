@@ -12,12 +12,16 @@ export interface Watched {
   credential: Presented
 }
 
-/** Ends a stream whose caller has lost the right to it: the same checks as at its start, made again. */
+/**
+ * Ends a stream whose caller has lost the right to it: the same checks as at its start, made again. `kept` hears of a
+ * change that left the endpoint permitted.
+ */
 export function watchRights(
   authority: Authority,
   line: Line,
   { ctx, entry, input, credential }: Watched,
   end: (why: unknown) => void,
+  kept?: (ctx: Context) => Promise<void>,
 ): Disposable {
   const recheck = async () => {
     try {
@@ -25,6 +29,7 @@ export function watchRights(
       const again = line.context({ ...ctx, principal })
       checkScope(again, entry)
       await permit(again, entry, input)
+      await kept?.(again)
     } catch (error) {
       end(error)
     }

@@ -1,0 +1,7 @@
+import { eventTypes } from '#kernel/events.ts'
+
+export const accountEvents = [
+  ...eventTypes(null, ['user'], { 'account.created': 'The account was made.' }),
+  ...eventTypes('settings:read', ['user'], { 'settings.updated': 'Settings of the account were changed.' }),
+  ...eventTypes('usage:read', ['user'], { 'credits.granted': 'The account was given credits.' }),
+]

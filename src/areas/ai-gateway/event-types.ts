@@ -1,0 +1,7 @@
+import { eventTypes } from '#kernel/events.ts'
+
+export const providerEndpointEvents = eventTypes('gateway:read', ['user', 'workspace'], {
+  'provider_endpoint.created': 'A provider endpoint was set up.',
+  'provider_endpoint.updated': 'A provider endpoint was changed.',
+  'provider_endpoint.deleted': 'A provider endpoint was removed.',
+})

@@ -1,0 +1,20 @@
+import { eventTypes } from '#kernel/events.ts'
+import { lifecycleEvents } from '#engine/lifecycle.ts'
+
+export const chatEvents = [
+  ...eventTypes('chat:read', ['chat', 'workspace'], {
+    'chat.created': 'A chat was made.',
+    'chat.updated': 'A chat was renamed, or its model or agent changed.',
+    'chat.moved': 'A chat was moved to another workspace.',
+    'message.created': 'A message was sent.',
+    'message.completed': 'An answer is finished; `status` is `incomplete` when it was stopped.',
+    'message.failed': 'An answer failed.',
+    'run.queued': 'A run waits for its turn.',
+    'run.started': 'A run began.',
+    'run.requires_action': 'A run waits for somebody to decide.',
+    'run.completed': 'A run has ended well.',
+    'run.failed': 'A run has failed.',
+    'run.cancelled': 'A run was stopped.',
+  }),
+  ...lifecycleEvents('chat', 'chat:read', ['chat', 'workspace']),
+]

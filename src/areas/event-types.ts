@@ -1,0 +1,21 @@
+/** The one table of events: what there is to hear of, on which channels, and who may. Each area declares its own. */
+import { eventTable } from '#kernel/events.ts'
+import { accountEvents } from './accounts/event-types.ts'
+import { agentEvents } from './agents/event-types.ts'
+import { providerEndpointEvents } from './ai-gateway/event-types.ts'
+import { apiKeyEvents } from './api-keys/event-types.ts'
+import { chatEvents } from './chats/event-types.ts'
+import { driveEvents } from './drive/event-types.ts'
+import { operationEvents } from './operations/event-types.ts'
+import { workspaceEvents } from './workspaces/event-types.ts'
+
+export const events = eventTable([
+  ...accountEvents,
+  ...apiKeyEvents,
+  ...workspaceEvents,
+  ...agentEvents,
+  ...chatEvents,
+  ...driveEvents,
+  ...operationEvents,
+  ...providerEndpointEvents,
+])

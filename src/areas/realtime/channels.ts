@@ -1,0 +1,100 @@
+import type { Context } from '#engine/context.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
+import { type Id, parseId } from '#kernel/ids.ts'
+import { checkPlace } from '#kernel/place.ts'
+import { type Membership, hasScope, membershipIn } from '#kernel/principal.ts'
+import { type Scope, isScope, scopes } from '#kernel/scopes.ts'
+
+export type Channel =
+  | { kind: 'user' | 'workspace' | 'chat' | 'operation'; id: Id; name: string }
+  | { kind: 'custom'; workspaceId: Id; name: string }
+
+/** A name as the log has it (ids upper case), or null for what names no channel. */
+export function parseChannel(words: string): Channel | null {
+  const [kind = '', first = '', ...rest] = words.split(':')
+  const id = parseId(first)
+  if (id === null) return null
+  if (kind === 'custom') {
+    const own = rest.join(':')
+    return /^[A-Za-z0-9._-]{1,64}$/.test(own) ? { kind, workspaceId: id, name: `custom:${id}:${own}` } : null
+  }
+  if (rest.length > 0) return null
+  if (kind === 'user' || kind === 'workspace' || kind === 'chat' || kind === 'operation')
+    return { kind, id, name: `${kind}:${id}` }
+  return null
+}
+
+/** A channel that the caller may read, and which of what is told there. */
+export interface Readable {
+  channel: Channel
+  /** The scopes that the caller has there; null is all. */
+  scopes: ReadonlySet<Scope> | null
+  /** The workspace that it belongs to, if any, and the caller's place there. */
+  workspaceId: Id | null
+  membership: Membership | null
+}
+
+/** What the caller may hear on a channel; null where it may not read it, or there is none. */
+export async function readable(ctx: Context, channel: Channel): Promise<Readable | null> {
+  const workspaceId = await placeOf(ctx, channel)
+  if (workspaceId === 'nowhere') return null
+  const membership = workspaceId === null ? null : membershipIn(ctx.principal, workspaceId)
+  return { channel, workspaceId, membership, scopes: heardScopes(ctx, membership) }
+}
+
+/** The workspace of a channel that the caller may read; null where it is in none. */
+async function placeOf(ctx: Context, channel: Channel): Promise<Id | null | 'nowhere'> {
+  const { principal } = ctx
+  switch (channel.kind) {
+    case 'user': {
+      // A key that is held to one workspace sees nothing of the others, and this channel tells of all.
+      const held = principal.credential.kind !== 'session' && principal.credential.workspaceId !== null
+      return channel.id === principal.accountId && !held ? null : 'nowhere'
+    }
+    case 'custom':
+      return membershipIn(principal, channel.workspaceId) ? channel.workspaceId : 'nowhere'
+    case 'workspace':
+      return (await seen(ctx, 'workspaces.get', channel.id)) ? channel.id : 'nowhere'
+    case 'chat': {
+      const chat = (await seen(ctx, 'chats.get', channel.id)) as { workspace_id: Id } | null
+      return chat?.workspace_id ?? 'nowhere'
+    }
+    case 'operation':
+      return (await seen(ctx, 'operations.get', channel.id)) ? null : 'nowhere'
+  }
+}
+
+/** What its own endpoint shows of it, so that one rule holds for both; null where that refuses. */
+async function seen(ctx: Context, name: string, id: Id): Promise<unknown> {
+  try {
+    return await ctx.invoke(name, { id })
+  } catch (error) {
+    if (error instanceof Refusal && error.status < 500) return null
+    throw error
+  }
+}
+
+function heardScopes({ principal }: Context, membership: Membership | null): ReadonlySet<Scope> | null {
+  const { credential } = principal
+  const permissions = membership?.permissions ?? null
+  if (credential.kind === 'session' && permissions === null) return null
+  return new Set(scopes.filter((scope) => hasScope(principal, scope) && (permissions?.has(scope) ?? true)))
+}
+
+/** The channel of a path, for who may read it; else 404. */
+export async function channelOf(ctx: Context, words: string): Promise<Readable> {
+  const channel = parseChannel(words)
+  return (
+    (channel && (await readable(ctx, channel))) ?? refuse('not_found', { param: 'channel', message: noChannel(words) })
+  )
+}
+
+/** Who speaks in a workspace must be more than a viewer there. */
+export function checkSpeaker({ membership }: Readable): void {
+  if (membership) checkPlace(membership, 'realtime:write')
+}
+
+export const noChannel = (words: string): string => `There is no channel ${words.slice(0, 130)} here.`
+
+export const mayHear = ({ scopes }: Pick<Readable, 'scopes'>, scope: Scope | null): boolean =>
+  scope === null || scopes === null || (isScope(scope) && scopes.has(scope))

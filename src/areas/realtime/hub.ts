@@ -1,0 +1,183 @@
+import { type Change, changesAfter, changesBetween, logEpoch } from '#engine/changes.ts'
+import type { Engine } from '#engine/context.ts'
+import { changeFrame } from './frames.ts'
+import { type Positions, createPositions } from './position.ts'
+import type { Reader } from './reader.ts'
+
+const POLL_MS = 1_000
+const BATCH = 1_000
+/** Of the log at a time while a reader catches up. */
+const PAGE = 500
+const TOPIC = 'live'
+
+/**
+ * What this process tells its subscribers. One reader of the log for all of them: it follows every change in the order
+ * of the log, and a change is written out once for all who hear it. While nobody subscribes, nothing is read.
+ */
+export class Hub {
+  readonly positions: Positions
+  readonly #engine: Engine
+  readonly #readers = new Map<string, Set<Reader>>()
+  /** Everything up to here was told to the readers that are live. Null while nobody reads. */
+  #head: bigint | null = null
+  #count = 0
+  #stop: (() => void) | null = null
+  #reading = false
+  #again = false
+  readonly #heard: Disposable
+
+  constructor(engine: Engine, positions: Positions) {
+    this.#engine = engine
+    this.positions = positions
+    this.#heard = engine.bus.hear(TOPIC, (words) => {
+      const end = words.indexOf('\n')
+      const readers = this.#readers.get(words.slice(0, end))
+      if (readers) tellAll(readers, Buffer.from(words.slice(end + 1)))
+    })
+  }
+
+  /** Who follows which channels in this process. */
+  readers(channel: string): ReadonlySet<Reader> {
+    return this.#readers.get(channel) ?? NOBODY
+  }
+  channels(): IterableIterator<string> {
+    return this.#readers.keys()
+  }
+
+  /** From here on the reader hears what is said, and changes behind its position. */
+  add(reader: Reader): void {
+    this.#count += 1
+    this.#head ??= reader.position
+    for (const channel of reader.channels.keys()) {
+      const readers = this.#readers.get(channel) ?? new Set()
+      this.#readers.set(channel, readers.add(reader))
+    }
+    if (this.#stop === null) {
+      this.#stop = this.#follow()
+      // What came between the look that gave the reader its position and now woke nobody here.
+      this.#wake()
+    }
+    void this.#catchUp(reader)
+  }
+
+  remove(reader: Reader): void {
+    for (const channel of reader.channels.keys()) this.leave(reader, channel)
+    reader.live = false
+    this.#count -= 1
+    if (this.#count > 0) return
+    this.#stop?.()
+    this.#stop = null
+    this.#head = null
+  }
+
+  leave(reader: Reader, channel: string): void {
+    const readers = this.#readers.get(channel)
+    readers?.delete(reader)
+    if (readers?.size === 0) this.#readers.delete(channel)
+    reader.channels.delete(channel)
+  }
+
+  /** Tells everybody who follows the channel now, in every process; nothing of it is kept. */
+  say(channel: string, frame: Buffer): void {
+    this.#engine.bus.send(TOPIC, `${channel}\n${frame.toString()}`)
+  }
+
+  #follow(): () => void {
+    const timer = setInterval(() => this.#wake(), POLL_MS)
+    const woken = this.#engine.bus.on('changes', () => this.#wake())
+    return () => {
+      clearInterval(timer)
+      woken[Symbol.dispose]()
+    }
+  }
+
+  #wake(): void {
+    this.#again = true
+    if (!this.#reading) void this.#read()
+  }
+
+  async #read(): Promise<void> {
+    this.#reading = true
+    while (this.#again && this.#head !== null) {
+      this.#again = false
+      try {
+        const rows = await changesAfter(this.#engine.postgres, this.#head, BATCH)
+        // Everybody may have left meanwhile, and others come who begin elsewhere.
+        if (rows.length === 0 || this.#head === null || rows[0]!.seq <= this.#head) continue
+        this.#tell(rows)
+        if (rows.length === BATCH) this.#again = true
+      } catch (error) {
+        this.#engine.log.warn({ error }, 'changes cannot be read now')
+      }
+    }
+    this.#reading = false
+  }
+
+  #tell(rows: readonly Change[]): void {
+    const touched = new Set<Reader>()
+    for (const row of rows) {
+      const readers = this.#readers.get(row.channel)
+      if (readers === undefined) continue
+      let frame: Buffer | null = null
+      const scope = this.#engine.events.scopeOf(row.type, row.resource_type)
+      for (const reader of readers) {
+        if (!reader.live || row.seq <= reader.position || !reader.hears(row.channel, row.seq, scope)) continue
+        frame ??= changeFrame(row, this.positions.encode(row.seq))
+        reader.add(frame)
+        touched.add(reader)
+      }
+    }
+    this.#head = rows.at(-1)!.seq
+    for (const reader of touched) reader.flush()
+  }
+
+  /** From the log until nothing lies between the reader and what all are told. */
+  async #catchUp(reader: Reader): Promise<void> {
+    try {
+      while (this.#head !== null && reader.position < this.#head && reader.channels.size > 0) {
+        const until = this.#head
+        const rows = await changesBetween(this.#engine.postgres, [...reader.channels.keys()], {
+          after: reader.position,
+          until,
+          limit: PAGE,
+        })
+        for (const row of rows)
+          if (reader.hears(row.channel, row.seq, this.#engine.events.scopeOf(row.type, row.resource_type)))
+            reader.add(changeFrame(row, this.positions.encode(row.seq)))
+        reader.flush()
+        reader.position = rows.length === PAGE ? rows.at(-1)!.seq : until
+        await reader.drained()
+      }
+      reader.live = true
+    } catch (error) {
+      this.#engine.log.warn({ error }, 'a subscriber cannot catch up now')
+      reader.end()
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#stop?.()
+    this.#heard[Symbol.dispose]()
+  }
+}
+
+const NOBODY: ReadonlySet<Reader> = new Set()
+
+function tellAll(readers: ReadonlySet<Reader>, frame: Buffer): void {
+  for (const reader of readers) reader.say(frame)
+}
+
+const hubs = new WeakMap<object, Hub>()
+
+/** The hub of a server process, while it runs. */
+export function hubOf({ bus }: Pick<Engine, 'bus'>): Hub {
+  const hub = hubs.get(bus)
+  if (!hub) throw new Error('realtime was not started')
+  return hub
+}
+
+export async function openHub(engine: Engine): Promise<Hub> {
+  const hub = new Hub(engine, createPositions(engine.secrets, await logEpoch(engine.postgres.db)))
+  hubs.set(engine.bus, hub)
+  return hub
+}

@@ -1,0 +1,117 @@
+import { type Context, type Engine, implement } from '#engine/context.ts'
+import { refuse } from '#kernel/errors.ts'
+import { type Id, newId } from '#kernel/ids.ts'
+import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
+import { iso } from '#kernel/time.ts'
+import { channelOf, checkSpeaker } from './channels.ts'
+import { realtime } from './contract.ts'
+import { eventFrame } from './frames.ts'
+import { type Hub, hubOf, openHub } from './hub.ts'
+import { type PresenceRow, presence } from './presence-store.ts'
+import { subscribe } from './subscribe.ts'
+
+const MOST_DATA_BYTES = 4_096
+
+export const realtimeService = implement(realtime, {
+  subscribe,
+
+  async broadcast(ctx, { channel: words, event, data }) {
+    const readable = await channelOf(ctx, words)
+    checkSpeaker(readable)
+    const { name } = readable.channel
+    const at = iso(ctx.now())
+    hubOf(ctx.engine).say(
+      name,
+      eventFrame('broadcast', { channel: name, event, data, sender: ctx.principal.accountId, at }),
+    )
+    return { id: newId(), created_at: at, channel: name, event }
+  },
+
+  async heartbeat(ctx, { channel: words, data }) {
+    const readable = await channelOf(ctx, words)
+    checkSpeaker(readable)
+    if (data && Buffer.byteLength(JSON.stringify(data)) > MOST_DATA_BYTES)
+      refuse('invalid_parameter', { param: 'data', message: `\`data\` may have ${MOST_DATA_BYTES} bytes at most.` })
+    const channel = readable.channel.name
+    const row = await presence.heartbeat(ctx.db, { id: newId(), channel, userId: ctx.principal.accountId, data })
+    if (row.joined) tell(hubOf(ctx.engine), row, 'joined')
+    return show(row)
+  },
+
+  async present(ctx, { channel: words, user_id, cursor, limit }) {
+    const { channel } = await channelOf(ctx, words)
+    const of = { channel: channel.name, user_id }
+    const before = positionOf('presence', of, cursor)
+    const rows = await presence.list(ctx.db, {
+      channel: channel.name,
+      userId: user_id,
+      before: (before?.[0] as Id) ?? null,
+      limit: limit + 1,
+    })
+    return pageOf(rows, limit, ({ id }) => cursorOf('presence', of, [id]), show)
+  },
+})
+
+const show = (row: PresenceRow) => ({
+  id: row.id,
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+  channel: row.channel,
+  user_id: row.user_id,
+  data: row.data,
+  expires_at: iso(row.expires_at),
+})
+
+const tell = (hub: Hub, row: PresenceRow, how: 'joined' | 'left'): void =>
+  hub.say(
+    row.channel,
+    eventFrame('presence', { channel: row.channel, joined: how === 'joined', left: how === 'left', member: show(row) }),
+  )
+
+const EXPIRE_MS = 1_000
+/** Rights that end without a change of rights, because a chat went elsewhere, are noticed within 5 s. */
+const PLACES_MS = 3_000
+
+/** What serves the subscribers of this process. */
+export async function startRealtime(engine: Engine): Promise<AsyncDisposable> {
+  const hub = await openHub(engine)
+  const { db } = engine.postgres
+
+  async function expire(): Promise<void> {
+    for (const row of await presence.expire(db)) tell(hub, row, 'left')
+  }
+  const timers = [repeat(engine, EXPIRE_MS, expire), repeat(engine, PLACES_MS, () => checkPlaces(engine, hub))]
+  return {
+    async [Symbol.asyncDispose]() {
+      await Promise.all(timers.map((timer) => timer[Symbol.asyncDispose]()))
+      hub[Symbol.dispose]()
+    },
+  }
+}
+
+/** Looks where the chats are that are followed here; who may read them is asked again for those that moved or are gone. */
+async function checkPlaces({ postgres: { db } }: Pick<Context['engine'], 'postgres'>, hub: Hub): Promise<void> {
+  const ids = [...hub.channels()].filter((name) => name.startsWith('chat:')).map((name) => name.slice(5))
+  if (ids.length === 0) return
+  const rows = await db.selectFrom('resources').select(['id', 'workspace_id']).where('id', 'in', ids).execute()
+  const places = new Map(rows.map(({ id, workspace_id }) => [id, workspace_id]))
+  for (const id of ids)
+    for (const reader of hub.readers(`chat:${id}`))
+      if (reader.channels.get(`chat:${id}`)?.workspaceId !== places.get(id)) await reader.recheck()
+}
+
+/** Does `work` again and again, one at a time, until disposed of. */
+function repeat({ log }: Engine, ms: number, work: () => Promise<void>): AsyncDisposable {
+  let running: Promise<void> | null = null
+  const timer = setInterval(() => {
+    running ??= work()
+      .catch((error: unknown) => log.warn({ error }, 'realtime cannot look into the database now'))
+      .finally(() => (running = null))
+  }, ms)
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      await running
+    },
+  }
+}

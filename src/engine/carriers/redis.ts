@@ -1,0 +1,42 @@
+import type { Carrier, CarrierParts } from '../bus.ts'
+import { StartRefused } from '../start-refused.ts'
+
+/** Redis publish and subscribe: at most once, as the bus promises no more. https://redis.io/docs/latest/develop/pubsub/ */
+export async function connectRedis(url: string, { name, log, take }: CarrierParts): Promise<Carrier> {
+  // Loaded where it is wanted: most servers run without.
+  const { Redis } = await import('ioredis')
+  const options = {
+    lazyConnect: true,
+    connectTimeout: 5_000,
+    // While it is away messages are lost rather than kept: late they would be worth nothing.
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (attempt: number) => Math.min(2_000, attempt * 100),
+  }
+  // A connection that listens can say nothing.
+  const speaks = new Redis(url, options)
+  const listens = new Redis(url, options)
+  for (const connection of [speaks, listens])
+    connection.on('error', (error) => log.debug({ error }, 'the connection to Redis broke'))
+  try {
+    await Promise.all([speaks.connect(), listens.connect()])
+    await listens.subscribe(name)
+  } catch (error) {
+    speaks.disconnect()
+    listens.disconnect()
+    throw new StartRefused(`UK_BUS: Redis at ${new URL(url).host} cannot be reached`, { cause: error })
+  }
+  listens.on('message', (_, message) => take(message))
+
+  return {
+    publish(messages) {
+      const pipeline = speaks.pipeline()
+      for (const message of messages) pipeline.publish(name, message)
+      pipeline.exec().catch((error: unknown) => log.debug({ error }, 'a message was not sent'))
+    },
+    async [Symbol.asyncDispose]() {
+      speaks.disconnect()
+      listens.disconnect()
+    },
+  }
+}

@@ -1,0 +1,15 @@
+import { sql } from 'kysely'
+import { type Id, newId } from '#kernel/ids.ts'
+import type { Db } from './postgres/client.ts'
+
+/** A value that all processes of this instance share: `fresh` where none was kept yet. */
+export async function keptValue<T>(db: Db, name: string, fresh: T): Promise<T> {
+  await sql`insert into instance (name, value) values (${name}, ${JSON.stringify(fresh)}::jsonb) on conflict do nothing`.execute(
+    db,
+  )
+  const { rows } = await sql<{ value: T }>`select value from instance where name = ${name}`.execute(db)
+  return rows[0]!.value
+}
+
+/** What tells this database from every other: made at the first start. */
+export const instanceId = (db: Db): Promise<Id> => keptValue(db, 'id', newId())
