@@ -8,6 +8,7 @@ import { mailJobs } from '#engine/mail.ts'
 import { retainSpends } from '#engine/ledger/retain.ts'
 import { retainChanges } from '#engine/changes.ts'
 import { accountSchedules } from './accounts/service.ts'
+import { interruptedCalls } from './chats/interrupted.ts'
 import { sending } from './chats/service.ts'
 import { driveSchedules } from './drive/service.ts'
 import { textOperation } from './inference/service.ts'
@@ -35,7 +36,7 @@ export function background(engine: Engine, furtherKinds: readonly OperationKind[
       ...accountSchedules(engine),
       ...operationSchedules(engine),
     ],
-    consumers: [],
+    consumers: [interruptedCalls(engine)],
     [Symbol.asyncDispose]: () => operations[Symbol.asyncDispose](),
   }
 }

@@ -164,6 +164,10 @@ class TurnAttempt {
     }
   }
 
+  get characters(): number {
+    return this.#characters
+  }
+
   /** Answers the fault when nothing had been said yet, null when the answer is over. */
   async *run(tell: (served: Served) => void): AsyncGenerator<Chunk, UpstreamFault | null, undefined> {
     const metering = this.#metering
@@ -226,12 +230,12 @@ class TurnAttempt {
     try {
       this.#signal.throwIfAborted()
       if (isSimulated(offer)) {
-        metering.sent(inputTokens)
+        metering.sent(inputTokens, this)
         return simulate({ ...turn, model: offer.upstreamModel }, this.#signal)
       }
       const prepared = prepare(offer, turn)
       this.#served.losses = prepared.losses
-      metering.sent(inputTokens)
+      metering.sent(inputTokens, this)
       return prepared.chunks(this.#gateway.outbound, this.#signal)
     } catch (error) {
       metering.release()

@@ -26,7 +26,7 @@ export function costOf(
   offer: Offer,
   reportedUsd: number | undefined,
   reserved: Nano | null,
-  estimated = false,
+  { estimated = false, audio }: { estimated?: boolean; audio?: AudioTokens | undefined } = {},
 ): Cost {
   const { endpoint, pricing } = offer
   if (reportedUsd !== undefined && endpoint.preset !== null && REPORTING.has(endpoint.preset)) {
@@ -37,15 +37,27 @@ export function costOf(
   }
   if (endpoint.billing === 'free') return { nano: 0n, source: 'free' }
   if (pricing === null) return { nano: null, source: null }
-  const exact = exactCost(usage, pricing)
+  const exact = exactCost(usage, pricing, audio)
   if (exact === null) return { nano: null, source: null }
   return { nano: roundHalfUp(exact), source: estimated ? 'estimated' : 'computed' }
 }
 
+/** How many of `input_tokens` and of `output_tokens` were sound, where a vendor says so: some price it apart. */
+export interface AudioTokens {
+  input: number
+  output: number
+}
+
+const SILENT: AudioTokens = { input: 0, output: 0 }
+/** Seconds come with decimals: they are counted in millionths. */
+const MICRO = 1_000_000
+
 /** Σ units × price as an exact fraction of a nano-dollar. Null: something was used whose price is in no source. */
-export function exactCost(usage: Usage, pricing: Pricing): Fraction | null {
+export function exactCost(usage: Usage, pricing: Pricing, audio: AudioTokens = SILENT): Fraction | null {
   const input = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
-  const rate = ratesOf(pricesFor(pricing, input))
+  const rate = ratesOf(pricesFor(pricing, input), pricing.audio_unit)
+  const heard = Math.min(audio.input, usage.input_tokens)
+  const spoken = Math.min(audio.output, usage.output_tokens)
   let sum = 0n
   const add = (units: number, price: bigint | null): boolean => {
     if (units <= 0) return true
@@ -54,15 +66,23 @@ export function exactCost(usage: Usage, pricing: Pricing): Fraction | null {
     return true
   }
   const priced =
-    add(usage.input_tokens, rate.input) &&
+    add(usage.input_tokens - heard, rate.input) &&
+    add(heard, rate.audioInput) &&
     add(usage.cache_read_tokens, rate.cacheRead) &&
     add(usage.cache_write_5m_tokens, rate.cacheWrite5m) &&
     add(usage.cache_write_1h_tokens, rate.cacheWrite1h) &&
-    add(usage.output_tokens, rate.output) &&
+    add(usage.output_tokens - spoken, rate.output) &&
+    add(spoken, rate.audioOutput) &&
     add(usage.reasoning_tokens, rate.reasoning) &&
     add(usage.images, rate.image)
   if (!priced) return null
-  return { numerator: sum + BigInt(usage.requests) * rate.request * MILLION, denominator: MILLION }
+  sum += BigInt(usage.requests) * rate.request * MILLION
+  // Tokens and seconds of one sound are two measures of it: seconds cost where the source prices seconds.
+  if (usage.audio_seconds <= 0 || (rate.second === null && usage.total_tokens > 0))
+    return { numerator: sum, denominator: MILLION }
+  if (rate.second === null) return null
+  const micros = BigInt(Math.round(usage.audio_seconds * MICRO))
+  return { numerator: sum * BigInt(MICRO) + micros * rate.second, denominator: MILLION * BigInt(MICRO) }
 }
 
 /** Nano-dollars per million units; `request` per request. */
@@ -74,13 +94,17 @@ interface Rates {
   output: bigint
   reasoning: bigint
   image: bigint | null
+  audioInput: bigint
+  audioOutput: bigint
+  /** Of sound, either way. */
+  second: bigint | null
   request: bigint
 }
 
 const known = new WeakMap<Prices, Rates>()
 
-/** Input that a source gives no cache price for is priced as input, reasoning as output. */
-function ratesOf(prices: Prices): Rates {
+/** Input that a source gives no cache price for is priced as input, reasoning as output, sound as text. */
+function ratesOf(prices: Prices, audioUnit: Pricing['audio_unit']): Rates {
   const before = known.get(prices)
   if (before) return before
   const input = nanoPerMillion(prices.input)
@@ -95,6 +119,9 @@ function ratesOf(prices: Prices): Rates {
     cacheWrite1h: or(prices.cache_write_1h, cacheWrite5m),
     reasoning: or(prices.reasoning, output),
     image: prices.image === undefined ? null : nanoPerMillion(prices.image),
+    audioInput: audioUnit === 'token' ? or(prices.audio_input, input) : input,
+    audioOutput: audioUnit === 'token' ? or(prices.audio_output, output) : output,
+    second: audioUnit === 'second' ? or(prices.audio_input ?? prices.audio_output, 0n) : null,
     request: prices.request === undefined ? 0n : fromUsd(prices.request),
   }
   known.set(prices, rates)
@@ -124,9 +151,10 @@ function worstInput(pricing: Pricing, tokens: number, requests: number): bigint 
   let price = 0n
   let fee = 0n
   for (const prices of reachable(pricing, tokens)) {
-    const rate = ratesOf(prices)
+    const rate = ratesOf(prices, pricing.audio_unit)
     // Cache reads count too: a source may price them above input.
-    for (const one of [rate.input, rate.cacheRead, rate.cacheWrite5m, rate.cacheWrite1h]) if (one > price) price = one
+    for (const one of [rate.input, rate.cacheRead, rate.cacheWrite5m, rate.cacheWrite1h, rate.audioInput])
+      if (one > price) price = one
     if (rate.request > fee) fee = rate.request
   }
   return BigInt(tokens) * price + BigInt(requests) * fee * MILLION
@@ -135,9 +163,8 @@ function worstInput(pricing: Pricing, tokens: number, requests: number): bigint 
 function worstOutputRate(pricing: Pricing, inputTokens: number): bigint {
   let price = 0n
   for (const prices of reachable(pricing, inputTokens)) {
-    const rate = ratesOf(prices)
-    if (rate.output > price) price = rate.output
-    if (rate.reasoning > price) price = rate.reasoning
+    const rate = ratesOf(prices, pricing.audio_unit)
+    for (const one of [rate.output, rate.reasoning, rate.audioOutput]) if (one > price) price = one
   }
   return price
 }

@@ -70,7 +70,7 @@ export class Forward implements Dispatcher.DispatchHandler {
   /** The client is gone or may not go on: the provider is left at once. Answers what had come until then. */
   leave(): { reading: Reading; characters: number } {
     const reading = this.#mode === 'events' ? this.#dialect.readStream(this.#head, this.#frames.tail()) : unread()
-    const characters = this.#characters()
+    const characters = this.characters
     this.#finish()
     this.#controller?.abort(new Error('the client left'))
     return { reading, characters }
@@ -138,7 +138,7 @@ export class Forward implements Dispatcher.DispatchHandler {
     this.#finish()
     // What came after the last whole event is left out, so that the client can read the frame that follows.
     if (this.#mode === 'large') this.#response.destroy()
-    this.#attempt.ended(reading, why, this.#firstByteAt, this.#characters())
+    this.#attempt.ended(reading, why, this.#firstByteAt, this.characters)
   }
 
   #events(controller: Dispatcher.DispatchController, events: Buffer): void {
@@ -184,7 +184,7 @@ export class Forward implements Dispatcher.DispatchHandler {
     this.#finish()
     const cut =
       reading.ended || reading.fault !== null ? null : fault('garbage', 'The answer of the provider broke off.', null)
-    this.#attempt.ended(reading, cut, this.#firstByteAt, reading.usage === null ? this.#characters() : 0)
+    this.#attempt.ended(reading, cut, this.#firstByteAt, reading.usage === null ? this.characters : 0)
   }
 
   #endOfWhole(): void {
@@ -234,7 +234,7 @@ export class Forward implements Dispatcher.DispatchHandler {
   }
 
   /** What the model has written so far, reckoned from the end of it. */
-  #characters(): number {
+  get characters(): number {
     if (this.#mode !== 'events' || this.#frames.tailBytes === 0) return 0
     return Math.ceil((producedCharacters(this.#frames.tail()) * this.#frames.bytes) / this.#frames.tailBytes)
   }

@@ -144,7 +144,7 @@ export class Generation implements Attempt {
     const limits = this.dialect.limitFields
       .map((field) => json[field])
       .filter((value) => typeof value === 'number' && value >= 0)
-    const n = typeof json.n === 'number' && json.n >= 1 ? Math.ceil(json.n) : 1
+    const n = typeof json.n === 'number' && json.n >= 1 ? Math.min(MOST_ANSWERS, Math.ceil(json.n)) : 1
     return metering.reserve({
       inputTokens: this.#inputBound(),
       maxTokens: limits.length === 0 ? null : Math.ceil(Math.max(...(limits as number[]))),
@@ -169,7 +169,7 @@ export class Generation implements Attempt {
       const hide = visit.surface.usageOnRequest && this.#usageEdit !== null
       const forward = new Forward(this, visit.response, dialect, this.streaming, hide)
       this.#answer = forward
-      metering?.sent(this.#inputBound())
+      metering?.sent(this.#inputBound(), forward)
       visit.gateway.outbound.dispatch(send, forward)
     } catch (error) {
       metering?.release()
@@ -191,7 +191,7 @@ export class Generation implements Attempt {
       : { whole: (answer) => surface.whole(answer, about) }
     const played = new Played(this, response, writer, translation.turn, isSimulated(offer))
     this.#answer = played
-    this.#metering?.sent(this.#inputBound())
+    this.#metering?.sent(this.#inputBound(), played)
     visit.after(played.run(way.play(limit, gateway.outbound, played.signal)), () => {})
   }
 
@@ -307,6 +307,7 @@ export class Generation implements Attempt {
       // A stream that was left tells its input at most: the output is reckoned from what came.
       usage: said > usage.output_tokens ? usageOf({ ...usage, output_tokens: said }) : usage,
       reportedUsd: reading.reportedUsd,
+      audio: reading.audio,
       estimated: reading.usage === null || said > usage.output_tokens,
       finishReason: reading.finishReason,
       firstTokenMs,
@@ -319,6 +320,9 @@ export class Generation implements Attempt {
     return performance.now() - this.visit.startedAt
   }
 }
+
+/** More answers to one question than anybody gives: what is asked for beyond it is dear enough. */
+const MOST_ANSWERS = 1_000_000
 
 function askForUsage(body: Body): Edit | null {
   const { stream_options: options } = body.json

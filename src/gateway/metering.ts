@@ -3,7 +3,7 @@ import { Refusal } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { type Usage, usageOf } from '#kernel/usage.ts'
-import { affordableOutput, costOf, worstCost } from './cost.ts'
+import { type AudioTokens, affordableOutput, costOf, worstCost } from './cost.ts'
 import type { Offer } from './directory.ts'
 
 /** What a request may cost at most, before a price is put to it (contract, part 7). */
@@ -26,6 +26,7 @@ export interface End {
   status: Outcome['status']
   usage: Usage
   reportedUsd: number | undefined
+  audio?: AudioTokens | undefined
   /** The usage is a guess. */
   estimated: boolean
   finishReason: string | null
@@ -58,8 +59,9 @@ export class Metering {
     }
   }
 
+  /** It has to be held before it is sent. */
   get guarded(): boolean {
-    return this.#ledger.guards(this.call.payer, this.call.billing)
+    return this.#ledger.books(this.call.payer, this.call.billing)
   }
 
   /**
@@ -79,7 +81,7 @@ export class Metering {
       const left = await this.#ledger.affordable(call.payer, call.billing)
       return left === null ? Infinity : Math.max(0, Math.floor(affordableOutput(pricing, left, input, n) / n))
     }
-    let most = maxTokens === null ? limit : Math.min(maxTokens, maxOutputTokens ?? Infinity)
+    let most = maxTokens === null ? limit : Math.min(maxTokens, maxOutputTokens ?? Number.MAX_SAFE_INTEGER)
     let imposed: number | null = null
     if (maxTokens === null) {
       const tokens = Math.max(LEAST_OUTPUT, await affordable())
@@ -106,10 +108,12 @@ export class Metering {
     this.#ledger.release(this.call)
   }
 
-  sent(inputTokens: number): void {
+  /** `answer` tells about how many characters have come, should this process die before its end. */
+  sent(inputTokens: number, answer: { readonly characters: number }): void {
     const { pricing } = this.offer
-    if (this.#reserved === null || pricing === null) this.#ledger.sent(this.call)
-    else this.#ledger.sent(this.call, worstCost(pricing, inputTokens, 0, 1))
+    if (this.#reserved === null || pricing === null) return this.#ledger.sent(this.call)
+    const soFar = (): Nano => worstCost(pricing, inputTokens, Math.ceil(answer.characters / 4), 1)
+    this.#ledger.sent(this.call, worstCost(pricing, inputTokens, 0, 1), soFar)
   }
 
   /** Only the first settlement counts. Answers what the call cost its payer: no more than was reserved. */
@@ -119,7 +123,7 @@ export class Metering {
   }
 
   #settle(end: End): Nano | null {
-    const { nano, source } = costOf(end.usage, this.offer, end.reportedUsd, this.#reserved, end.estimated)
+    const { nano, source } = costOf(end.usage, this.offer, end.reportedUsd, this.#reserved, end)
     if (this.#settled) return nano
     this.#settled = true
     this.#ledger.settle(this.call, {

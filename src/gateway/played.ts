@@ -37,6 +37,11 @@ export class Played {
     return this.#leaving.signal
   }
 
+  /** That came so far, about: a simulated model's tokens are words. */
+  get characters(): number {
+    return this.#simulated ? 4 * this.#words : this.#characters
+  }
+
   leave(): { reading: Reading; characters: number } {
     this.#over = true
     this.#leaving.abort()

@@ -102,6 +102,30 @@ test('a fallback is paid once, and a failed call costs nothing', async () => {
   )
 })
 
+test('what a provider takes beyond the reserve is borne by the instance, and no cap counts it', async () => {
+  const key = await capped(0.001)
+  openai.script({ reply: 'dear', usage: { input: 10, output: 5_000 } })
+  const answer = await key.post(a, ask({ max_tokens: 100 }))
+  assert.equal(answer.status, 200)
+  const call = await world.record(answer.headers.get('x-request-id')!)
+  assert.ok(call.cost_nano! < 1_000_000n)
+  // 10 × 1 + 5,000 × 2 USD a million
+  assert.equal(call.cost_nano! + call.overrun_nano, 10_010_000n)
+  assert.deepEqual([call.billing, call.charged_nano], ['byok', 0n])
+  const { spent_usd } = (await world.person.get('/api-keys')).body.data.find(
+    ({ id }: { id: string }) => id === key.keyId,
+  )
+  assert.equal(spent_usd, Number(call.cost_nano) / 1e9)
+})
+
+test('numbers beyond all bounds are dear, not a fault of ours', async () => {
+  const key = await capped(1)
+  for (const more of ['"n":1e309', '"max_tokens":1e309', '"n":1e309,"max_tokens":1e309', '"n":1e309,"max_tokens":0']) {
+    const answer = await key.post(a, `{"model":"oa/gpt-4o","messages":[{"role":"user","content":"x"}],${more}}`)
+    assert.ok([400, 402].includes(answer.status), `${more}: ${answer.status} ${answer.text}`)
+  }
+})
+
 test('a model without a price runs freely on one’s own key, and not under a cap', async () => {
   const free = await world.key.post(a, ask({ model: 'oa/gpt-4o-mini' }))
   assert.equal(free.status, 200)

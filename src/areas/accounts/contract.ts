@@ -169,6 +169,18 @@ export const Credits = z
   .object({ id: idOut, created_at: time, account_id: idOut, balance_usd: usd })
   .meta({ id: 'Credits' })
 
+export const Refund = z
+  .object({
+    id: idOut.describe('Of the call.'),
+    created_at: time,
+    account_id: idOut,
+    amount_usd: usd.describe('What was given back now.'),
+    charged_usd: usd.describe('What the call had charged.'),
+    refunded_usd: usd.describe('What was given back of it so far.'),
+    balance_usd: usd,
+  })
+  .meta({ id: 'Refund' })
+
 export const admin = area(
   'admin',
   { title: 'Administration', summary: 'For the administrator of the instance.' },
@@ -190,6 +202,21 @@ export const admin = area(
       },
       reply: one(Credits),
       status: 201,
+      beyond: true,
+    }),
+    refund: endpoint('POST /admin/calls/:id/refunds', {
+      summary: 'Give back what a model call charged',
+      description:
+        'All that is left of it, or a part. The money returns to the balance of whoever paid; what the call cost goes on counting under caps and budgets.',
+      scope: null,
+      auth: 'session',
+      body: {
+        amount_usd: z.number().gt(0).max(1_000_000).nullable().default(null).describe('Null: all that is left.'),
+        note: z.string().trim().max(500).default(''),
+      },
+      reply: one(Refund),
+      status: 201,
+      errors: ['invalid_state'],
       beyond: true,
     }),
   },

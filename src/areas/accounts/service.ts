@@ -1,11 +1,12 @@
 import { createPersonalWorkspace, isInvited } from '#areas/workspaces/service.ts'
+import { writeAudit } from '#engine/audit.ts'
 import { type Context, implement } from '#engine/context.ts'
 import { every } from '#engine/jobs.ts'
 import { sqlState } from '#engine/postgres/client.ts'
 import { retainRightsChanges, rightsChanged } from '#engine/rights.ts'
 import { refuse } from '#kernel/errors.ts'
 import { newId } from '#kernel/ids.ts'
-import { fromUsd, toUsd } from '#kernel/money.ts'
+import { fromUsd, nanoOrNull, toUsd } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { iso } from '#kernel/time.ts'
 import { admin, auth, me, settings } from './contract.ts'
@@ -171,6 +172,37 @@ export const adminService = implement(admin, {
         data: { amount_usd, note },
       })
       return { id, created_at: iso(ctx.now()), account_id: id, balance_usd: toUsd(balance) }
+    })
+  },
+  async refund(ctx, { id, amount_usd, note }) {
+    requireAdministrator(ctx)
+    // A call that ended just now may not be recorded yet.
+    await ctx.engine.ledger.flush()
+    return ctx.transaction(async (ctx) => {
+      const by = ctx.principal.accountId
+      const back = await ctx.engine.ledger.refund(ctx.db, id, nanoOrNull(amount_usd), note, by)
+      const { accountId, workspaceId, amount, refunded, charged, balance } = back
+      await writeAudit(ctx, {
+        action: 'call.refunded',
+        workspaceId,
+        subject: { type: 'call', id },
+        details: { account_id: accountId, amount_usd: toUsd(amount), refunded_usd: toUsd(refunded), note },
+      })
+      await ctx.emit({
+        type: 'call.refunded',
+        channels: [`user:${accountId}`],
+        resource: { type: 'call', id },
+        data: { call_id: id, amount_usd: toUsd(amount), note },
+      })
+      return {
+        id,
+        created_at: iso(ctx.now()),
+        account_id: accountId,
+        amount_usd: toUsd(amount),
+        charged_usd: toUsd(charged),
+        refunded_usd: toUsd(refunded),
+        balance_usd: toUsd(balance),
+      }
     })
   },
 })

@@ -1,4 +1,3 @@
-import type { Nano } from '#kernel/money.ts'
 import { type Usage, usageOf } from '#kernel/usage.ts'
 
 const EMPTY: Usage = usageOf({ requests: 0 })
@@ -12,6 +11,3 @@ export function addUsage(one: Usage | null, other: Usage | null): Usage | null {
 }
 
 export const sumUsage = (all: Iterable<Usage | null>): Usage => [...all].reduce<Usage | null>(addUsage, null) ?? EMPTY
-
-export const addCost = (one: Nano | null, other: Nano | null): Nano | null =>
-  one === null || other === null ? (one ?? other) : one + other

@@ -159,6 +159,8 @@ export const messageStore = {
       .updateTable('messages')
       .set({
         ...end,
+        // What an earlier try at it cost, whose process died, stays in the sum.
+        cost_nano: sql<Nano | null>`case when ${end.cost_nano}::int8 is null then cost_nano else coalesce(cost_nano, 0) + ${end.cost_nano}::int8 end`,
         content: JSON.stringify(end.content),
         usage: end.usage && JSON.stringify(end.usage),
         updated_at: nextTime,
@@ -166,4 +168,22 @@ export const messageStore = {
       .where('id', '=', id)
       .returningAll()
       .executeTakeFirstOrThrow(),
+
+  /** What a try at it cost whose process died. Undefined when the message is gone. */
+  addCost: (
+    db: Db,
+    id: Id,
+    { model, provider, cost }: { model: string; provider: string; cost: Nano },
+  ): Promise<MessageRow | undefined> =>
+    db
+      .updateTable('messages')
+      .set({
+        model: sql<string>`coalesce(model, ${model})`,
+        provider: sql<string>`coalesce(provider, ${provider})`,
+        cost_nano: sql<Nano>`coalesce(cost_nano, 0) + ${cost}`,
+        updated_at: nextTime,
+      })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirst(),
 }

@@ -106,6 +106,18 @@ export const runStore = {
   get: (db: Db, chatId: Id, id: Id): Promise<RunRow | undefined> =>
     db.selectFrom('runs').selectAll().where('id', '=', id).where('chat_id', '=', chatId).executeTakeFirst(),
 
+  /** Until the transaction ends. */
+  hold: (db: Db, chatId: Id, id: Id): Promise<RunRow | undefined> =>
+    db.selectFrom('runs').selectAll().where('id', '=', id).where('chat_id', '=', chatId).forUpdate().executeTakeFirst(),
+
+  async addCost(db: Db, id: Id, cost: Nano): Promise<void> {
+    await db
+      .updateTable('runs')
+      .set({ cost_nano: sql<Nano>`coalesce(cost_nano, 0) + ${cost}`, updated_at: nextTime })
+      .where('id', '=', id)
+      .execute()
+  },
+
   byIds: (db: Db, ids: readonly Id[]): Promise<RunRow[]> =>
     ids.length === 0 ? Promise.resolve([]) : db.selectFrom('runs').selectAll().where('id', 'in', ids).execute(),
 
@@ -232,6 +244,7 @@ export const runStore = {
       status: 'completed' | 'failed' | 'cancelled'
       error: ErrorBody['error'] | null
       usage: Usage | null
+      /** Of this attempt; what the run has cost before stays in the sum. */
       cost: Nano | null
     },
   ): Promise<RunRow | undefined> =>
@@ -242,7 +255,7 @@ export const runStore = {
         status_reason: null,
         error: end.error && JSON.stringify(end.error),
         usage: end.usage && JSON.stringify(end.usage),
-        cost_nano: end.cost,
+        ...(end.cost !== null && { cost_nano: sql<Nano>`coalesce(cost_nano, 0) + ${end.cost}` }),
         pending_actions: '[]',
         process_id: null,
         completed_at: sql<Date>`date_trunc('milliseconds', clock_timestamp())`,
@@ -388,6 +401,14 @@ export const eventStore = {
 }
 
 export const stepStore = {
+  hasCall: async (db: Db, runId: Id, callId: Id): Promise<boolean> =>
+    (await db
+      .selectFrom('steps')
+      .select('index')
+      .where('run_id', '=', runId)
+      .where(sql<string>`result ->> 'call_id'`, '=', callId)
+      .executeTakeFirst()) !== undefined,
+
   /** A step that has ended. */
   async insert(db: Db, run: Pick<RunRow, 'id' | 'attempt'>, step: Step): Promise<void> {
     const { result, error, ...rest } = step

@@ -86,6 +86,42 @@ test('a server is killed: what was shown is kept and has failed, what was not be
   assert.equal((await here.post(`/chats/${shown}/stop`)).body.data.status, 'cancelled')
 })
 
+test('what an answer had cost when its server was killed reaches its message, its run and its chat', async () => {
+  await using database = await testDatabase()
+  using dir = temporaryDir()
+  const first = programOn(database, dir.path)
+  let alice: Person
+  {
+    await using here = await testServer({ database })
+    alice = await here.person('Alice')
+  }
+  const there = caller(await first.ready, alice.headers)
+  const chat = await made(there)
+  const { run } = await begun(there, chat, 'a dozen words that somebody has to pay for, whatever happens next', 60_000)
+  await using watching = await testServer({ database })
+  const { pool } = watching.app.engine.postgres
+  // The input bound is marked at first, what has come so far about a second later.
+  const estimates = new Set<bigint>()
+  while (estimates.size < 2) {
+    const { rows } = await pool.query<{ estimate: bigint }>(
+      'select estimate from reservations where sent_at is not null',
+    )
+    for (const { estimate } of rows) estimates.add(estimate)
+  }
+  first.child.kill('SIGKILL')
+  await first.exited
+
+  await using server = await testServer({ database })
+  const here = caller(server.origin, alice.headers)
+  let ended = await runOf(here, chat, run)
+  while (ended.status === 'running' || ended.cost_usd === null) ended = await runOf(here, chat, run)
+  const expected = Number([...estimates].at(-1)) / 1e9
+  assert.deepEqual([ended.status, ended.cost_usd], ['failed', expected])
+  const [, message] = (await here.get(`/chats/${chat}/messages`)).body.data
+  assert.deepEqual([message.cost_usd, message.model], [expected, 'sim/script'])
+  assert.equal((await here.get(`/chats/${chat}/cost`)).body.data.cost_usd, expected)
+})
+
 test('a server that stops lets runs come to their end, and hands on or ends those that take too long', async () => {
   await using database = await testDatabase()
   const first = await testServer({ database })

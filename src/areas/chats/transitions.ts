@@ -7,7 +7,7 @@ import type { Id } from '#kernel/ids.ts'
 import { type Nano, toUsd } from '#kernel/money.ts'
 import type { Usage } from '#kernel/usage.ts'
 import { type Fact, isEnd, partsOf } from './answer.ts'
-import { addCost, addUsage } from './cost.ts'
+import { addUsage } from './cost.ts'
 import { type MessageRow, messageStore } from './message-store.ts'
 import { type Part, textOf } from './parts.ts'
 import { type Logged, type RunRow, type Step, eventStore, runStore, stepStore } from './run-store.ts'
@@ -100,7 +100,7 @@ export async function end(
     status,
     error,
     usage: addUsage(before.usage, ending.usage),
-    cost: addCost(before.cost_nano, ending.cost),
+    cost: ending.cost,
   })
   if (!run) return null
   const output = await messageStore.finish(db, run.output_message_id, {

@@ -7,12 +7,13 @@ import type { Billing } from '#kernel/usage.ts'
 import type { Log } from '../log.ts'
 import type { Postgres } from '../postgres/client.ts'
 import { createBatches } from './batches.ts'
-import { draws, guards, holdsOf } from './holds.ts'
+import { books, draws, guards, holdsOf } from './holds.ts'
 import { releaseItem, settleItem } from './item.ts'
 import type { Ledger, Payer } from './ledger.ts'
 import { createMarks } from './marks.ts'
 import { createSettleQueue } from './queue.ts'
 import { startReconciler } from './reconcile.ts'
+import { refundCall } from './refund.ts'
 import { type Reserve, reserveAll } from './reserve.ts'
 import './tables.ts'
 
@@ -24,7 +25,7 @@ export function createLedger({ postgres, processId, log }: { postgres: Postgres;
   const { pool, db } = postgres
   const queue = createSettleQueue(pool, log)
   const marks = createMarks(pool, log)
-  const reconciler = startReconciler(pool, log)
+  const reconciler = startReconciler(postgres, log)
   const reserve = createBatches(RESERVE_BATCH, async (items: Reserve[]) => {
     try {
       return await reserveAll(pool, processId, items)
@@ -37,29 +38,31 @@ export function createLedger({ postgres, processId, log }: { postgres: Postgres;
 
   return {
     guards,
+    books,
     async affordable(payer, billing) {
       if (!guards(payer, billing)) return null
       return least(await left(payer, billing))
     },
     async reserve(call, worst) {
-      if (!guards(call.payer, call.billing)) return
-      if (worst === null) return refuse('unpriced_model', { details: { model: call.model } })
+      if (!books(call.payer, call.billing)) return
+      if (worst === null && guards(call.payer, call.billing))
+        return refuse('unpriced_model', { details: { model: call.model } })
       if (queue.full())
         return refuse('unavailable', { message: 'Calls cannot be recorded now.', headers: { 'retry-after': '1' } })
       // An id that was released and not yet written would take its new reservation away again.
       if (queue.has(call.id)) await queue.flush()
-      const refused = await reserve({ call, worst })
+      const refused = await reserve({ call, worst: worst ?? 0n })
       if (refused !== null) throw refused
     },
-    sent(call, soFar = 0n) {
-      if (guards(call.payer, call.billing)) marks.sent(call.id, soFar)
+    sent(call, soFar = 0n, now) {
+      if (books(call.payer, call.billing)) marks.sent(call.id, soFar, now)
     },
     settle(call, outcome) {
       marks.forget(call.id)
       queue.add(settleItem(call, outcome))
     },
     release(call) {
-      if (!guards(call.payer, call.billing)) return
+      if (!books(call.payer, call.billing)) return
       marks.forget(call.id)
       queue.add(releaseItem(call.id))
     },
@@ -85,6 +88,7 @@ export function createLedger({ postgres, processId, log }: { postgres: Postgres;
         on conflict (account_id) do update set nano = b.nano + excluded.nano returning nano`.execute(db)
       return rows[0]!.nano
     },
+    refund: refundCall,
     async [Symbol.asyncDispose]() {
       await reconciler[Symbol.asyncDispose]()
       await marks[Symbol.asyncDispose]()

@@ -58,13 +58,25 @@ export interface Outcome {
   streamed: boolean
 }
 
+export interface Refunded {
+  accountId: Id
+  workspaceId: Id
+  amount: Nano
+  /** Of this call, so far. */
+  refunded: Nano
+  charged: Nano
+  balance: Nano
+}
+
 /**
  * The one ledger: append-only, whole nano-dollars (contract, part 7). Balance and caps are checked in one step, and
  * no concurrency crosses them.
  */
 export interface Ledger extends AsyncDisposable {
-  /** Whether a call of this payer must be reserved before it is sent: a cap, a budget, or a balance that it draws on. */
+  /** Whether a cap, a budget, or a balance that it draws on can refuse a call of this payer. */
   guards(payer: Payer, billing: Billing): boolean
+  /** Whether it is held before it is sent: when something guards it, and always for a run, which outlives its process. */
+  books(payer: Payer, billing: Billing): boolean
   /** What the tightest of balance and caps leaves, for splicing a missing `max_tokens`. Null: nothing guards. */
   affordable(payer: Payer, billing: Billing): Promise<Nano | null>
   /**
@@ -75,10 +87,10 @@ export interface Ledger extends AsyncDisposable {
   reserve(call: MeteredCall, worst: Nano | null): Promise<void>
   /**
    * The request has left for the provider: from here on a crash is settled as an estimate instead of released.
-   * `soFar` is that estimate: what the input costs at most. May be called again as output comes in. Cheap: calls that
-   * end within 50 ms are never marked.
+   * `soFar` is that estimate: what the input costs at most. `now` is asked once a second what it has become. Cheap:
+   * calls that end within 50 ms are never marked.
    */
-  sent(call: MeteredCall, soFar?: Nano): void
+  sent(call: MeteredCall, soFar?: Nano, now?: () => Nano): void
   /** Settles on the truth and records the call. Returns at once; durable within 250 ms, before `dispose` ends for sure. */
   settle(call: MeteredCall, outcome: Outcome): void
   /** The call was never sent. */
@@ -89,4 +101,9 @@ export interface Ledger extends AsyncDisposable {
   spent(subjects: readonly { id: Id; period: Period }[]): Promise<Map<Id, Nano>>
   /** Within the caller's transaction. Answers the balance after it. */
   grant(db: Db, accountId: Id, amount: Nano, note: string, by: Id | null): Promise<Nano>
+  /**
+   * Gives back what a call charged, all of what is left of it (`amount` null) or a part, within the caller's
+   * transaction. What the call cost still counts under caps. Refuses with 404, 409 when nothing is left, 400 when less is. What ended just now is there after `flush`.
+   */
+  refund(db: Db, callId: Id, amount: Nano | null, note: string, by: Id): Promise<Refunded>
 }

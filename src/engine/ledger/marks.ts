@@ -5,11 +5,13 @@ import type { Log } from '../log.ts'
 
 /** A call that ends sooner than this is never marked: its settlement says it all. */
 const AFTER_MS = 50
+/** How often a call that goes on is asked what it has cost by now. */
+const GROW_MS = 1_000
 
 /** Which reserved calls have left for the provider, and what a crash would settle them on. */
 export interface Marks extends AsyncDisposable {
-  /** `atLeast`: what the call has cost so far, input bound included. */
-  sent(id: Id, atLeast: Nano): void
+  /** `atLeast`: what the call has cost so far, input bound included. `now`: what it has cost whenever it is asked. */
+  sent(id: Id, atLeast: Nano, now?: () => Nano): void
   forget(id: Id): void
 }
 
@@ -17,6 +19,26 @@ export function createMarks(pool: pg.Pool, log: Log): Marks {
   let waiting = new Map<Id, Nano>()
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<void> = Promise.resolve()
+  const growing = new Map<Id, { now: () => Nano; marked: Nano }>()
+  let ticker: NodeJS.Timeout | null = null
+
+  function mark(id: Id, atLeast: Nano): void {
+    const before = waiting.get(id) ?? 0n
+    waiting.set(id, atLeast > before ? atLeast : before)
+    timer ??= setTimeout(() => void (writing = writing.then(write)), AFTER_MS)
+  }
+
+  function grow(): void {
+    for (const [id, call] of growing) {
+      const nano = call.now()
+      if (nano <= call.marked) continue
+      call.marked = nano
+      mark(id, nano)
+    }
+    if (growing.size > 0 || ticker === null) return
+    clearInterval(ticker)
+    ticker = null
+  }
 
   async function write(): Promise<void> {
     timer = null
@@ -40,14 +62,19 @@ export function createMarks(pool: pg.Pool, log: Log): Marks {
   }
 
   return {
-    sent(id, atLeast) {
-      const before = waiting.get(id) ?? 0n
-      waiting.set(id, atLeast > before ? atLeast : before)
-      timer ??= setTimeout(() => void (writing = writing.then(write)), AFTER_MS)
+    sent(id, atLeast, now) {
+      mark(id, atLeast)
+      if (now === undefined) return
+      growing.set(id, { now, marked: atLeast })
+      ticker ??= setInterval(grow, GROW_MS).unref()
     },
-    forget: (id) => void waiting.delete(id),
+    forget(id) {
+      waiting.delete(id)
+      growing.delete(id)
+    },
     async [Symbol.asyncDispose]() {
       if (timer) clearTimeout(timer)
+      if (ticker) clearInterval(ticker)
       await writing
     },
   }

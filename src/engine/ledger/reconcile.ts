@@ -1,31 +1,66 @@
-import type pg from 'pg'
+import { sql } from 'kysely'
+import type { Id } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
+import { writeOutbox } from '../outbox.ts'
 import type { Log } from '../log.ts'
+import type { Postgres } from '../postgres/client.ts'
 
 const EVERY_MS = 60_000
 const BATCH = 500
 
+/** A reservation that ended because its process did. */
+interface Ended {
+  call_id: Id
+  account_id: Id
+  workspace_id: Id
+  chat_id: Id | null
+  run_id: Id | null
+  message_id: Id | null
+  model: string
+  provider: string
+  /** What it was settled on. Null: it had never been sent, and was released. */
+  cost: Nano | null
+}
+
+/** What `call.interrupted` tells: nobody who made the call is there to hear what it cost. */
+export interface Interrupted extends Omit<Ended, 'cost'> {
+  /** Nano-dollars as a decimal: JSON numbers are not exact. */
+  cost_nano: string
+}
+
 /**
  * Ends the reservations of processes that are no more, at start and every minute. Every process may: the rows' locks
- * share the work out, and a reservation ends once.
+ * share the work out, and a reservation ends once. What a call of a run came to is told as `call.interrupted`.
  */
-export async function reconcile(pool: pg.Pool, log: Log): Promise<number> {
+export async function reconcile({ db }: Pick<Postgres, 'db'>, log: Log): Promise<number> {
   let all = 0
   for (;;) {
-    const { rows } = await pool.query<{ n: number }>({
-      name: 'reconcile_calls',
-      text: 'select reconcile_calls($1) as n',
-      values: [BATCH],
+    const ended = await db.transaction().execute(async (tx) => {
+      const { rows } = await sql<Ended>`select * from reconcile_calls(${BATCH})`.execute(tx)
+      for (const { cost, ...call } of rows)
+        if (cost !== null && call.run_id !== null)
+          await writeOutbox(
+            tx,
+            {
+              type: 'call.interrupted',
+              channels: [],
+              resource: { type: 'run', id: call.run_id },
+              data: { ...call, cost_nano: String(cost) } satisfies Interrupted,
+            },
+            null,
+          )
+      return rows.length
     })
-    all += rows[0]!.n
-    if (rows[0]!.n < BATCH) break
+    all += ended
+    if (ended < BATCH) break
   }
   if (all > 0) log.warn({ calls: all }, 'reservations of processes that ended were reconciled')
   return all
 }
 
-export function startReconciler(pool: pg.Pool, log: Log): AsyncDisposable & { first: Promise<void> } {
+export function startReconciler(postgres: Pick<Postgres, 'db'>, log: Log): AsyncDisposable & { first: Promise<void> } {
   const run = async (): Promise<void> => {
-    await reconcile(pool, log).catch((error: unknown) => log.error({ error }, 'reservations cannot be reconciled'))
+    await reconcile(postgres, log).catch((error: unknown) => log.error({ error }, 'reservations cannot be reconciled'))
   }
   const first = run()
   let running = first

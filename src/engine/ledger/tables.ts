@@ -32,6 +32,8 @@ export interface CallTable extends Counts {
   cost_nano: Nano | null
   charged_nano: Nano
   overrun_nano: Nano
+  /** The part of what was charged that an administrator gave back. */
+  refunded_nano: Nano
   cost_source: CostSource | null
   finish_reason: string | null
   first_token_ms: number | null

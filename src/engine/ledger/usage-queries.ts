@@ -70,6 +70,8 @@ export interface ShownCall {
   usage: Usage
   cost_usd: number | null
   charged_usd: number
+  refunded_usd: number
+  overrun_usd: number
   cost_source: CallRow['cost_source']
   finish_reason: string | null
   first_token_ms: number | null
@@ -95,6 +97,8 @@ export function showCall(row: CallRow): ShownCall {
     usage: usageFrom(row),
     cost_usd: usdOrNull(row.cost_nano),
     charged_usd: toUsd(row.charged_nano),
+    refunded_usd: toUsd(row.refunded_nano),
+    overrun_usd: toUsd(row.overrun_nano),
     cost_source: row.cost_source,
     finish_reason: row.finish_reason,
     first_token_ms: row.first_token_ms,

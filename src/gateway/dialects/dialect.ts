@@ -1,4 +1,5 @@
 import type { Usage } from '#kernel/usage.ts'
+import type { AudioTokens } from '../cost.ts'
 import type { Shape } from '../directory.ts'
 import { isObject, parseJson } from '../shapes/json.ts'
 import type { UpstreamFault } from '../turn.ts'
@@ -8,6 +9,7 @@ export interface Reading {
   /** Null: the provider said nothing. */
   usage: Usage | null
   reportedUsd?: number | undefined
+  audio?: AudioTokens | undefined
   finishReason: string | null
   /** The answer came to its proper end. */
   ended: boolean

@@ -65,9 +65,9 @@ export const openaiChat: Dialect = {
   },
 }
 
-function usageIn(json: { usage?: unknown }): Pick<Reading, 'usage' | 'reportedUsd'> {
+function usageIn(json: { usage?: unknown }): Pick<Reading, 'usage' | 'reportedUsd' | 'audio'> {
   const read = readUsage(json.usage)
-  return read === null ? { usage: null } : { usage: read.usage, reportedUsd: read.cost_usd }
+  return read === null ? { usage: null } : { usage: read.usage, reportedUsd: read.cost_usd, audio: read.audio }
 }
 
 function finishIn({ choices }: Record<string, unknown>): string | null {

@@ -1,8 +1,9 @@
+import type { AudioTokens } from '../../cost.ts'
 import { type Usage, usageOf } from '#kernel/usage.ts'
 import { countOf, isObject, type Json, objectOf } from '../json.ts'
 
 /** Disjoint buckets from a provider's `usage`, and the cost that some report; null where there is no usage. */
-export function readUsage(given: unknown): { usage: Usage; cost_usd?: number } | null {
+export function readUsage(given: unknown): { usage: Usage; cost_usd?: number; audio?: AudioTokens } | null {
   if (!isObject(given)) return null
   const prompt = objectOf(given['prompt_tokens_details'])
   const completion = objectOf(given['completion_tokens_details'])
@@ -22,7 +23,12 @@ export function readUsage(given: unknown): { usage: Usage; cost_usd?: number } |
     reasoning_tokens: beside ? reasoning : Math.min(reasoning, completed),
   })
   const cost = given['cost']
-  return typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 ? { usage, cost_usd: cost } : { usage }
+  const audio = { input: countOf(prompt['audio_tokens']), output: countOf(completion['audio_tokens']) }
+  return {
+    usage,
+    ...(typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 && { cost_usd: cost }),
+    ...(audio.input + audio.output > 0 && { audio }),
+  }
 }
 
 /** The vendor's `usage`: the prompt includes both caches, the completion includes reasoning. */
