@@ -5,6 +5,7 @@ import { createDirectory } from '#areas/ai-gateway/directory.ts'
 import { background } from '#areas/background.ts'
 import { startRuns } from '#areas/chats/service.ts'
 import { loadContracts } from '#areas/contracts.ts'
+import { LINK_PREFIX, openLink } from '#areas/drive/link.ts'
 import type { OperationKind } from '#areas/operations/service.ts'
 import { events } from '#areas/event-types.ts'
 import { startRealtime } from '#areas/realtime/service.ts'
@@ -36,6 +37,7 @@ import { createAgentDoor } from '#line/agent.ts'
 import { presentedKey } from '#line/authenticate.ts'
 import { EXPOSED, answerPreflight } from '#line/cors.ts'
 import { type Door, createDoor } from '#line/http.ts'
+import { bytesMount } from '#line/bytes-mount.ts'
 import { createLine } from '#line/invoke.ts'
 import { createLimits } from '#line/limit.ts'
 import { createOrigins } from '#line/origin.ts'
@@ -102,8 +104,10 @@ export async function startApp({
     answerPreflight,
     exposedHeaders: EXPOSED,
   })
+  let origin = ''
   const engine: Engine = {
     config,
+    origin: () => config.publicUrl ?? origin,
     postgres,
     secrets,
     bus,
@@ -135,7 +139,6 @@ export async function startApp({
 
   const origins = createOrigins(config)
   const closing = () => door.closing
-  let origin = ''
   const door: Door = createDoor({
     engine,
     line,
@@ -146,6 +149,7 @@ export async function startApp({
     metrics,
     mounts: [
       ...gateway.mounts,
+      bytesMount(LINK_PREFIX, (method, url) => openLink(engine, method, url)),
       ...healthMounts({ metrics, postgres, draining: () => door.draining() }),
       mcpMount(createAgentDoor({ engine, line, authority, limits, versions, origins, metrics, closing })),
       ...docsMounts(await loadContracts(), { origin: () => config.publicUrl ?? origin, version: versions.newest }),

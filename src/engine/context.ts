@@ -16,6 +16,8 @@ import type { Secrets } from './secrets.ts'
 /** What keeps state, built once by app.ts and shared by every call of this process. */
 export interface Engine {
   config: Config
+  /** Where people reach this instance, such as `https://uk.example.com`. */
+  origin(): string
   postgres: Postgres
   secrets: Secrets
   bus: Bus

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import {
   area,
   bytes,
+  deleted,
   endpoint,
   id,
   idOut,
@@ -33,6 +34,40 @@ export const DriveFile = z
     trashed_at: time.nullable(),
   })
   .meta({ id: 'File', description: 'A file or a folder. What only a file has is null for a folder.' })
+
+export const FileVersion = z
+  .object({
+    id: idOut,
+    file_id: idOut,
+    version: z.number().int(),
+    size_bytes: z.number().int(),
+    sha256: z.string(),
+    mime_type: z.string(),
+    current: z.boolean().describe('Whether this is what the file holds now.'),
+    restored_from: z.number().int().nullable().describe('The version whose bytes it brought back.'),
+    created_by: idOut.nullable(),
+    created_at: time,
+  })
+  .meta({ id: 'FileVersion' })
+
+export const SignedUrl = z
+  .object({
+    id: idOut,
+    created_at: time,
+    url: z.string(),
+    expires_at: time,
+    method: z.literal('GET'),
+    single_use: z.boolean(),
+    disposition: z.enum(['inline', 'attachment']),
+  })
+  .meta({ id: 'SignedUrl' })
+
+const version = z.coerce.number().int().min(1).max(2_147_483_647)
+const expected = z.iso
+  .datetime({ offset: true })
+  .transform((words) => new Date(words))
+  .meta({ override: { type: 'string', format: 'date-time' } })
+  .optional()
 
 const workspace = id.optional().describe('The workspace whose root it goes to; or give `parent_id`.')
 const parent = id.optional().describe('The folder it goes into; or give `workspace_id`.')
@@ -77,6 +112,10 @@ export const drive = area(
         'Streams; takes `Range`, `If-Range`, `If-None-Match`, `If-Modified-Since` and `If-Match`. The entity tag changes with the content only. A folder has no bytes: download its archive.',
       scope: 'drive:read',
       on: 'file',
+      query: {
+        version: version.optional().describe('The bytes of an earlier version.'),
+        disposition: z.enum(['inline', 'attachment']).default('inline').describe('Whether a browser may show it.'),
+      },
       reply: bytes,
       errors: ['invalid_state', 'precondition_failed', 'range_not_satisfiable'],
     }),
@@ -115,6 +154,91 @@ export const drive = area(
       reply: one(DriveFile),
       status: 201,
       errors: ['already_exists', 'invalid_state', 'not_found', 'insufficient_role'],
+    }),
+    update: endpoint('PATCH /drive/files/:id', {
+      summary: 'Change the name or the content of a file',
+      description:
+        'With `expected_updated_at` only if nobody changed it meanwhile: it is compared with `content_updated_at` when only content is sent, else with `updated_at`; who loses gets 409 `stale_update` with the present values. `If-Match` with the entity tag of the bytes does the same, with 412.',
+      scope: 'drive:write',
+      on: 'file',
+      bodyLimit: 32 << 20,
+      body: {
+        name: words(1_024).optional(),
+        content: content.optional().describe('The whole new content.'),
+        encoding,
+        expected_updated_at: expected,
+      },
+      reply: one(DriveFile),
+      errors: ['stale_update', 'already_exists', 'storage_full', 'invalid_state'],
+    }),
+    trash: endpoint('DELETE /drive/files/:id', {
+      summary: 'Move a file or folder to the trash',
+      description: 'A folder goes with everything in it, and comes back with exactly that. Emptied after 30 days.',
+      scope: 'drive:write',
+      on: 'file',
+      inAnyStatus: true,
+      reply: deleted,
+    }),
+    restore: endpoint('POST /drive/files/:id/restore', {
+      summary: 'Restore a file or folder from the trash',
+      description:
+        'Into the folder it lay in, or the root of the workspace where that is gone. A name that was taken meanwhile becomes `name (2).ext`.',
+      scope: 'drive:write',
+      on: 'file',
+      inAnyStatus: true,
+      reply: one(DriveFile),
+    }),
+    permanent_delete: endpoint('DELETE /drive/files/:id/permanent-delete', {
+      summary: 'Delete a file or folder in the trash for good',
+      scope: 'drive:write',
+      on: 'file',
+      inAnyStatus: true,
+      reply: deleted,
+      errors: ['invalid_state'],
+    }),
+    move: endpoint('POST /drive/files/:id/move', {
+      summary: 'Move a file or folder',
+      description: 'A folder goes with all that is in it, also into a folder of another workspace.',
+      scope: 'drive:write',
+      on: 'file',
+      body: { parent_id: id.nullable().describe('The folder it goes into; null is the root of its workspace.') },
+      reply: one(DriveFile),
+      errors: ['already_exists', 'invalid_state', 'storage_full'],
+    }),
+    signed_url: endpoint('POST /drive/files/:id/signed-url', {
+      summary: 'Mint a link to the bytes of a file',
+      description:
+        'Whoever has it may read them, without a key, until it expires, the file is trashed, or the root key is rotated.',
+      scope: 'drive:read',
+      on: 'file',
+      body: {
+        method: z.literal('GET').default('GET'),
+        expires_in_seconds: z.number().int().min(1).max(604_800).default(900),
+        single_use: z.boolean().default(false).describe('Holds for one GET.'),
+        disposition: z.enum(['inline', 'attachment']).default('inline'),
+      },
+      reply: one(SignedUrl),
+      errors: ['invalid_state'],
+    }),
+    content_versions: endpoint('GET /drive/files/:id/content-versions', {
+      summary: 'List what a file held, newest first',
+      description: 'The newest 200 are kept. Download one with `?version=`.',
+      scope: 'drive:read',
+      on: 'file',
+      reply: page(FileVersion),
+    }),
+    restore_content_version: endpoint('POST /drive/files/:id/content-versions/restore', {
+      summary: 'Bring back what a file held',
+      description: 'As the newest version; those in between stay.',
+      scope: 'drive:write',
+      on: 'file',
+      body: {
+        version: z.number().int().min(1).max(2_147_483_647).optional().describe('Its number; or give `version_id`.'),
+        version_id: id.optional(),
+        expected_updated_at: expected.describe('Compared with `content_updated_at`.'),
+      },
+      reply: one(DriveFile),
+      errors: ['stale_update', 'invalid_state', 'storage_full'],
     }),
   },
 )

@@ -3,14 +3,19 @@ import { type Schedule, every } from '#engine/jobs.ts'
 import { visibleWorkspaces } from '#engine/resources.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
+import { cursorOf, pageOf, positionOf, wholeAt } from '#kernel/paging.ts'
+import { iso } from '#kernel/time.ts'
 import { drive } from './contract.ts'
 import { bytesOf } from './download.ts'
+import { edit } from './edit.ts'
 import { file, fileFor, heldTarget, holdTree, targetOf } from './find.ts'
+import { forgetLinks, mintLink } from './link.ts'
 import { checkName, tamed } from './names.ts'
-import { showFile } from './show.ts'
+import { showFile, showVersion } from './show.ts'
 import { addUpStorage, checkRoom } from './storage.ts'
 import { fileStore } from './store.ts'
+import { move, remove, restore, trash } from './tree.ts'
+import { restoreVersion, versionOf } from './versions.ts'
 import { insert, putFile, refuseTaken, staging } from './write.ts'
 
 export const driveService = implement(
@@ -32,7 +37,13 @@ export const driveService = implement(
 
     metadata: (ctx) => showFile(file.of(ctx)),
 
-    download: (ctx) => bytesOf(ctx.engine, file.of(ctx)),
+    async download(ctx, { version, disposition }) {
+      const row = file.of(ctx)
+      if (version === undefined || row.kind === 'folder') return bytesOf(ctx.engine, row, disposition)
+      const { sha256, size_bytes, mime_type, created_at } = await versionOf(ctx, row.id, { version })
+      const then = { name: row.name, sha256, size_bytes, mime_type, content_updated_at: created_at }
+      return bytesOf(ctx.engine, then, disposition)
+    },
 
     async upload(ctx, { workspace_id, parent_id, name: given, mime_type, on_conflict: onConflict, content, encoding }) {
       const target = await targetOf(ctx, { workspace_id, parent_id })
@@ -69,6 +80,70 @@ export const driveService = implement(
         if (there === undefined) throw error
         return showExisting(ctx, there)
       }
+    },
+
+    async update(ctx, { name, content, encoding, expected_updated_at }) {
+      const row = await edit(ctx, file.of(ctx), {
+        name: name === undefined ? null : checkName(name),
+        content: content === undefined ? null : decoded(content, encoding),
+        expected: expected_updated_at ?? null,
+      })
+      return showFile(row)
+    },
+
+    async trash(ctx, { id }) {
+      await trash(ctx, file.of(ctx))
+      return { id }
+    },
+
+    restore: async (ctx) => showFile(await restore(ctx, file.of(ctx))),
+
+    async permanent_delete(ctx, { id }) {
+      await remove(ctx, file.of(ctx))
+      return { id }
+    },
+
+    async move(ctx, { parent_id }) {
+      const row = file.of(ctx)
+      const target =
+        parent_id === null ? { workspaceId: row.workspace_id, folder: null } : await targetOf(ctx, { parent_id })
+      return showFile(await move(ctx, row, target))
+    },
+
+    signed_url(ctx, { expires_in_seconds, single_use, disposition, method }) {
+      const row = file.of(ctx)
+      if (row.trashed || row.kind === 'folder')
+        refuse('invalid_state', {
+          message: row.trashed ? 'A file in the trash has no links.' : 'A folder has no bytes to link to.',
+          details: { status: row.status, allowed: row.trashed ? ['restore'] : [] },
+        })
+      const { url, expires_at } = mintLink(ctx, row, { seconds: expires_in_seconds, once: single_use, disposition })
+      return {
+        id: row.id,
+        created_at: iso(row.created_at),
+        url,
+        expires_at: iso(expires_at),
+        method,
+        single_use,
+        disposition,
+      }
+    },
+
+    async content_versions(ctx, { id, cursor, limit }) {
+      const before = wholeAt(positionOf('file_versions', id, cursor), 0)
+      const rows = await fileStore.versions(ctx.db, id, before, limit + 1)
+      const present = file.of(ctx).content_version
+      return pageOf(
+        rows,
+        limit,
+        ({ version }) => cursorOf('file_versions', id, [version]),
+        (row) => showVersion(row, present),
+      )
+    },
+
+    async restore_content_version(ctx, { id, version, version_id, expected_updated_at }) {
+      const old = await versionOf(ctx, id, { version, version_id })
+      return showFile(await restoreVersion(ctx, file.of(ctx), old, expected_updated_at ?? null))
     },
   },
   [file],
@@ -115,4 +190,7 @@ async function* each(parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): A
   yield* parts
 }
 
-export const driveSchedules = (engine: Engine): Schedule[] => [every('storage.add_up', 60, () => addUpStorage(engine))]
+export const driveSchedules = (engine: Engine): Schedule[] => [
+  every('storage.add_up', 60, () => addUpStorage(engine)),
+  every('links.forget', 3600, () => forgetLinks(engine)),
+]

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { iso, isoOrNull } from '#kernel/time.ts'
-import type { DriveFile } from './contract.ts'
-import type { FileRow } from './store.ts'
+import type { DriveFile, FileVersion } from './contract.ts'
+import type { FileRow, FileVersionRow } from './store.ts'
 
 export const showFile = (row: FileRow): z.output<typeof DriveFile> => ({
   id: row.id,
@@ -20,4 +20,17 @@ export const showFile = (row: FileRow): z.output<typeof DriveFile> => ({
   trashed_at: isoOrNull(row.trashed_at),
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),
+})
+
+export const showVersion = (row: FileVersionRow, present: number): z.output<typeof FileVersion> => ({
+  id: row.id,
+  file_id: row.file_id,
+  version: row.version,
+  size_bytes: Number(row.size_bytes),
+  sha256: row.sha256,
+  mime_type: row.mime_type,
+  current: row.version === present,
+  restored_from: row.restored_from,
+  created_by: row.created_by,
+  created_at: iso(row.created_at),
 })

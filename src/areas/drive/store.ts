@@ -20,6 +20,8 @@ export interface FileTable {
   ancestors: Id[]
   trashed: Generated<boolean>
   trashed_with: Id | null
+  /** How often it went into the trash. */
+  trashings: Generated<number>
   mime_type: string | null
   size_bytes: bigint | null
   sha256: string | null
@@ -140,6 +142,29 @@ export const fileStore = {
       .values({ ...row, size_bytes: sql`${String(size_bytes)}::int8` })
       .execute()
   },
+
+  versions: (db: Db, fileId: Id, before: number | null, limit: number): Promise<FileVersionRow[]> =>
+    db
+      .selectFrom('file_versions')
+      .selectAll()
+      .where('file_id', '=', fileId)
+      .$if(before !== null, (query) => query.where('version', '<', before!))
+      .orderBy('version', 'desc')
+      .limit(limit)
+      .execute(),
+
+  version: (
+    db: Db,
+    fileId: Id,
+    { version, id }: { version: number | null; id: Id | null },
+  ): Promise<FileVersionRow | undefined> =>
+    db
+      .selectFrom('file_versions')
+      .selectAll()
+      .where('file_id', '=', fileId)
+      .$if(version !== null, (query) => query.where('version', '=', version!))
+      .$if(id !== null, (query) => query.where('id', '=', id!))
+      .executeTakeFirst(),
 
   /** Keeps so many of the newest versions. */
   async forgetVersions(db: Db, fileId: Id, upTo: number): Promise<void> {

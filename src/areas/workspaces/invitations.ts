@@ -182,7 +182,7 @@ async function addressedTo(
 const isRestricted = ({ principal: { credential } }: Context): boolean =>
   credential.kind !== 'session' && credential.workspaceId !== null
 
-const originOf = ({ engine: { config } }: Context): string => config.publicUrl ?? `http://${config.host}:${config.port}`
+const originOf = ({ engine }: Context): string => engine.origin()
 
 const tellAbout = (
   ctx: Context,
