@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Payer } from '#engine/ledger/ledger.ts'
 import { type Code, Refusal, refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
@@ -5,12 +6,14 @@ import type { Nano } from '#kernel/money.ts'
 import type { Principal } from '#kernel/principal.ts'
 import { storable } from '#kernel/storable.ts'
 import { type Billing, type Usage, usageOf } from '#kernel/usage.ts'
+import { Attempts } from './attempts.ts'
 import { Metering, inputBound } from './metering.ts'
 import type { Offer } from './directory.ts'
 import type { Gateway } from './parts.ts'
 import { prepare, turnShapes } from './provider-chunks.ts'
-import { isRetryable, scrub } from './retry.ts'
-import { newSeed, route } from './router.ts'
+import { scrub } from './retry.ts'
+import { type Candidate, newSeed, route } from './router.ts'
+import { isSimulated } from './sim/offers.ts'
 import { simulate } from './sim/simulate.ts'
 import { countInput, countWords } from './sim/words.ts'
 import type { Chunk, Loss, Turn, UpstreamFault } from './turn.ts'
@@ -96,30 +99,20 @@ async function* run(
     })
   const needs = turn.tools?.length ? ['tools'] : []
   const spoken = offers.filter((offer) => isSimulated(offer) || turnShapes.includes(offer.endpoint.shape))
-  const { candidates } = route(spoken, { seed, needs, ...(only && { only }) }, (offer) =>
-    gateway.failures.recent(offer),
-  )
+  const { candidates } = route(spoken, { seed, needs, ...(only && { only }) }, gateway.health, turn.model)
   if (candidates.length === 0)
     refuse('no_route', { message: `No provider of \`${turn.model}\` can serve this request.` })
-  let last: UpstreamFault | null = null
-  for (const [index, { offer }] of candidates.entries()) {
-    const attempt = new TurnAttempt(
-      gateway,
-      offer,
-      turn,
-      options,
-      index === 0 ? (options.id ?? newId()) : newId(),
-      seed,
-    )
-    const fault = yield* attempt.run(tell)
+  const attempts = new Attempts(candidates, gateway.health)
+  for (let id = options.id ?? newId(); ; id = newId()) {
+    const candidate = attempts.current
+    const fault = yield* new TurnAttempt(gateway, candidate, turn, options, id, seed).run(tell)
     if (fault === null) return
-    last = fault
-    if (!isRetryable(fault)) break
+    attempts.failed(candidate, fault)
+    const step = attempts.next()
+    if (step === null) throw refusalOf(fault)
+    if (step.waitMs > 0) await sleep(step.waitMs, undefined, { signal }).catch(() => signal.throwIfAborted())
   }
-  throw refusalOf(last!)
 }
-
-const isSimulated = ({ endpoint }: Offer): boolean => endpoint.slug === 'sim'
 
 class TurnAttempt {
   readonly #gateway: Gateway
@@ -137,7 +130,7 @@ class TurnAttempt {
 
   constructor(
     gateway: Gateway,
-    offer: Offer,
+    { offer }: Candidate,
     turn: Turn,
     { signal, payer, surface }: CompleteOptions,
     id: Id,
@@ -171,7 +164,7 @@ class TurnAttempt {
   /** Answers the fault when nothing had been said yet, null when the answer is over. */
   async *run(tell: (served: Served) => void): AsyncGenerator<Chunk, UpstreamFault | null, undefined> {
     const metering = this.#metering
-    const { failures } = this.#gateway
+    const { health } = this.#gateway
     const source = await this.#source()
     let status: 'succeeded' | 'failed' | 'cancelled' = 'cancelled'
     try {
@@ -181,11 +174,11 @@ class TurnAttempt {
         if (chunk.type === 'error') {
           const error = scrub(chunk.error, this.#offer.endpoint)
           status = 'failed'
-          if (isRetryable(error)) failures.note(this.#offer)
           if (this.#firstAt === null) {
             metering.fail(performance.now() - this.#startedAt, true)
             return error
           }
+          health.failed(this.#offer, error)
           // Before it is told: who hears of the error asks what the answer cost, and may not come back.
           this.#settle(status)
           yield { type: 'error', error }
@@ -203,9 +196,14 @@ class TurnAttempt {
         }
         if (chunk.type === 'finish') {
           status = 'succeeded'
-          failures.forget(this.#offer)
           this.#served.finishReason = chunk.reason
           this.#settle(status)
+          health.succeeded(
+            this.#offer,
+            this.#firstAt - this.#startedAt,
+            performance.now() - this.#startedAt,
+            this.#usage?.output_tokens ?? 0,
+          )
         }
         yield chunk
       }

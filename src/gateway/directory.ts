@@ -22,8 +22,17 @@ export interface ProviderEndpoint {
   priority: number
   weight: number
   preset: string | null
+  /** What its owner knows of what becomes of prompts there; absent and null: nothing. */
+  dataPolicy?: DataPolicy
   /** The instance's own endpoints, and those found by themselves, may stand on private addresses. */
   mayBePrivate: boolean
+}
+
+export interface DataPolicy {
+  /** Prompts are kept after the answer. */
+  keeps: boolean | null
+  /** Models are trained on prompts. */
+  trains: boolean | null
 }
 
 /** One way to serve a model. */
@@ -36,6 +45,8 @@ export interface Offer {
   contextLength: number | null
   maxOutputTokens: number | null
   capabilities: readonly string[]
+  /** Of the weights, in OpenRouter's words (`fp8`, `int4`, …); absent: unknown. */
+  quantization?: string
   /** Null: in no source. */
   pricing: Pricing | null
   priceSource: string | null

@@ -5,9 +5,9 @@ import { readBody } from './body.ts'
 import { type CompleteTurn, createCompleteTurn } from './complete.ts'
 import { anthropicCount } from './dialects/anthropic-messages.ts'
 import { Generation } from './generation.ts'
+import { Health } from './health.ts'
 import { listModels, showModel } from './listing.ts'
 import type { Gateway, GatewayParts } from './parts.ts'
-import { Failures } from './router.ts'
 import { compatA } from './surfaces/compat-a/surface.ts'
 import { compatB } from './surfaces/compat-b/surface.ts'
 import { compatC } from './surfaces/compat-c/surface.ts'
@@ -26,14 +26,14 @@ export interface GatewayFaces {
   mounts: GatewayMount[]
   completeTurn: CompleteTurn
   /** What this process has seen fail lately: `routing-preview` orders by the same. */
-  failures: Failures
+  health: Health
 }
 
 const surfaces: readonly Surface[] = [compatA, compatB, compatC]
 
 /** The three surfaces, and the same life of a call for callers in this process. */
 export function createGateway(parts: GatewayParts): GatewayFaces {
-  const gateway: Gateway = { ...parts, failures: new Failures() }
+  const gateway: Gateway = { ...parts, health: new Health() }
   const byUrl = new Map<string, Place>()
   const roots = new Map<string, Surface>()
   for (const surface of surfaces)
@@ -83,7 +83,7 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
       handle,
     })),
     completeTurn: createCompleteTurn(gateway),
-    failures: gateway.failures,
+    health: gateway.health,
   }
 }
 

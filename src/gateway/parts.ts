@@ -5,7 +5,7 @@ import type { Outbound } from '#engine/outbound/outbound.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Authority } from '#kernel/principal.ts'
 import type { Directory } from './directory.ts'
-import type { Failures } from './router.ts'
+import type { Health } from './health.ts'
 
 /** What the gateway is made of. What belongs to the line is handed in, because the gateway may not import it. */
 export interface GatewayParts {
@@ -26,5 +26,5 @@ export interface GatewayParts {
 
 /** The parts, and what this process has seen of the providers. */
 export interface Gateway extends GatewayParts {
-  failures: Failures
+  health: Health
 }

@@ -2,11 +2,59 @@ import type { ProviderEndpoint } from './directory.ts'
 import { withoutKeys } from './shapes/faults.ts'
 import type { FaultKind, UpstreamFault } from './turn.ts'
 
-/** Faults of a request, which another provider would find as well. */
-const FINAL: ReadonlySet<FaultKind> = new Set(['bad_request', 'context_length', 'too_large'])
+/** What is done about a kind of fault. */
+export interface Rule {
+  /** Who may do better: `anybody`, `roomier` (a larger context or another model), only `another model`. */
+  elsewhere: 'anybody' | 'roomier' | 'another model'
+  /** How often the same provider is asked again, once everybody was asked. Only what was not charged for is repeated. */
+  again: number
+  /** How long it is set aside where it does not say so itself; 0: the provider is not at fault. */
+  asideMs: number
+  /** Whom it concerns: this model there, or whatever the endpoint serves. */
+  of: 'model' | 'endpoint'
+}
 
-/** Whether another provider may do better. */
-export const isRetryable = ({ kind }: UpstreamFault): boolean => !FINAL.has(kind)
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+
+export const rules: Readonly<Record<FaultKind, Rule>> = {
+  bad_request: { elsewhere: 'another model', again: 0, asideMs: 0, of: 'model' },
+  context_length: { elsewhere: 'roomier', again: 0, asideMs: 0, of: 'model' },
+  too_large: { elsewhere: 'another model', again: 0, asideMs: 0, of: 'model' },
+  rate_limited: { elsewhere: 'anybody', again: 2, asideMs: 30 * SECOND, of: 'model' },
+  overloaded: { elsewhere: 'anybody', again: 2, asideMs: 30 * SECOND, of: 'model' },
+  server_error: { elsewhere: 'anybody', again: 1, asideMs: 30 * SECOND, of: 'model' },
+  unreachable: { elsewhere: 'anybody', again: 1, asideMs: 30 * SECOND, of: 'endpoint' },
+  // It may be at work on the first one still.
+  timeout: { elsewhere: 'anybody', again: 0, asideMs: 30 * SECOND, of: 'model' },
+  garbage: { elsewhere: 'anybody', again: 0, asideMs: 30 * SECOND, of: 'model' },
+  model_not_found: { elsewhere: 'anybody', again: 0, asideMs: 2 * MINUTE, of: 'model' },
+  // Somebody has to do something about these first.
+  upstream_key: { elsewhere: 'anybody', again: 0, asideMs: 5 * MINUTE, of: 'endpoint' },
+  upstream_payment: { elsewhere: 'anybody', again: 0, asideMs: 5 * MINUTE, of: 'endpoint' },
+}
+
+/** Whoever wants to be left alone for longer is asked again after this all the same. */
+const LONGEST_ASIDE_MS = 15 * MINUTE
+
+/** How long a provider is set aside for this fault: as long as it says where it says so. */
+export function asideFor({ kind, retry_after_seconds: seconds }: UpstreamFault): number {
+  const { asideMs } = rules[kind]
+  return asideMs === 0 || seconds === undefined ? asideMs : Math.min(LONGEST_ASIDE_MS, seconds * SECOND)
+}
+
+/** Whether another provider of the same model may do better. */
+export const isRetryable = ({ kind }: UpstreamFault): boolean => rules[kind].elsewhere === 'anybody'
+
+/** No further attempt begins later than so long after the first. */
+export const DEADLINE_MS = 20 * SECOND
+const FIRST_WAIT_MS = 200
+/** Longer waits are the client's, who is told how long they are. */
+export const LONGEST_WAIT_MS = 4 * SECOND
+
+/** Full jitter: anything up to a bound that doubles (Brooker, "Exponential Backoff and Jitter", 2015). `chance` is 0–1. */
+export const backoff = (round: number, chance: number): number =>
+  chance * Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** round)
 
 /** The fault without what the endpoint keeps secret, should its provider have repeated it. */
 export function scrub(fault: UpstreamFault, { apiKey, headers }: ProviderEndpoint): UpstreamFault {

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { offerOf } from './offer-of.test.ts'
-import { Failures, route } from './router.ts'
+import type { FaultKind } from './turn.ts'
+import { Health } from './health.ts'
+import { route } from './router.ts'
 
-const never = () => false
+const never = { aside: () => null, figures: () => null }
 const slugs = ({ candidates }: ReturnType<typeof route>): string[] => candidates.map(({ offer }) => offer.endpoint.slug)
 const priced = (slug: string, usd: string, more: Record<string, unknown> = {}) =>
   offerOf({ pricing: { input: usd, output: '0' }, endpoint: { slug, ...more } })
@@ -47,16 +49,45 @@ test('the same seed draws the same order, whatever order the offers come in', ()
   assert.ok(seen.size > 15, 'many seeds, many orders')
 })
 
-test('what failed in the last 30 seconds is asked last, then it is as good as before', () => {
-  const failures = new Failures()
+test('what failed is asked last for as long as its fault lasts, then it is as good as before', () => {
+  const health = new Health()
   const offers = [priced('a', '1', { priority: 1 }), priced('b', '1', { priority: 2 })]
-  failures.note(offers[0]!, 1_000)
-  const at = (now: number) => slugs(route(offers, { seed: 1 }, (offer) => failures.recent(offer, now)))
-  assert.deepEqual(at(30_999), ['b', 'a'])
-  assert.deepEqual(at(31_000), ['a', 'b'])
-  failures.note(offers[0]!, 40_000)
-  failures.forget(offers[0]!)
-  assert.deepEqual(at(40_001), ['a', 'b'])
+  const [a] = offers
+  const at = (now: number) =>
+    slugs(route(offers, { seed: 1 }, { aside: (offer) => health.aside(offer, now), figures: () => null }))
+  const until = (kind: FaultKind, seconds?: number) => {
+    health.failed(a!, { kind, message: '', ...(seconds !== undefined && { retry_after_seconds: seconds }) }, 0)
+    let ms = 0
+    while (at(ms)[0] === 'b') ms += 1_000
+    return ms / 1_000
+  }
+  assert.deepEqual(
+    [
+      until('server_error'),
+      until('rate_limited', 7),
+      until('upstream_key'),
+      until('bad_request'),
+      until('context_length'),
+    ],
+    [30, 7, 300, 300, 300],
+    'a request that is at fault adds nothing to what was',
+  )
+  health.succeeded(a!, 10, 20, 5, 1_000)
+  assert.equal(at(1_001)[0], 'a')
+  assert.equal(until('bad_request'), 0)
+  assert.equal(until('rate_limited', 86_400), 900, 'nobody is set aside for a day')
+})
+
+test('a key that is refused concerns all that the endpoint serves; a model that is overloaded only itself', () => {
+  const health = new Health()
+  const one = offerOf({ endpoint: { slug: 'a' }, upstreamModel: 'one' })
+  const two = { ...one, upstreamModel: 'two' }
+  health.failed(one, { kind: 'overloaded', message: '' }, 0)
+  assert.deepEqual([health.aside(one, 1)?.kind, health.aside(two, 1)], ['overloaded', null])
+  health.failed(one, { kind: 'upstream_key', message: '' }, 0)
+  assert.equal(health.aside(two, 1)?.kind, 'upstream_key')
+  // The endpoint is read again: other objects, the same thing.
+  assert.equal(health.aside({ ...one }, 1)?.kind, 'overloaded')
 })
 
 test('offers that cannot serve are left out and say why', () => {

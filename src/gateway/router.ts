@@ -1,4 +1,15 @@
+import type { Billing } from '#kernel/usage.ts'
 import type { Offer, Shape } from './directory.ts'
+import type { Lately } from './health.ts'
+import { type Excluded, type MaxPrice, relays, whyNot } from './router-filter.ts'
+import { type Sort, rankBy } from './router-order.ts'
+
+export { isNamed, relays } from './router-filter.ts'
+export type { Excluded, MaxPrice } from './router-filter.ts'
+export type { Sort } from './router-order.ts'
+
+/** A bound that a percentile of the last minutes' calls must keep to; a bare number bounds the median. */
+export type Cutoffs = Readonly<Partial<Record<'p50' | 'p75' | 'p90' | 'p99', number>>>
 
 /** What a caller wants of a route. A live call and `routing-preview` give the same and get the same. */
 export interface Wish {
@@ -8,15 +19,42 @@ export interface Wish {
   shapes?: readonly Shape[]
   /** Capabilities that the model must have, where it is known which it has. */
   needs?: readonly string[]
+  /** Capabilities that go first where it is known who has them. */
+  prefers?: readonly string[]
   inputTokens?: number
   maxTokens?: number
-  /** Slugs of providers. */
+  /** Names of providers: slugs, or those of presets. */
   only?: readonly string[]
   ignore?: readonly string[]
+  order?: readonly string[]
+  /** False: the first choice alone is asked, and of an `order` nobody that it does not name. */
+  allowFallbacks?: boolean
+  /** Parameters of the request, in OpenRouter's names, each of which must mean something to the provider. */
+  parameters?: readonly string[]
+  dataCollection?: 'allow' | 'deny'
+  zeroRetention?: boolean
+  quantizations?: readonly string[]
+  maxPrice?: MaxPrice
+  /** Only what costs nothing. */
+  free?: boolean
+  /** Only where web search can be had: at those who bring it. */
+  webSearch?: boolean
+  sort?: Sort
+  minThroughput?: Cutoffs
+  /** Seconds. */
+  maxLatency?: Cutoffs
+  /** The endpoint that holds this conversation's prompt in its cache. */
+  warm?: string
+  /** Whether a call is paid from a balance or counts under a cap, which takes a price. */
+  guards?: (billing: Billing) => boolean
 }
 
 export interface Candidate {
   offer: Offer
+  /** The model that was asked for, as the caller named it. */
+  asked: string
+  /** What is put behind the upstream's name: a variant that only the provider itself can choose. */
+  variant: string
   /** Its share of the calls of its rank, 0–1. */
   weight: number
   /** Why it stands where it stands, for people. */
@@ -29,119 +67,60 @@ export interface Route {
   excluded: { offer: Offer; reason: Excluded }[]
 }
 
-export type Excluded = 'shape' | 'only' | 'ignore' | 'capability' | 'context' | 'max_tokens'
+/** A model that was asked for, and who serves it. */
+export interface Asked {
+  model: string
+  offers: readonly Offer[]
+  /** What this model's own name asks for, above what the request does. */
+  more?: Partial<Wish>
+  variant?: string
+}
 
-/** Offers → the order in which they are asked. Pure: the failures and the seed come in. */
-export function route(offers: readonly Offer[], wish: Wish, failedRecently: (offer: Offer) => boolean): Route {
+/** Offers → the order in which they are asked. Pure: what happened lately and the seed come in. */
+export function route(offers: readonly Offer[], wish: Wish, lately: Lately, asked = '', variant = ''): Route {
   const excluded: Route['excluded'] = []
   const left: Offer[] = []
   for (const offer of offers) {
-    const reason = whyNot(offer, wish, offers.length === 1)
+    const reason = whyNot(offer, wish, offers)
     if (reason) excluded.push({ offer, reason })
     else left.push(offer)
   }
-  const shares = weigh(left)
-  const ranked = left.map((offer, index) => {
-    const failed = failedRecently(offer)
-    const share = shares[index]!
-    // Exponential keys: the smallest of them is drawn first, in proportion to the weights (Efraimidis and Spirakis, 2006).
-    const key =
-      share === 0 ? Infinity : -Math.log(draw(wish.seed, `${offer.endpoint.id} ${offer.upstreamModel}`)) / share
-    return { offer, failed, key, rank: rankOf(offer), weight: share }
-  })
-  ranked.sort(
-    (a, b) =>
-      Number(a.failed) - Number(b.failed) ||
-      a.rank - b.rank ||
-      a.offer.endpoint.priority - b.offer.endpoint.priority ||
-      a.key - b.key,
+  const candidates = rankBy(left, wish, lately).map(({ offer, weight, reason }) => ({
+    offer,
+    asked,
+    variant: relays(offer) ? variant : '',
+    weight,
+    reason,
+  }))
+  if (wish.allowFallbacks === false)
+    for (const { offer } of candidates.splice(1)) excluded.push({ offer, reason: 'fallback' })
+  return { candidates, excluded }
+}
+
+/** The models of a request one after the other; `together`: all that serve any of them in one order. */
+export function routeModels(models: readonly Asked[], wish: Wish, lately: Lately, together = false): Route {
+  const [first] = models
+  if (models.length === 1 && first !== undefined)
+    return route(first.offers, { ...wish, ...first.more }, lately, first.model, first.variant)
+  const routes = models.map(({ offers, model, more, variant }) =>
+    route(offers, { ...wish, ...more, ...(together && { allowFallbacks: true }) }, lately, model, variant),
   )
-  return {
-    candidates: ranked.map(({ offer, failed, weight }) => ({
-      offer,
-      weight,
-      reason: failed ? 'failed in the last 30 seconds' : reasonOf(offer),
-    })),
-    excluded,
-  }
-}
-
-/** With nobody else to ask, data that may be old or wrong does not keep the only offer from being asked. */
-function whyNot(offer: Offer, wish: Wish, alone: boolean): Excluded | null {
-  if (wish.shapes?.length && !wish.shapes.includes(offer.endpoint.shape)) return 'shape'
-  if (wish.only?.length && !wish.only.includes(offer.endpoint.slug)) return 'only'
-  if (wish.ignore?.includes(offer.endpoint.slug)) return 'ignore'
-  if (alone) return null
-  if (offer.capabilities.length > 0 && wish.needs?.some((need) => !offer.capabilities.includes(need)))
-    return 'capability'
-  if (offer.contextLength !== null && (wish.inputTokens ?? 0) > offer.contextLength) return 'context'
-  if (offer.maxOutputTokens !== null && (wish.maxTokens ?? 0) > offer.maxOutputTokens) return 'max_tokens'
-  return null
-}
-
-/** The caller's own endpoints and the free ones before the instance's on credits. */
-const rankOf = ({ endpoint }: Offer): number => (endpoint.billing === 'credits' ? 1 : 0)
-
-const reasonOf = ({ endpoint }: Offer): string =>
-  endpoint.billing === 'byok' ? 'your own endpoint' : endpoint.billing === 'free' ? 'free' : 'weight by price'
-
-/** Each one's share among those of its rank and priority: its endpoint's weight by 1/price². */
-function weigh(offers: readonly Offer[]): number[] {
-  const prices = offers.map(priceOf)
-  const dearest = Math.max(...prices.filter((price) => price !== null), 1e-3)
-  const raw = offers.map(
-    ({ endpoint }, index) => Math.max(0, endpoint.weight) / Math.max(prices[index] ?? dearest, 1e-3) ** 2,
+  const all = routes.flatMap(({ candidates }) => candidates)
+  const known = new Set<Offer>()
+  const once = all.filter(({ offer }) => !known.has(offer) && known.add(offer))
+  const excluded = routes.flatMap((one) => one.excluded).filter(({ offer }) => !known.has(offer))
+  if (!together) return { candidates: once, excluded }
+  const place = new Map(
+    route(
+      once.map(({ offer }) => offer),
+      { ...wish, allowFallbacks: true },
+      lately,
+    ).candidates.map(({ offer }, index) => [offer, index]),
   )
-  const groupOf = (offer: Offer): string => `${rankOf(offer)} ${offer.endpoint.priority}`
-  const sums = new Map<string, number>()
-  offers.forEach((offer, index) => sums.set(groupOf(offer), (sums.get(groupOf(offer)) ?? 0) + raw[index]!))
-  return offers.map((offer, index) => {
-    const sum = sums.get(groupOf(offer))!
-    return sum === 0 ? 0 : raw[index]! / sum
-  })
-}
-
-/** One figure to compare by: a million tokens in and a million out. Null: in no source. */
-export const priceOf = ({ pricing }: Offer): number | null =>
-  pricing === null ? null : Number(pricing.input) + Number(pricing.output)
-
-/** A number in (0, 1] that hangs on the seed and the words alone (FNV-1a, then the finaliser of MurmurHash3). */
-function draw(seed: number, words: string): number {
-  let hash = 0x811c9dc5 ^ seed
-  for (let i = 0; i < words.length; i++) hash = Math.imul(hash ^ words.charCodeAt(i), 0x01000193)
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return (((hash ^ (hash >>> 16)) >>> 0) + 1) / 2 ** 32
+  const candidates = once.toSorted((a, b) => place.get(a.offer)! - place.get(b.offer)!)
+  if (wish.allowFallbacks === false)
+    for (const { offer } of candidates.splice(1)) excluded.push({ offer, reason: 'fallback' })
+  return { candidates, excluded }
 }
 
 export const newSeed = (): number => (Math.random() * 2 ** 32) >>> 0
-
-const SET_ASIDE_MS = 30_000
-const REMEMBERED = 10_000
-
-/** Which offers failed lately, in this process's memory. */
-export class Failures {
-  readonly #at = new Map<string, number>()
-
-  note(offer: Offer, now: number = performance.now()): void {
-    const key = keyOf(offer)
-    this.#at.delete(key)
-    this.#at.set(key, now)
-    if (this.#at.size > REMEMBERED)
-      for (const [old] of this.#at) {
-        this.#at.delete(old)
-        break
-      }
-  }
-
-  forget(offer: Offer): void {
-    if (this.#at.size > 0) this.#at.delete(keyOf(offer))
-  }
-
-  recent(offer: Offer, now: number = performance.now()): boolean {
-    const at = this.#at.size === 0 ? undefined : this.#at.get(keyOf(offer))
-    return at !== undefined && now - at < SET_ASIDE_MS
-  }
-}
-
-const keyOf = ({ endpoint, upstreamModel }: Offer): string => `${endpoint.id} ${upstreamModel}`

@@ -4,13 +4,12 @@ import { usageOf } from '#kernel/usage.ts'
 import type { Offer } from './directory.ts'
 import { prepare, turnShapes } from './provider-chunks.ts'
 import type { Candidate } from './router.ts'
-import { simulate } from './sim/simulate.ts'
 import { simLosses } from './sim/losses.ts'
+import { isSimulated } from './sim/offers.ts'
+import { simulate } from './sim/simulate.ts'
 import { countInput } from './sim/words.ts'
 import type { Surface } from './surfaces/surface.ts'
 import type { Chunk, Loss, Turn } from './turn.ts'
-
-export const isSimulated = ({ endpoint }: Offer): boolean => endpoint.slug === 'sim'
 
 /** Whether the client's bytes travel on as they are. */
 export const travels = (surface: Surface, offer: Offer): boolean =>

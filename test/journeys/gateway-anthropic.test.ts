@@ -107,7 +107,7 @@ test('tools come back whole, and `?beta=true` and unknown fields travel on', asy
 })
 
 test('an error of the vendor is an error of its kind, and one mid-stream reaches the client as an event', async () => {
-  vendor.script({ status: 529, type: 'overloaded_error', message: 'Overloaded' })
+  vendor.script({ status: 529, type: 'overloaded_error', message: 'Overloaded', times: 3 })
   await assert.rejects(client.messages.create(ask('x')), (error) => {
     assert.ok(error instanceof APIError)
     assert.deepEqual([error.status, error.type], [529, 'overloaded_error'])

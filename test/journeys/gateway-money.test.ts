@@ -91,7 +91,7 @@ test('no number of calls at once crosses a cap', async () => {
 
 test('a fallback is paid once, and a failed call costs nothing', async () => {
   const key = await capped(1)
-  openai.script({ status: 500, message: 'no' })
+  openai.script({ status: 500, message: 'no', times: 2 })
   const failed = await key.post(a, ask())
   assert.equal(failed.status, 502)
   const call = await world.record(failed.headers.get('x-request-id')!)

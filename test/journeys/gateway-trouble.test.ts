@@ -90,10 +90,33 @@ test('a request that is at fault is not asked twice; when all fail, the client i
   first.script({ status: 400, message: 'no such thing' })
   assert.equal((await ask('gpt-4o')).status, 400)
   assert.equal(second.requests.length, before)
-  first.script({ status: 500, message: 'one' })
-  second.script({ status: 500, message: 'two' })
+  first.script({ status: 500, message: 'one', times: 2 })
+  second.script({ status: 500, message: 'two', times: 2 })
   const answer = await ask('gpt-4o')
   assert.deepEqual([answer.status, answer.headers.get('x-should-retry')], [502, 'false'])
+  assert.deepEqual([first.pending(), second.pending()], [0, 0], 'each was asked twice')
+})
+
+test('what passes by itself is tried again at the only provider; what does not is not', async () => {
+  await restore()
+  first.script({ status: 503, message: 'busy', times: 2 })
+  const answer = await ask('first/gpt-4o')
+  assert.deepEqual([answer.status, answer.body.choices[0].message.content], [200, 'hello'])
+  const calls = await world.calls()
+  assert.deepEqual(
+    calls.slice(0, 3).map(({ status, cost_nano }) => [status, cost_nano! > 0n]),
+    [
+      ['succeeded', true],
+      ['failed', false],
+      ['failed', false],
+    ],
+    'each attempt has its line',
+  )
+  const before = first.requests.length
+  first.script({ status: 401, message: 'who are you' })
+  assert.equal((await ask('first/gpt-4o')).status, 502)
+  assert.equal(first.requests.length, before + 1)
+  await restore()
 })
 
 test('a client that leaves takes the provider’s work with it within a second, and pays for what came', async () => {

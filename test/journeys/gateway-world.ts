@@ -12,6 +12,8 @@ export interface World extends AsyncDisposable {
   bring(vendor: Vendor, slug: string, more?: object): Promise<{ id: string }>
   /** What the ledger recorded of the call with this request id, once it is durable. */
   record(id: string): Promise<CallTable>
+  /** All of them, the last one first. */
+  calls(): Promise<CallTable[]>
 }
 
 export async function gatewayWorld(environment: Record<string, string> = {}): Promise<World> {
@@ -33,6 +35,11 @@ export async function gatewayWorld(environment: Record<string, string> = {}): Pr
       const { ledger, postgres } = server.app.engine
       await ledger.flush()
       return postgres.db.selectFrom('calls').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+    },
+    async calls() {
+      const { ledger, postgres } = server.app.engine
+      await ledger.flush()
+      return postgres.db.selectFrom('calls').selectAll().orderBy('created_at', 'desc').orderBy('id', 'desc').execute()
     },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }

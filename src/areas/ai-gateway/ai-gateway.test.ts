@@ -513,7 +513,7 @@ test('no key is to be found in the database, the log or an answer, even when its
   answers.push(await bob.post(`${at}/${id}/test`))
   assert.match(answers.at(-1)!.body.data.error, /is no good/)
   answers.push(await bob.post('/inference/text', hello('canary/gpt-4o')))
-  vendor.script({ status: 400, message: `${canary} may not` }, { status: 500, message: `${canary} broke` })
+  vendor.script({ status: 400, message: `${canary} may not` }, { status: 500, message: `${canary} broke`, times: 2 })
   for (const path of ['/inference/text', '/inference/text']) answers.push(await bob.post(path, hello('canary/gpt-4o')))
   vendor.script({ status: 400, message: `${canary} may not` })
   answers.push(await (await bob.key()).post('/compat-a/v1/chat/completions', hello('canary/gpt-4o')))

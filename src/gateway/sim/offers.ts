@@ -1,4 +1,5 @@
 import type { CatalogueModel } from '../catalogue/model.ts'
+import type { Offer } from '../directory.ts'
 
 export const SIM_CONTEXT = 1_000_000
 export const SIM_OUTPUT = 100_000
@@ -23,6 +24,9 @@ const model = (name: 'echo' | 'script', capabilities: string[]): CatalogueModel 
 
 /** The simulated models as the catalogue lists them (contract, part 8). */
 export const simModels: readonly CatalogueModel[] = [model('echo', []), model('script', ['tools', 'reasoning'])]
+
+/** The reserved slug names the simulated provider alone. */
+export const isSimulated = ({ endpoint }: Offer): boolean => endpoint.slug === 'sim'
 
 export type SimModel = 'echo' | 'script'
 

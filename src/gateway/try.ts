@@ -1,0 +1,209 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Send } from '#engine/outbound/outbound.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
+import { usageOf } from '#kernel/usage.ts'
+import { locate } from './body.ts'
+import type { Reading } from './dialects/dialect.ts'
+import type { Offer } from './directory.ts'
+import { type Attempt, Forward } from './forward.ts'
+import type { Generation } from './generation.ts'
+import { Metering, guessInput, inputBound } from './metering.ts'
+import { Played, type Writer } from './played.ts'
+import type { Candidate } from './router.ts'
+import { isSimulated } from './sim/offers.ts'
+import { type Way, countFor } from './translate.ts'
+import { travellingHeaders, travellingQuery } from './travelling.ts'
+import type { UpstreamFault } from './turn.ts'
+import { upstreamOf } from './upstream.ts'
+
+/** More answers to one question than anybody gives: what is asked for beyond it is dear enough. */
+const MOST_ANSWERS = 1_000_000
+
+/** One candidate's turn: its money held, the request sent, and its answer told to the generation until its end. */
+export class Try implements Attempt {
+  readonly candidate: Candidate
+  /** How it is asked; null: with the client's own bytes. */
+  readonly way: Way | null
+  readonly startedAt: number
+  readonly #generation: Generation
+  /** Null: tokens are counted and nothing is generated or charged. */
+  readonly #metering: Metering | null
+  #answer: Forward | Played | null = null
+  #beganAt = 0
+  #over = false
+
+  /** `id` is the call's in the ledger. `startedAt` by the clock of `performance.now()`. */
+  constructor(
+    generation: Generation,
+    candidate: Candidate,
+    way: Way | null,
+    id: Id,
+    metered: boolean,
+    startedAt: number,
+  ) {
+    this.#generation = generation
+    this.candidate = candidate
+    this.way = way
+    this.startedAt = startedAt
+    const { gateway, caller, surface } = generation.visit
+    this.#metering = metered
+      ? new Metering(gateway.engine.ledger, candidate.offer, { id, payer: caller.payer, surface: surface.name })
+      : null
+  }
+
+  get offer(): Offer {
+    return this.candidate.offer
+  }
+
+  /** Throws what refuses it at once; what refuses it later goes to `refused`. */
+  start(refused: (error: unknown) => void): void {
+    const metering = this.#metering
+    if (metering === null || !metering.guarded) return this.#send(null)
+    this.#reserve(metering)
+      .then((limit) => {
+        if (this.#over || this.#generation.visit.closed) metering.release()
+        else this.#send(limit)
+      })
+      .catch(refused)
+  }
+
+  async #reserve(metering: Metering): Promise<number | null> {
+    const { body, dialect } = this.#generation
+    const { json } = body
+    // A bound that is there twice could be read as another one by the provider than by us.
+    for (const field of [...dialect.limitFields, 'n']) if (Object.hasOwn(json, field)) locate(body, field)
+    const limits = dialect.limitFields
+      .map((field) => json[field])
+      .filter((value) => typeof value === 'number' && value >= 0)
+    const n = typeof json.n === 'number' && json.n >= 1 ? Math.min(MOST_ANSWERS, Math.ceil(json.n)) : 1
+    return metering.reserve({
+      inputTokens: this.#inputBound(),
+      maxTokens: limits.length === 0 ? null : Math.ceil(Math.max(...(limits as number[]))),
+      n,
+    })
+  }
+
+  #send(limit: number | null): void {
+    const generation = this.#generation
+    const { visit, dialect, streaming } = generation
+    const { offer } = this
+    const metering = this.#metering
+    try {
+      if (this.way !== null) return this.#play(this.way, limit)
+      const upstream = upstreamOf(offer.endpoint)
+      const send: Send = {
+        origin: upstream.origin,
+        path: upstream.base + dialect.path + travellingQuery(visit.request.url!),
+        method: 'POST',
+        headers: travellingHeaders(visit.request.headers, upstream, dialect, offer.endpoint.billing === 'byok'),
+        body: generation.bytesFor(this.candidate, limit),
+        mayBePrivate: upstream.mayBePrivate,
+      }
+      const forward = new Forward(this, visit.response, dialect, streaming, generation.hidesUsage)
+      this.#answer = forward
+      metering?.sent(this.#inputBound(), forward)
+      visit.gateway.outbound.dispatch(send, forward)
+    } catch (error) {
+      metering?.release()
+      throw error
+    }
+  }
+
+  #play(way: Way, limit: number | null): void {
+    const generation = this.#generation
+    const { visit, body, streaming, translation } = generation
+    const { surface, response, gateway } = visit
+    if (this.#metering === null) {
+      visit.over()
+      return visit.json(200, { input_tokens: countFor(this.offer, translation, () => guessInput(body.json)) })
+    }
+    const about = generation.about(this.candidate)
+    const writer: Writer = streaming
+      ? { stream: surface.stream(about, translation.includeUsage, visit.id) }
+      : { whole: (answer) => surface.whole(answer, about) }
+    const played = new Played(this, response, writer, translation.turn, isSimulated(this.offer))
+    this.#answer = played
+    this.#metering.sent(this.#inputBound(), played)
+    visit.after(played.run(way.play(limit, gateway.outbound, played.signal)), () => {})
+  }
+
+  #inputBound(): number {
+    const metering = this.#metering
+    if (!metering?.guarded) return 0
+    // What is sent is what costs: a translation may say more than the client did.
+    return inputBound(this.way?.body ?? this.#generation.body.json, metering.call.payer, this.offer.contextLength)
+  }
+
+  begin(contentType: string, length: number | null, provider: IncomingHttpHeaders): void {
+    this.#beganAt = performance.now()
+    this.#generation.begin(this, contentType, length, provider)
+  }
+
+  failed(fault: UpstreamFault): void {
+    this.#metering?.fail(this.#duration(), this.#generation.streaming)
+    this.#answer = null
+    this.#generation.failed(this, fault)
+  }
+
+  ended(reading: Reading, why: UpstreamFault | null, firstByteAt: number, characters: number): void {
+    const generation = this.#generation
+    const broken = why ?? reading.fault
+    const { health } = generation.visit.gateway
+    if (broken) health.failed(this.offer, broken)
+    else {
+      const now = performance.now()
+      health.succeeded(
+        this.offer,
+        firstByteAt - this.startedAt,
+        now - this.startedAt,
+        reading.usage?.output_tokens ?? 0,
+        now,
+      )
+    }
+    generation.ended(this, reading, why)
+    this.#settle(reading, broken ? 'failed' : 'succeeded', firstByteAt - generation.visit.startedAt, characters)
+  }
+
+  /** Its answer is not wanted any more: what was produced is paid for. Answers what it cost, null where nobody knows. */
+  leave(): Nano | null {
+    this.#over = true
+    if (this.#answer === null) return 0n
+    const { reading, characters } = this.#answer.leave()
+    this.#answer = null
+    const firstTokenMs = this.#beganAt > 0 ? this.#beganAt - this.#generation.visit.startedAt : null
+    return this.#settle(reading, 'cancelled', firstTokenMs, characters)
+  }
+
+  #settle(
+    reading: Reading,
+    status: 'succeeded' | 'failed' | 'cancelled',
+    firstTokenMs: number | null,
+    characters: number,
+  ): Nano | null {
+    const metering = this.#metering
+    if (metering === null) return 0n
+    const generation = this.#generation
+    const said =
+      status === 'cancelled' && reading.usage !== null && reading.finishReason === null ? Math.ceil(characters / 4) : 0
+    const usage =
+      reading.usage ??
+      usageOf({ input_tokens: guessInput(generation.body.json), output_tokens: Math.ceil(characters / 4) })
+    return metering.settle({
+      status,
+      // A stream that was left tells its input at most: the output is reckoned from what came.
+      usage: said > usage.output_tokens ? usageOf({ ...usage, output_tokens: said }) : usage,
+      reportedUsd: reading.reportedUsd,
+      audio: reading.audio,
+      estimated: reading.usage === null || said > usage.output_tokens,
+      finishReason: reading.finishReason,
+      firstTokenMs,
+      durationMs: this.#duration(),
+      streamed: generation.streaming,
+    })
+  }
+
+  #duration(): number {
+    return performance.now() - this.#generation.visit.startedAt
+  }
+}
