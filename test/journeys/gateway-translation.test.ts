@@ -243,7 +243,7 @@ test('what cannot be carried is said; who is strict is refused before a cent is 
 })
 
 test('errors of the other vendor come in the client’s own shape, before the stream and in it', async () => {
-  claude.script({ status: 529, type: 'overloaded_error', message: 'Overloaded' })
+  claude.script({ status: 529, type: 'overloaded_error', message: 'Overloaded', times: 3 })
   await assert.rejects(openai.chat.completions.create({ model: haiku, messages: said('x') }), (error) => {
     assert.ok(error instanceof APIError)
     assert.deepEqual([error.status, error.code], [503, 'overloaded'])
