@@ -10,6 +10,7 @@ import type { Offer, Shape } from './directory.ts'
 import { isRetryable, scrub } from './retry.ts'
 import { type Candidate, newSeed, route } from './router.ts'
 import type { AnswerAbout } from './shapes/about.ts'
+import { ENVELOPE } from './shapes/envelope.ts'
 import { isObject } from './shapes/json.ts'
 import { Translation, type Way, isServed, lossesHeader, lossless, travels } from './translate.ts'
 import { Try } from './try.ts'
@@ -97,8 +98,10 @@ export class Generation {
 
   /** How this offer is asked; null: with the client's own bytes. */
   #wayTo(offer: Offer): Way | null {
-    if (travels(this.visit.surface, offer)) return null
-    return this.translation.to(offer)
+    const { surface } = this.visit
+    // What was sealed for the client's keeping is nothing to a provider: a translation opens it.
+    const sealed = surface.seals && this.body.source.includes(ENVELOPE)
+    return !sealed && travels(surface, offer) ? null : this.translation.to(offer)
   }
 
   /** The request as it is read for whoever speaks another shape. */
@@ -146,6 +149,7 @@ export class Generation {
       created: Math.floor(Date.now() / 1000),
       provider: offer.endpoint.slug,
       billing: offer.endpoint.billing,
+      request: this.body.json,
       costOf: (usage, reported) => {
         const { nano } = costOf(usage, offer, reported ?? undefined, null)
         return nano === null ? null : toUsd(nano)

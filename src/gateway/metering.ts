@@ -159,7 +159,15 @@ export class Metering {
 }
 
 /** Strings under these keys are media or where it lies, not text. */
-const MEDIA: ReadonlySet<string> = new Set(['data', 'url', 'image_url', 'file_data', 'file_url'])
+const MEDIA: ReadonlySet<string> = new Set([
+  'data',
+  'url',
+  'image_url',
+  'file_data',
+  'file_url',
+  'file_id',
+  'previous_response_id',
+])
 /** What a vendor's template puts around messages and tools that the request does not show. */
 const PER_REQUEST = 16
 const WITH_TOOLS = 512
@@ -171,6 +179,8 @@ const WITH_TOOLS = 512
 export function inputBound(json: Record<string, unknown>, payer: Payer, contextLength: number | null): number {
   const seen = { text: 0, media: 0 }
   weigh(json, '', seen)
+  // What the provider keeps of earlier calls, it adds by itself.
+  if (json.conversation || (json.prompt !== null && typeof json.prompt === 'object')) seen.media++
   const capped = (payer.key?.cap ?? null) !== null || (payer.budgets?.some(({ nano }) => nano !== null) ?? false)
   const hidden = PER_REQUEST + (json.tools === undefined ? 0 : WITH_TOOLS)
   if (seen.media > 0) return contextLength ?? seen.text + seen.media + hidden
@@ -182,6 +192,8 @@ export function guessInput(json: Record<string, unknown>): number {
   const seen = { text: 0, media: 0 }
   weigh(json.messages, '', seen)
   weigh(json.system, '', seen)
+  weigh(json.input, '', seen)
+  weigh(json.instructions, '', seen)
   weigh(json.tools, '', seen)
   return Math.ceil(seen.text / 4)
 }

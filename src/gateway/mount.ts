@@ -3,11 +3,11 @@ import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { readBody } from './body.ts'
 import { type CompleteTurn, createCompleteTurn } from './complete.ts'
-import { anthropicCount } from './dialects/anthropic-messages.ts'
 import { Generation } from './generation.ts'
 import { Health } from './health.ts'
 import { listModels, showModel } from './listing.ts'
 import type { Gateway, GatewayParts } from './parts.ts'
+import { compatAResponses } from './surfaces/compat-a/responses.ts'
 import { compatA } from './surfaces/compat-a/surface.ts'
 import { compatB } from './surfaces/compat-b/surface.ts'
 import { compatC } from './surfaces/compat-c/surface.ts'
@@ -29,7 +29,7 @@ export interface GatewayFaces {
   health: Health
 }
 
-const surfaces: readonly Surface[] = [compatA, compatB, compatC]
+const surfaces: readonly Surface[] = [compatA, compatAResponses, compatB, compatC]
 
 /** The three surfaces, and the same life of a call for callers in this process. */
 export function createGateway(parts: GatewayParts): GatewayFaces {
@@ -38,7 +38,7 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
   const roots = new Map<string, Surface>()
   for (const surface of surfaces)
     for (const root of surface.roots) {
-      roots.set(root, surface)
+      if (!roots.has(root)) roots.set(root, surface)
       for (const path in surface.routes) byUrl.set(root + path, { surface, methods: surface.routes[path]!, id: '' })
     }
 
@@ -113,7 +113,9 @@ function run(visit: Visit, operation: Operation, id: string): void {
     case 'generate':
       return visit.readBody((bytes) => new Generation(visit, readBody(bytes), visit.surface.dialect, true).start())
     case 'count_tokens':
-      return visit.readBody((bytes) => new Generation(visit, readBody(bytes), anthropicCount, false).start())
+      return visit.readBody((bytes) =>
+        new Generation(visit, readBody(bytes), visit.surface.count!.dialect, false).start(),
+      )
     case 'models':
       return listModels(visit)
     case 'model':

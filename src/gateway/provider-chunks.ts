@@ -5,6 +5,7 @@ import { refuse } from '#kernel/errors.ts'
 import { anthropicMessages } from './dialects/anthropic-messages.ts'
 import type { Dialect } from './dialects/dialect.ts'
 import { openaiChat } from './dialects/openai-chat.ts'
+import { openaiResponses } from './dialects/openai-responses.ts'
 import type { Offer, Shape } from './directory.ts'
 import { faultOf } from './forward.ts'
 import { encode as encodeAnthropic } from './shapes/anthropic-messages/encode.ts'
@@ -15,6 +16,9 @@ import { parseJson } from './shapes/json.ts'
 import { encode as encodeOpenai } from './shapes/openai-chat/encode.ts'
 import { readAnswer as readOpenaiAnswer } from './shapes/openai-chat/read-answer.ts'
 import { StreamReader as OpenaiReader } from './shapes/openai-chat/read-stream.ts'
+import { encode as encodeResponses } from './shapes/openai-responses/encode.ts'
+import { readAnswer as readResponse } from './shapes/openai-responses/read-answer.ts'
+import { StreamReader as ResponsesReader } from './shapes/openai-responses/read-stream.ts'
 import type { Encoded, Target } from './shapes/target.ts'
 import { renameBack } from './shapes/tool-names.ts'
 import type { Chunk, Loss, Turn } from './turn.ts'
@@ -38,6 +42,12 @@ const translators: Partial<Record<Shape, Translator>> = {
   'openai-chat': openai,
   // Ollama's own path that speaks OpenAI's shape.
   ollama: openai,
+  'openai-responses': {
+    dialect: openaiResponses,
+    encode: encodeResponses,
+    reader: () => new ResponsesReader(),
+    readAnswer: readResponse,
+  },
   'anthropic-messages': {
     dialect: anthropicMessages,
     encode: encodeAnthropic,

@@ -116,7 +116,7 @@ export class Try implements Attempt {
     const { surface, response, gateway } = visit
     if (this.#metering === null) {
       visit.over()
-      return visit.json(200, { input_tokens: countFor(this.offer, translation, () => guessInput(body.json)) })
+      return visit.json(200, surface.count!.write(countFor(this.offer, translation, () => guessInput(body.json))))
     }
     const about = generation.about(this.candidate)
     const writer: Writer = streaming

@@ -72,7 +72,7 @@ export function wordBefore(text: string, key: string, at: number): string | null
 export function producedCharacters(frames: string): number {
   let characters = 0
   for (const [, words] of frames.matchAll(
-    /"(?:content|text|thinking|reasoning|reasoning_content|partial_json|arguments)":\s*"((?:[^"\\]|\\.)*)"/g,
+    /"(?:content|delta|text|thinking|reasoning|reasoning_content|partial_json|arguments)":\s*"((?:[^"\\]|\\.)*)"/g,
   ))
     characters += words!.length
   return characters

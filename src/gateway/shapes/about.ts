@@ -1,4 +1,5 @@
 import type { Billing, Usage } from '#kernel/usage.ts'
+import type { Json } from './json.ts'
 
 /** What an answer says of itself beside what the model said. */
 export interface AnswerAbout {
@@ -11,6 +12,8 @@ export interface AnswerAbout {
   /** The provider's name; only compat-c shows it. */
   provider: string
   billing: Billing
+  /** The client's request: some answers tell of it what was asked. */
+  request: Json
   /** US dollars for this usage, where `reported` is what the provider says, if it does; null: nobody knows. */
   costOf: (usage: Usage, reported: number | null) => number | null
 }

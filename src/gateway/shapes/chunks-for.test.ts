@@ -34,6 +34,7 @@ export const about: AnswerAbout = {
   created: 1_795_000_000,
   provider: 'Acme',
   billing: 'credits',
+  request: {},
   costOf: (_, reported) => reported,
 }
 

@@ -13,6 +13,10 @@ import { readAnswer as readChat } from './openai-chat/read-answer.ts'
 import { StreamReader as ChatReader } from './openai-chat/read-stream.ts'
 import { writeAnswer as writeChat } from './openai-chat/write-answer.ts'
 import { StreamWriter as ChatWriter } from './openai-chat/write-stream.ts'
+import { readAnswer as readResponse } from './openai-responses/read-answer.ts'
+import { StreamReader as ResponsesReader } from './openai-responses/read-stream.ts'
+import { writeAnswer as writeResponse } from './openai-responses/write-response.ts'
+import { StreamWriter as ResponsesWriter } from './openai-responses/write-stream.ts'
 
 interface Writer {
   write(chunk: Chunk): string
@@ -64,6 +68,18 @@ test('an answer written as an OpenAI stream loses only what the shape has no pla
   )
 })
 
+/** A client that keeps thoughts; without that they come without what seals them. */
+const keeping = { ...about, request: { include: ['reasoning.encrypted_content'] } }
+
+test('an answer written as a stream of responses reads as it was, sealed thoughts too', () => {
+  fc.assert(
+    fc.property(wildAnswers, cuts, (chunks, lengths) => {
+      const bytes = streamOf(new ResponsesWriter(keeping), chunks)
+      assert.deepEqual(essence(fold(readCut(new ResponsesReader(), bytes, lengths))), essence(fold(chunks)))
+    }),
+  )
+})
+
 test('whole answers read as they were written', () => {
   fc.assert(
     fc.property(plainAnswers, (chunks) => {
@@ -76,6 +92,8 @@ test('whole answers read as they were written', () => {
         part.type === 'tool_call' ? { ...part, arguments: JSON.stringify(JSON.parse(part.arguments)) } : part
       assert.deepEqual(message.content.map(respelt), essence(answer).content.map(respelt))
       assert.deepEqual([message.usage, message.reason], [answer.usage, answer.finish?.reason])
+      const response = through((one) => writeResponse(one, keeping), readResponse)
+      assert.deepEqual(response, essence(answer))
       const chat = through((one) => writeChat(one, about, 'compat-c'), readChat)
       const of = (type: string, { content }: { content: Collected['content'] }) =>
         content.filter((part) => part.type === type)

@@ -25,10 +25,14 @@ export interface Surface {
   dialect: Dialect
   /** Upstream shapes whose bytes are this surface's own. */
   shapes: readonly Shape[]
+  /** Whether its clients keep sealed thoughts, which only a translation can open. */
+  seals: boolean
   /** Whether usage inside a stream is for those who asked for it only. */
   usageOnRequest: boolean
   /** Put at the end of a stream whose provider forgot it. */
   closing: string | null
+  /** How tokens are counted before anything is generated; null: there is no such path. */
+  count: { dialect: Dialect; write(tokens: number): object } | null
   error(failure: unknown, requestId: string): ErrorAnswer
   decode(
     json: Record<string, unknown>,

@@ -38,9 +38,10 @@ export function writeError(failure: unknown, surface: ChatSurface): ErrorAnswer 
 }
 
 /** The `error` of compat-a, also the bare frame inside a stream. */
-export function errorOfA({ kind, message, code, param }: Problem): Json {
+export function errorOfA({ kind, message, code, param, details }: Problem): Json {
   const [, type, vendorCode] = rows[kind].a
-  return { message, type, param, code: vendorCode ?? code }
+  const named = details?.['code']
+  return { message, type, param, code: vendorCode ?? (typeof named === 'string' ? named : code) }
 }
 
 /** The `error` of compat-c: its code is the status as an integer, or strict clients fail on it. */

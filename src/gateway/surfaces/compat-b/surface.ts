@@ -1,5 +1,5 @@
 import { refuse } from '#kernel/errors.ts'
-import { anthropicMessages } from '../../dialects/anthropic-messages.ts'
+import { anthropicCount, anthropicMessages } from '../../dialects/anthropic-messages.ts'
 import { type AnthropicVersion, decode } from '../../shapes/anthropic-messages/decode.ts'
 import { writeError } from '../../shapes/anthropic-messages/errors.ts'
 import { writeAnswer } from '../../shapes/anthropic-messages/write-answer.ts'
@@ -20,8 +20,10 @@ export const compatB: Surface = {
   },
   dialect: anthropicMessages,
   shapes: ['anthropic-messages'],
+  seals: true,
   usageOnRequest: false,
   closing: null,
+  count: { dialect: anthropicCount, write: (input_tokens) => ({ input_tokens }) },
   error: (failure, requestId) => keepStatus(writeError(failure, requestId), failure),
   decode: (json, headers) => ({ ...decode(json, versionOf(headers['anthropic-version'])), includeUsage: true }),
   stream: (about, _, requestId) => new StreamWriter(about, requestId),

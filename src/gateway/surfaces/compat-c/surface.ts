@@ -16,9 +16,11 @@ export const compatC: Surface = {
   routes: { '/chat/completions': { POST: 'generate' }, '/models': { GET: 'models' }, '/models/*': { GET: 'model' } },
   dialect: openaiChat,
   shapes: ['openai-chat', 'ollama'],
+  seals: false,
   // Usage and cost are in every stream there.
   usageOnRequest: false,
   closing: 'data: [DONE]\n\n',
+  count: null,
   error: (failure) => sameCode(keepStatus(writeError(failure, 'compat-c'), failure)),
   decode,
   stream: (about) => new StreamWriter(about, 'compat-c', true),

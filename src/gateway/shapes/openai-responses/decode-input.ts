@@ -1,0 +1,123 @@
+import { refuse } from '#kernel/errors.ts'
+import type { TurnMessage, TurnPart } from '../../turn.ts'
+import { compact, type Json, list, missing, object, string, textOf } from '../json.ts'
+import { Losses } from '../losses.ts'
+import { sourceOf } from '../media.ts'
+import { readReasoning } from './sealed.ts'
+import { flatName, wrapText } from './tools.ts'
+
+/**
+ * Items as messages. What a model said in one go — thoughts, text, calls — becomes one message of the assistant, and so
+ * do the results of its calls. References to what OpenAI would have stored are refused: nothing is stored here.
+ */
+export function decodeInput(input: unknown, losses: Losses): TurnMessage[] {
+  if (typeof input === 'string') return [{ role: 'user', content: [{ type: 'text', text: input }] }]
+  const messages: TurnMessage[] = []
+  const join = (role: 'assistant' | 'tool', parts: TurnPart[]): void => {
+    const last = messages.at(-1)
+    if (last?.role === role) last.content.push(...parts)
+    else if (parts.length > 0) messages.push({ role, content: parts })
+  }
+  for (const [i, given] of (list(input, 'input') ?? []).entries()) {
+    const at = `input.${i}`
+    const item = object(given, at) ?? missing(at)
+    const type = string(item['type'], `${at}.type`) ?? (item['role'] === undefined ? missing(`${at}.type`) : 'message')
+    switch (type) {
+      case 'message': {
+        const { role, content } = messageOf(item, at, losses)
+        if (role === 'assistant') join(role, content)
+        else messages.push({ role, content })
+        break
+      }
+      case 'reasoning':
+        join('assistant', [readReasoning(item)])
+        break
+      case 'function_call':
+      case 'custom_tool_call':
+        join('assistant', [callOf(item, at, type === 'custom_tool_call')])
+        break
+      case 'function_call_output':
+      case 'custom_tool_call_output':
+        join('tool', [resultOf(item, at, losses)])
+        break
+      case 'item_reference':
+        refuse('not_found', {
+          message: `Item with id '${textOf(item['id'])}' not found: items are not stored here. Send the item itself.`,
+          param: at,
+        })
+        break
+      default:
+        losses.add(`input.${type}`)
+    }
+  }
+  return messages
+}
+
+function messageOf(
+  item: Json,
+  at: string,
+  losses: Losses,
+): { role: Exclude<TurnMessage['role'], 'tool'>; content: TurnPart[] } {
+  const role = string(item['role'], `${at}.role`) ?? missing(`${at}.role`)
+  const content = contentOf(item['content'], `${at}.content`, losses)
+  if (role === 'user' || role === 'assistant') return { role, content }
+  if (role === 'system' || role === 'developer') return { role: 'system', content }
+  return refuse('invalid_parameter', {
+    message: `\`${at}.role\` must be user, assistant, system or developer.`,
+    param: `${at}.role`,
+  })
+}
+
+function callOf(item: Json, at: string, free: boolean): TurnPart {
+  const field = free ? 'input' : 'arguments'
+  const words = string(item[field], `${at}.${field}`) ?? ''
+  const name = string(item['name'], `${at}.name`) ?? missing(`${at}.name`)
+  return {
+    type: 'tool_call',
+    id: string(item['call_id'], `${at}.call_id`) ?? missing(`${at}.call_id`),
+    name: flatName(name, string(item['namespace'], `${at}.namespace`)),
+    arguments: free ? wrapText(words) : words,
+  }
+}
+
+const resultOf = (item: Json, at: string, losses: Losses): TurnPart => ({
+  type: 'tool_result',
+  id: string(item['call_id'], `${at}.call_id`) ?? missing(`${at}.call_id`),
+  content: contentOf(item['output'], `${at}.output`, losses),
+  is_error: false,
+})
+
+function contentOf(content: unknown, at: string, losses: Losses): TurnPart[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  return (list(content, at) ?? []).flatMap((part, i) => partOf(part, `${at}.${i}`, losses))
+}
+
+function partOf(given: unknown, at: string, losses: Losses): TurnPart[] {
+  const part = object(given, at) ?? missing(at)
+  const type = string(part['type'], `${at}.type`) ?? missing(`${at}.type`)
+  if (type === 'input_text' || type === 'output_text' || type === 'text' || type === 'refusal') {
+    const text = string(part[type === 'refusal' ? 'refusal' : 'text'], `${at}.text`) ?? ''
+    return text === '' ? [] : [{ type: 'text', text }]
+  }
+  if (type === 'input_image' && part['image_url'] !== undefined && part['image_url'] !== null) {
+    const source = media(part['image_url'], `${at}.image_url`)
+    const detail = string(part['detail'], `${at}.detail`)
+    const known = detail === 'auto' || detail === 'low' || detail === 'high'
+    return [known ? { type: 'image', source, detail } : { type: 'image', source }]
+  }
+  const data = part['file_data'] ?? part['file_url']
+  if (type === 'input_file' && data !== undefined && data !== null) {
+    const source = media(data, `${at}.${part['file_data'] ? 'file_data' : 'file_url'}`)
+    return [compact({ type: 'file', source, name: string(part['filename'], `${at}.filename`) })]
+  }
+  // Files that OpenAI holds, sound, screenshots.
+  losses.add(part['file_id'] ? 'input.file_id' : `input.${type}`)
+  return []
+}
+
+function media(given: unknown, param: string) {
+  return (
+    sourceOf(string(given, param) ?? missing(param)) ??
+    refuse('invalid_parameter', { message: `\`${param}\` must be an http(s) or a base64 data URL.`, param })
+  )
+}

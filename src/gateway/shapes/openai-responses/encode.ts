@@ -1,0 +1,107 @@
+import { refuse } from '#kernel/errors.ts'
+import type { Turn } from '../../turn.ts'
+import { compact, type Json } from '../json.ts'
+import { Losses } from '../losses.ts'
+import { pairToolResults, toolsWithHistory } from '../pairing.ts'
+import { strictLegal } from '../schema.ts'
+import { type Encoded, mayReason, type Target } from '../target.ts'
+import { fit, ToolNames } from '../tool-names.ts'
+import { encodeInput } from './encode-input.ts'
+
+/** The longest tool name and call id that OpenAI takes, and the fewest output tokens. */
+const LONGEST_NAME = 64
+const LONGEST_ID = 64
+const LEAST_OUTPUT = 16
+
+/** Vendors whose reasoning models refuse sampling fields. */
+const strictSampling = new Set(['openai', 'azure'])
+
+/** A Turn as a request of the Responses API. Nothing is stored there: what a model wants back comes sealed. */
+export function encode(turn: Turn, target: Target, { stream }: { stream: boolean }): Encoded {
+  const losses = new Losses()
+  const names = new ToolNames(LONGEST_NAME)
+  const ids = (id: string) => (id.length <= LONGEST_ID ? id : fit(id, LONGEST_ID))
+  const tools = toolsWithHistory(turn)
+  const reasons = target.capabilities.includes('reasoning')
+  if (turn.n !== undefined && turn.n > 1) losses.add('n')
+  if (turn.stop !== undefined && turn.stop.length > 0) losses.add('stop')
+  if (turn.seed !== undefined) losses.add('seed')
+  if (turn.top_k !== undefined) losses.add('top_k')
+  if (tools.some(({ cache }) => cache !== undefined)) losses.add('cache_control')
+  const body: Json = compact({
+    model: target.model,
+    input: encodeInput(pairToolResults(turn.messages), { names, ids, losses }),
+    max_output_tokens: limit(turn, target),
+    ...sampling(turn, target, losses),
+    reasoning: reasoning(turn, target, losses),
+    tools:
+      tools.length === 0
+        ? undefined
+        : tools.map(({ name, description, parameters, strict }) =>
+            // Left out, `strict` would be true there.
+            compact({ type: 'function', name: names.sent(name), description, parameters, strict: strict ?? false }),
+          ),
+    tool_choice: tools.length === 0 ? undefined : toolChoice(turn, names),
+    parallel_tool_calls: tools.length === 0 ? undefined : turn.parallel_tool_calls,
+    text: text(turn),
+    user: turn.user,
+    store: false,
+    include: reasons ? ['reasoning.encrypted_content'] : undefined,
+    ...(stream && { stream: true }),
+  })
+  return { body, losses: losses.all(), renamed: names.renamed }
+}
+
+function limit({ max_output_tokens: wanted }: Turn, { maxOutputTokens: most }: Target): number | undefined {
+  if (wanted === undefined) return undefined
+  // Never raised: money was put aside for what was asked.
+  if (wanted < LEAST_OUTPUT)
+    refuse('invalid_parameter', {
+      message: `This model takes no output limit below ${LEAST_OUTPUT} tokens.`,
+      param: 'max_tokens',
+    })
+  return most === null ? wanted : Math.min(wanted, most)
+}
+
+function sampling(turn: Turn, { preset, capabilities }: Target, losses: Losses): Json {
+  const { temperature, top_p } = turn
+  const refuses = preset !== null && strictSampling.has(preset) && capabilities.includes('reasoning')
+  if (!refuses || turn.reasoning?.effort === 'none') return { temperature, top_p }
+  if (temperature !== undefined && temperature !== 1) losses.add('temperature')
+  if (top_p !== undefined && top_p !== 1) losses.add('top_p')
+  return {}
+}
+
+function reasoning({ reasoning: wanted }: Turn, target: Target, losses: Losses): Json | undefined {
+  if (wanted === undefined) return undefined
+  const effort = wanted.effort ?? (wanted.max_tokens === undefined ? undefined : effortOf(wanted.max_tokens))
+  if (!mayReason(target)) {
+    if (effort !== 'none') losses.add('reasoning')
+    return undefined
+  }
+  return compact({ effort, summary: wanted.exclude || effort === 'none' ? undefined : 'auto' })
+}
+
+/** Thinking budgets in bands, because OpenAI knows only efforts. */
+function effortOf(budget: number): string {
+  if (budget === 0) return 'none'
+  if (budget <= 4096) return 'low'
+  return budget <= 16_384 ? 'medium' : 'high'
+}
+
+const toolChoice = ({ tool_choice: choice }: Turn, names: ToolNames): unknown =>
+  typeof choice === 'object' ? { type: 'function', name: names.sent(choice.name) } : choice
+
+function text({ response_format: format }: Turn): Json | undefined {
+  if (format === undefined) return undefined
+  if (format.type !== 'json_schema') return { format }
+  const { type, name, schema, strict } = format
+  return {
+    format: {
+      type,
+      name: fit(name, LONGEST_NAME),
+      schema,
+      strict: strict ?? ('type' in schema && strictLegal(schema)),
+    },
+  }
+}

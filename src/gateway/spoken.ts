@@ -1,0 +1,11 @@
+import type { ProviderEndpoint, Shape } from './directory.ts'
+
+/** Providers that serve all their models in both of OpenAI's shapes, under one address. */
+const both: ReadonlySet<string> = new Set(['openai', 'xai'])
+
+/** Whether bytes of this shape can be sent to the endpoint as they are. */
+export function speaks({ shape: own, preset }: ProviderEndpoint, shape: Shape): boolean {
+  if (own === shape) return true
+  const openai = (one: Shape): boolean => one === 'openai-chat' || one === 'openai-responses'
+  return preset !== null && both.has(preset) && openai(own) && openai(shape)
+}
