@@ -306,7 +306,7 @@ test('an answer that is cut is incomplete; one that fails has failed; one that n
     const broken = await events({ model, input: 'one two three' })
     assert.equal(broken.at(-1)?.['type'], 'response.failed')
     assert.match(broken.at(-1)?.['response'].error.message, /too much/)
-    vendor.script({ status: 500, times: 1 })
+    vendor.script({ status: 401 })
     await assert.rejects(events({ model, input: 'x' }), InternalServerError)
   }
   openai.script({ garbage: 'truncated' })
