@@ -254,17 +254,16 @@ export function faultOf(error: Error & { code?: string; cause?: unknown }): Upst
         kind: 'unreachable',
         message: 'The address of this provider is private. UK_UPSTREAM_ALLOW lists the private ones that may be used.',
       }
-    case 'UND_ERR_HEADERS_TIMEOUT':
-    case 'UND_ERR_BODY_TIMEOUT':
+    case 'UK_ANSWER_TIMEOUT':
     case 'ETIMEDOUT':
       return { kind: 'timeout', message: 'The provider took too long.' }
-    case 'UND_ERR_SOCKET':
+    case 'UK_CONNECTION_CLOSED':
     case 'ECONNRESET':
     case 'EPIPE':
       return { kind: 'server_error', message: 'The provider closed the connection.' }
+    case 'UK_NO_HTTP':
+      return { kind: 'garbage', message: 'The provider answered with something that is no HTTP.' }
     default:
-      if (error.name === 'HTTPParserError' || error.code?.startsWith('HPE_'))
-        return { kind: 'garbage', message: 'The provider answered with something that is no HTTP.' }
       return { kind: 'unreachable', message: 'The provider cannot be reached.' }
   }
 }

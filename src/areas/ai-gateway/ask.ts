@@ -111,10 +111,8 @@ const reasons: Record<string, string> = {
   EHOSTUNREACH: 'The host cannot be reached.',
   ENETUNREACH: 'The network of the host cannot be reached.',
   UND_ERR_CONNECT_TIMEOUT: 'The provider did not take the connection in time.',
-  UND_ERR_HEADERS_TIMEOUT: 'The provider did not answer in time.',
-  UND_ERR_BODY_TIMEOUT: 'The provider’s answer did not end in time.',
-  UND_ERR_SOCKET: 'The provider broke the connection.',
-  UND_ERR_DESTROYED: 'This server is shutting down.',
+  UK_ANSWER_TIMEOUT: 'The provider did not answer in time.',
+  UK_CONNECTION_CLOSED: 'The provider broke the connection.',
 }
 
 function why(error: unknown): string {

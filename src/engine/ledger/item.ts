@@ -4,10 +4,13 @@ import { NANO, type Nano } from '#kernel/money.ts'
 import { countedIn, guards } from './holds.ts'
 import type { MeteredCall, Outcome, Payer } from './ledger.ts'
 
-/** One element of what the SQL function `settle_calls` takes, as JSON. Money as words, for JSON numbers are not exact. */
+/** One call for `settle_calls`. `shared` and `own` are insides of JSON objects; money as words, for JSON numbers are not exact. */
 export interface Item {
   id: Id
-  json: string
+  /** It holds a reservation: its id may come again. */
+  reserved: boolean
+  shared: string
+  own: string
 }
 
 /** The part of a record that is known when a call begins; a reservation keeps it for the case that its process dies. */
@@ -34,15 +37,15 @@ export const callFields = (call: MeteredCall): Record<string, unknown> => ({
  */
 export function settleItem(call: MeteredCall, outcome: Outcome): Item {
   const { usage, cost, firstTokenMs, finishReason, costSource } = outcome
-  const json =
-    `{"id":"${call.id}",${sharedFields(call)},"started_at":"${call.startedAt.toISOString()}","status":"${outcome.status}"` +
+  const own =
+    `"id":"${call.id}","started_at":"${isoOf(call.startedAt)}","status":"${outcome.status}"` +
     counts(usage) +
     (cost === null ? '' : `,"cost":"${bill(cost)}"`) +
     (costSource === null ? '' : `,"cost_source":"${costSource}"`) +
     (finishReason === null ? '' : `,"finish_reason":${JSON.stringify(storable(finishReason))}`) +
     (firstTokenMs === null ? '' : `,"first_token_ms":${milliseconds(firstTokenMs)}`) +
-    `,"duration_ms":${milliseconds(outcome.durationMs)},"streamed":${outcome.streamed}}`
-  return { id: call.id, json }
+    `,"duration_ms":${milliseconds(outcome.durationMs)},"streamed":${outcome.streamed}`
+  return { id: call.id, reserved: guards(call.payer, call.billing), shared: sharedFields(call), own }
 }
 
 const COUNTED = [
@@ -65,7 +68,7 @@ function counts(usage: Usage): string {
   return text
 }
 
-export const releaseItem = (id: Id): Item => ({ id, json: `{"id":"${id}","act":"release"}` })
+export const releaseItem = (id: Id): Item => ({ id, reserved: true, shared: '"act":"release"', own: `"id":"${id}"` })
 
 interface Shared {
   day: number
@@ -96,6 +99,20 @@ function sharedFields(call: MeteredCall): string {
   const text = JSON.stringify({ act: 'settle', ...fields }).slice(1, -1)
   shared.set(payer, { day, surface, model, endpointId, billing, text })
   return text
+}
+
+let second = NaN
+let secondText = ''
+
+/** `toISOString`, put together anew once a second only. */
+function isoOf(at: Date): string {
+  const ms = at.getTime()
+  const now = Math.floor(ms / 1000)
+  if (now !== second) {
+    second = now
+    secondText = at.toISOString().slice(0, 20)
+  }
+  return `${secondText}${String(ms - now * 1000).padStart(3, '0')}Z`
 }
 
 // Counts and words come from providers: what a column cannot hold must not keep a thousand others from being settled.

@@ -2,26 +2,33 @@ import type pg from 'pg'
 import type { Log } from '../log.ts'
 import { sqlState } from '../postgres/client.ts'
 import type { Item } from './item.ts'
+import { Sheet } from './sheet.ts'
 
 const EVERY_MS = 200
 const BATCH = 1_000
 /** More than this unwritten, and nothing new is admitted: memory is bounded when the database is gone. */
 const MOST = 50_000
 const RETRY_MS = 500
+const SPARE = 2
 
 /** What is settled or released, on its way into the database. Written again until it is durable. */
 export interface SettleQueue extends AsyncDisposable {
   add(item: Item): void
   full(): boolean
-  /** Whether something about this call waits to be written. */
+  /** Whether something about this reserved call waits to be written. */
   has(id: string): boolean
   /** Waits until all that was added so far is durable; throws when it cannot be now. */
   flush(): Promise<void>
 }
 
 export function createSettleQueue(pool: pg.Pool, log: Log): SettleQueue {
-  // The first word about a call stands: what it is settled on is not released afterwards.
-  const waiting = new Map<string, Item>()
+  let open = new Sheet()
+  /** Full ones, oldest first, and the one that is being written. */
+  const closed: Sheet[] = []
+  const spare: Sheet[] = []
+  // The first word about a reserved call stands: what it is settled on is not released afterwards.
+  const waiting = new Set<string>()
+  let count = 0
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<void> | null = null
   let failing = false
@@ -31,64 +38,94 @@ export function createSettleQueue(pool: pg.Pool, log: Log): SettleQueue {
     timer = null
     return (writing ??= writeAll().finally(() => {
       writing = null
-      if (waiting.size > 0) schedule(failing ? RETRY_MS : waiting.size >= BATCH ? 0 : EVERY_MS)
+      if (count > 0) schedule(failing ? RETRY_MS : closed.length > 0 ? 0 : EVERY_MS)
     }))
   }
   const schedule = (ms: number): void => void (timer ??= setTimeout(() => void write().catch(() => {}), ms))
 
+  function close(): void {
+    closed.push(open)
+    open = spare.pop() ?? new Sheet()
+  }
+
   async function writeAll(): Promise<void> {
     // Only what waits now: what comes meanwhile is gathered for the next time.
-    for (let left = waiting.size; left > 0; left -= BATCH) {
-      const batch = [...waiting.values().take(Math.min(left, BATCH))]
+    if (open.count > 0) close()
+    for (let left = closed.length; left > 0; left--) {
+      const sheet = closed[0]!
       try {
-        await settle(batch)
+        await settle(sheet)
       } catch (error) {
         failing = true
-        log.error({ error, calls: waiting.size }, 'calls cannot be settled now; they are tried again')
+        log.error({ error, calls: count }, 'calls cannot be settled now; they are tried again')
         throw error
       }
       failing = false
-      for (const { id } of batch) waiting.delete(id)
+      closed.shift()
+      count -= sheet.count
+      for (const id of sheet.ids) waiting.delete(id)
+      sheet.clear()
+      if (spare.length < SPARE) spare.push(sheet)
     }
   }
 
-  async function settle(batch: readonly Item[]): Promise<void> {
+  async function settle(sheet: Sheet): Promise<void> {
     try {
       await pool.query({
-        name: 'settle_calls',
-        text: 'select settle_calls($1)',
-        values: [`[${batch.map(({ json }) => json).join(',')}]`],
+        name: 'settle_batch',
+        text: 'select settle_batch($1, $2)',
+        values: [sheet.shared, sheet.calls],
       })
     } catch (error) {
-      // 22, 23: a value that a column cannot hold. Only the call that has it is lost, and the log tells all of it.
-      if (!/^2[23]/.test(sqlState(error) ?? '')) throw error
-      if (batch.length === 1) return log.error({ error, call: batch[0] }, 'a call cannot be recorded')
-      const half = batch.length >> 1
-      await settle(batch.slice(0, half))
-      await settle(batch.slice(half))
+      if (!isUnstorable(error)) throw error
+      await settleEach(sheet.entries())
+    }
+  }
+
+  /** Only the call that no column can hold is lost, and the log tells all of it. */
+  async function settleEach(calls: readonly Record<string, unknown>[]): Promise<void> {
+    try {
+      await pool.query({ name: 'settle_calls', text: 'select settle_calls($1)', values: [JSON.stringify(calls)] })
+    } catch (error) {
+      if (!isUnstorable(error)) throw error
+      if (calls.length === 1) return log.error({ error, call: calls[0] }, 'a call cannot be recorded')
+      const half = calls.length >> 1
+      await settleEach(calls.slice(0, half))
+      await settleEach(calls.slice(half))
     }
   }
 
   return {
-    add(item) {
-      if (!waiting.has(item.id)) waiting.set(item.id, item)
-      if (waiting.size >= BATCH && !failing) void write().catch(() => {})
-      else schedule(EVERY_MS)
+    add({ id, reserved, shared, own }) {
+      if (reserved) {
+        if (waiting.has(id)) return
+        waiting.add(id)
+        open.ids.push(id)
+      }
+      open.add(shared, own)
+      count += 1
+      if (open.count < BATCH) return schedule(EVERY_MS)
+      close()
+      if (failing) schedule(EVERY_MS)
+      else void write().catch(() => {})
     },
-    full: () => waiting.size >= MOST,
+    full: () => count >= MOST,
     has: (id) => waiting.has(id),
     async flush() {
       // What was added during a write is written by the one after it.
       if (writing) await writing
-      if (waiting.size > 0) await write()
+      if (count > 0) await write()
     },
     async [Symbol.asyncDispose]() {
       if (writing) await writing.catch(() => {})
-      if (waiting.size > 0)
+      if (count > 0)
         await write().catch((error: unknown) =>
-          log.error({ error, calls: [...waiting.values()] }, 'calls were not settled'),
+          log.error({ error, calls: closed.flatMap((sheet) => sheet.entries()) }, 'calls were not settled'),
         )
       if (timer) clearTimeout(timer)
     },
   }
 }
+
+/** SQLSTATE 22 and 23: a value that a column cannot hold. */
+const isUnstorable = (error: unknown): boolean => /^2[23]/.test(sqlState(error) ?? '')

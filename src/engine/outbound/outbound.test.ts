@@ -135,5 +135,5 @@ test('a redirect is an answer, not a way', async () => {
 
 test('a server that never answers is left after the time', async () => {
   await using outbound = createOutbound(none, { headersMs: 100 })
-  await assert.rejects(ask(outbound, { mayBePrivate: true, path: '/hang' }), { code: 'UND_ERR_HEADERS_TIMEOUT' })
+  await assert.rejects(ask(outbound, { mayBePrivate: true, path: '/hang' }), { code: 'UK_ANSWER_TIMEOUT' })
 })

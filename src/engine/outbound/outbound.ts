@@ -1,7 +1,9 @@
 import { lookup } from 'node:dns'
 import { type LookupFunction, isIP } from 'node:net'
-import { type Dispatcher, Pool, buildConnector } from 'undici'
+import { type Dispatcher, buildConnector } from 'undici'
 import type { AddressPolicy } from './address.ts'
+import { headOf } from './head.ts'
+import { Lane } from './lane.ts'
 
 /** The address that a name led to is private and not allowed. */
 export class AddressRefused extends Error {
@@ -19,8 +21,9 @@ export interface Send {
   path: string
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD'
   /** Name, value, name, value. */
-  headers: string[]
-  body: Buffer | null
+  headers: readonly string[]
+  /** A string is one byte per character. */
+  body: Buffer | string | null
   /** Skips the address check: for what the instance's administrator set up. */
   mayBePrivate?: boolean
   headersTimeoutMs?: number
@@ -45,68 +48,63 @@ export interface OutboundTimes {
 }
 
 const TIMES: OutboundTimes = { connectMs: 10_000, headersMs: 600_000, bodyMs: 300_000 }
-const POOLS = 512
+const LANES = 512
 const CONNECTIONS = 1_024
+/** What waits too long is given up within this much after its time. */
+const CLOCK_MS = 1_000
 
 export function createOutbound(policy: AddressPolicy, times: Partial<OutboundTimes> = {}): Outbound {
   const { connectMs, headersMs, bodyMs } = { ...TIMES, ...times }
-  const checked = new Map<string, Pool>()
-  const unchecked = new Map<string, Pool>()
+  const checked = new Map<string, Lane>()
+  const unchecked = new Map<string, Lane>()
+  const clock = Math.min(CLOCK_MS, headersMs, bodyMs)
+  const timer = setInterval(() => {
+    for (const lanes of [checked, unchecked]) for (const lane of lanes.values()) lane.turn(clock / 1000)
+  }, clock).unref()
 
-  function poolOf(origin: string, mayBePrivate: boolean): Pool {
-    const pools = mayBePrivate ? unchecked : checked
-    const known = pools.get(origin)
+  function laneOf(origin: string, mayBePrivate: boolean): Lane {
+    const lanes = mayBePrivate ? unchecked : checked
+    const known = lanes.get(origin)
     if (known) return known
-    if (pools.size >= POOLS) dropIdle(pools)
-    const secure = origin.startsWith('https:')
-    const pool = new Pool(origin, {
+    if (lanes.size >= LANES) dropIdle(lanes)
+    const lane = new Lane(origin, {
       connect: mayBePrivate
         ? buildConnector({ timeout: connectMs, allowH2: false })
         : checkedConnector(policy, connectMs),
-      connections: CONNECTIONS,
-      allowH2: false,
-      pipelining: 1,
-      headersTimeout: headersMs,
-      bodyTimeout: bodyMs,
+      mostConnections: CONNECTIONS,
       // Plain HTTP servers of local engines close idle connections after 5 s without saying so.
-      keepAliveTimeout: secure ? 55_000 : 4_000,
+      idleSeconds: origin.startsWith('https:') ? 55 : 4,
     })
-    pools.set(origin, pool)
-    return pool
+    lanes.set(origin, lane)
+    return lane
   }
 
   return {
-    dispatch({ origin, path, method, headers, body, mayBePrivate, headersTimeoutMs, bodyTimeoutMs }, handler) {
-      const pool = poolOf(origin, mayBePrivate === true)
-      if (headersTimeoutMs === undefined && bodyTimeoutMs === undefined)
-        pool.dispatch({ path, method, headers, body }, handler)
-      else
-        pool.dispatch(
-          {
-            path,
-            method,
-            headers,
-            body,
-            headersTimeout: headersTimeoutMs ?? headersMs,
-            bodyTimeout: bodyTimeoutMs ?? bodyMs,
-          },
-          handler,
-        )
+    dispatch(send, handler) {
+      const { origin, method, body, mayBePrivate } = send
+      laneOf(origin, mayBePrivate === true).dispatch({
+        method,
+        head: headOf(send),
+        body,
+        handler,
+        headersMs: send.headersTimeoutMs ?? headersMs,
+        bodyMs: send.bodyTimeoutMs ?? bodyMs,
+      })
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all([...checked.values(), ...unchecked.values()].map((pool) => pool.destroy()))
+      clearInterval(timer)
+      for (const lanes of [checked, unchecked]) for (const lane of lanes.values()) lane.destroy()
     },
   }
 }
 
 /** Users name origins, so their number must be bounded: the oldest that are not in use go. */
-function dropIdle(pools: Map<string, Pool>): void {
-  for (const [origin, pool] of pools) {
-    const { running, pending, queued } = pool.stats
-    if (running + pending + queued > 0) continue
-    pools.delete(origin)
-    void pool.close()
-    if (pools.size < POOLS * 0.9) return
+function dropIdle(lanes: Map<string, Lane>): void {
+  for (const [origin, lane] of lanes) {
+    if (!lane.idle) continue
+    lanes.delete(origin)
+    lane.destroy()
+    if (lanes.size < LANES * 0.9) return
   }
 }
 

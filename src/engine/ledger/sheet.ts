@@ -1,0 +1,61 @@
+const FIRST_BYTES = 1 << 18
+
+/**
+ * Settled calls on their way into the database, as bytes outside of the garbage collector's sight: thousands of them
+ * wait at any time, and as objects each would be copied several times before it is dropped.
+ */
+export class Sheet {
+  #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
+  #length = 0
+  #shared: string[] = []
+  #places = new Map<string, number>()
+  /** How many calls. */
+  count = 0
+  /** Of the calls whose id may come again before this is durable. */
+  ids: string[] = []
+
+  /** `shared` and `own` are insides of a JSON object: what the calls of a payer have in common, and the rest. */
+  add(shared: string, own: string): void {
+    let place = this.#places.get(shared)
+    if (place === undefined) this.#places.set(shared, (place = this.#shared.push(shared) - 1))
+    const text = `${this.count === 0 ? '[' : ','}{"of":${place},${own}}`
+    // A character is three bytes at most; one is left for the closing bracket.
+    const most = this.#length + text.length * 3 + 1
+    if (most > this.#bytes.length) this.#grow(most)
+    this.#length += this.#bytes.write(text, this.#length)
+    this.count += 1
+  }
+
+  /** Empty again; its memory is kept. */
+  clear(): void {
+    this.#length = 0
+    this.#shared = []
+    this.#places.clear()
+    this.count = 0
+    this.ids = []
+  }
+
+  /** JSON of the shared parts. */
+  get shared(): string {
+    return `[${this.#shared.map((inside) => `{${inside}}`).join(',')}]`
+  }
+
+  /** JSON of the calls, in UTF-8; each names its shared part by place in `of`. */
+  get calls(): Buffer {
+    this.#bytes[this.#length] = 0x5d
+    return this.#bytes.subarray(0, this.#length + 1)
+  }
+
+  /** The calls as objects, each with what it shares. */
+  entries(): Record<string, unknown>[] {
+    const shared = JSON.parse(this.shared) as Record<string, unknown>[]
+    const calls = JSON.parse(this.calls.toString()) as ({ of: number } & Record<string, unknown>)[]
+    return calls.map(({ of, ...own }) => ({ ...shared[of], ...own }))
+  }
+
+  #grow(most: number): void {
+    const larger = Buffer.allocUnsafeSlow(Math.max(most, this.#bytes.length * 2))
+    this.#bytes.copy(larger, 0, 0, this.#length)
+    this.#bytes = larger
+  }
+}

@@ -1,0 +1,251 @@
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** What comes is no answer of HTTP/1.1 (RFC 9112). */
+export class NoHttp extends Error {
+  override name = 'NoHttp'
+  readonly code = 'UK_NO_HTTP'
+}
+
+/** Told in order: one `head` that is final, any number of `data`, one `end`. */
+export interface AnswerSink {
+  /** 100 and 103 are told too, before the final one. */
+  head(status: number, headers: IncomingHttpHeaders): void
+  /** A view of the bytes that were pushed. */
+  data(bytes: Buffer): void
+  end(): void
+}
+
+const LARGEST_HEAD = 65_536
+const LARGEST_CHUNK_LINE = 4_096
+
+type State =
+  | 'idle'
+  | 'head'
+  /** `left` bytes of the body are to come. */
+  | 'length'
+  /** The body ends with the connection. */
+  | 'close'
+  | 'chunk-size'
+  | 'chunk-data'
+  | 'chunk-end'
+  | 'trailer'
+  /** Whole; its reader is about to be told. */
+  | 'over'
+
+/**
+ * Reads the answers of one connection, one after the other (RFC 9112). Strict where two readers could understand two
+ * things: whoever sends both a length and chunks, two lengths, folded lines or bytes nobody asked for is not read on.
+ */
+export class AnswerParser {
+  readonly #sink: AnswerSink
+  #state: State = 'idle'
+  #bodiless = false
+  #left = 0
+  /** The beginning of a head, chunk line or trailer that has not wholly come. */
+  #held: Buffer | null = null
+  /** Whether the connection may carry another request after this answer. */
+  keepAlive = true
+  /** The seconds for which the other side promised to keep an idle connection; null: it did not say. */
+  idleSeconds: number | null = null
+
+  constructor(sink: AnswerSink) {
+    this.#sink = sink
+  }
+
+  /** The next answer is to this request. */
+  expect(method: string): void {
+    this.#state = 'head'
+    this.#bodiless = method === 'HEAD'
+    this.keepAlive = true
+  }
+
+  /** Throws `NoHttp`. */
+  push(bytes: Buffer): void {
+    let at = 0
+    while (at < bytes.length) {
+      at = this.#step(bytes, at)
+      if (this.#state !== 'over') continue
+      // What follows a whole answer was not asked for, and must never be taken for the answer to the next request.
+      if (at < bytes.length) this.keepAlive = false
+      return this.#tellEnd()
+    }
+  }
+
+  #step(bytes: Buffer, at: number): number {
+    switch (this.#state) {
+      case 'idle':
+        throw new NoHttp('bytes came that belong to no answer')
+      case 'head':
+        return this.#readHead(bytes, at)
+      case 'length':
+      case 'chunk-data': {
+        const end = Math.min(bytes.length, at + this.#left)
+        this.#left -= end - at
+        this.#sink.data(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end))
+        if (this.#left === 0) this.#state = this.#state === 'length' ? 'over' : 'chunk-end'
+        return end
+      }
+      case 'close':
+        this.#sink.data(at === 0 ? bytes : bytes.subarray(at))
+        return bytes.length
+      default:
+        return this.#readLine(bytes, at)
+    }
+  }
+
+  /** The other side has ended the connection. Whether the answer is whole with that. */
+  finish(): boolean {
+    if (this.#state === 'idle') return true
+    if (this.#state !== 'close') return false
+    this.#tellEnd()
+    return true
+  }
+
+  #tellEnd(): void {
+    this.#state = 'idle'
+    this.#sink.end()
+  }
+
+  #readHead(bytes: Buffer, at: number): number {
+    let end = bytes.indexOf('\r\n\r\n', at, 'latin1')
+    let text: string
+    let next: number
+    if (this.#held === null && end >= 0) {
+      text = bytes.toString('latin1', at, end)
+      next = end + 4
+    } else {
+      const before = this.#held?.length ?? 0
+      const joined = this.#held === null ? bytes.subarray(at) : Buffer.concat([this.#held, bytes.subarray(at)])
+      end = joined.indexOf('\r\n\r\n', Math.max(0, before - 3), 'latin1')
+      if (end < 0) return this.#hold(joined, LARGEST_HEAD, bytes.length)
+      this.#held = null
+      text = joined.toString('latin1', 0, end)
+      next = at + end + 4 - before
+    }
+    this.#takeHead(text)
+    return next
+  }
+
+  #takeHead(text: string): void {
+    const line = text.indexOf('\r\n')
+    const old = text.startsWith('HTTP/1.0 ')
+    const digits = text.slice(9, 12)
+    const status = Number(digits)
+    if (
+      !(old || text.startsWith('HTTP/1.1 ')) ||
+      !/^[1-9]\d\d$/.test(digits) ||
+      (text.length > 12 && text.charCodeAt(12) !== 0x20 && line !== 12)
+    )
+      throw new NoHttp('the answer does not begin with a status line of HTTP/1')
+    const headers = line < 0 ? {} : readFields(text, line + 2)
+    if (status === 101) throw new NoHttp('the other side changed the protocol')
+    if (status < 200) return this.#sink.head(status, headers)
+    const { connection, 'content-length': length, 'transfer-encoding': coding, 'keep-alive': hint } = headers
+    this.keepAlive = old
+      ? /\bkeep-alive\b/i.test(connection ?? '')
+      : connection === undefined || !/\bclose\b/i.test(connection)
+    const promised = hint === undefined ? null : /\btimeout\s*=\s*(\d{1,6})/i.exec(String(hint))
+    this.idleSeconds = promised ? Number(promised[1]) : null
+    if (length !== undefined && coding !== undefined) throw new NoHttp('the answer has both a length and a coding')
+    if (this.#bodiless || status === 204 || status === 304) {
+      this.#state = 'over'
+      return this.#sink.head(status, headers)
+    }
+    if (coding !== undefined) {
+      if (!/^chunked$/i.test(coding)) throw new NoHttp(`the transfer coding ${coding} was not asked for`)
+      this.#state = 'chunk-size'
+    } else if (length !== undefined) {
+      if (!/^\d{1,15}$/.test(length)) throw new NoHttp('the length of the answer is no number')
+      this.#left = Number(length)
+      this.#state = this.#left === 0 ? 'over' : 'length'
+    } else {
+      this.keepAlive = false
+      this.#state = 'close'
+    }
+    this.#sink.head(status, headers)
+  }
+
+  /** A chunk's size, the end of its data, or a line of the trailer. */
+  #readLine(bytes: Buffer, at: number): number {
+    let end = bytes.indexOf(0x0a, at)
+    let line: string
+    let next: number
+    if (this.#held === null && end >= 0) {
+      line = bytes.toString('latin1', at, end + 1)
+      next = end + 1
+    } else {
+      const before = this.#held?.length ?? 0
+      const joined = this.#held === null ? bytes.subarray(at) : Buffer.concat([this.#held, bytes.subarray(at)])
+      end = joined.indexOf(0x0a, before)
+      if (end < 0) return this.#hold(joined, LARGEST_CHUNK_LINE, bytes.length)
+      this.#held = null
+      line = joined.toString('latin1', 0, end + 1)
+      next = at + end + 1 - before
+    }
+    if (!line.endsWith('\r\n')) throw new NoHttp('a line between chunks ends with a bare LF')
+    this.#takeLine(line.slice(0, -2))
+    return next
+  }
+
+  #takeLine(line: string): void {
+    switch (this.#state) {
+      case 'chunk-end':
+        if (line !== '') throw new NoHttp('a chunk is longer than it said')
+        this.#state = 'chunk-size'
+        return
+      case 'chunk-size': {
+        const size = /^([0-9a-f]{1,13})[\t ]*(?:;.*)?$/i.exec(line)
+        if (!size) throw new NoHttp('the size of a chunk is no number')
+        this.#left = Number.parseInt(size[1]!, 16)
+        this.#state = this.#left === 0 ? 'trailer' : 'chunk-data'
+        return
+      }
+      default:
+        // Trailers say nothing that is asked for.
+        if (line === '') this.#state = 'over'
+    }
+  }
+
+  #hold(unread: Buffer, most: number, next: number): number {
+    if (unread.length > most) throw new NoHttp('a line or head of the answer is too long')
+    this.#held = unread
+    return next
+  }
+}
+
+/** Field lines into lower-case names (RFC 9112, 5). Throws for what could hide another header. */
+function readFields(text: string, from: number): IncomingHttpHeaders {
+  const headers: Record<string, string | string[]> = {}
+  let at = from
+  while (at < text.length) {
+    let end = text.indexOf('\r\n', at)
+    if (end < 0) end = text.length
+    const colon = text.indexOf(':', at)
+    if (colon <= at || colon >= end) throw new NoHttp('a header of the answer has no name')
+    const name = text.slice(at, colon).toLowerCase()
+    if (!TOKEN.test(name)) throw new NoHttp('a header of the answer has no proper name')
+    const value = trimmed(text, colon + 1, end)
+    const before = headers[name]
+    if (before === undefined) headers[name] = value
+    else if (name === 'content-length') {
+      if (before !== value) throw new NoHttp('the answer has two lengths')
+    } else if (name === 'transfer-encoding' || name === 'connection') headers[name] = `${String(before)}, ${value}`
+    else if (Array.isArray(before)) before.push(value)
+    else headers[name] = [before, value]
+    at = end + 2
+  }
+  return headers
+}
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
+
+function trimmed(text: string, from: number, to: number): string {
+  while (from < to && (text.charCodeAt(from) === 0x20 || text.charCodeAt(from) === 0x09)) from++
+  while (to > from && (text.charCodeAt(to - 1) === 0x20 || text.charCodeAt(to - 1) === 0x09)) to--
+  const value = text.slice(from, to)
+  if (CONTROL.test(value)) throw new NoHttp('a header of the answer holds control characters')
+  return value
+}
+
+// eslint-disable-next-line no-control-regex -- these are what is looked for
+const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/

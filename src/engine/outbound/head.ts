@@ -1,0 +1,34 @@
+import type { Send } from './outbound.ts'
+
+/** Fields that the connection itself writes. */
+const OWN: ReadonlySet<string> = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'upgrade', 'te'])
+
+// Of the endpoints whose calls add nothing to their own headers: an array that is known is not read again.
+const known = new WeakMap<readonly string[], string>()
+
+/** Request line and fields with the empty line behind them (RFC 9112). Throws for what would be read as more than it is. */
+export function headOf({ origin, method, path, headers, body }: Send): string {
+  if (!/^\/[\x21-\x7e]*$/.test(path)) throw new TypeError('the path of a request holds what no URL may hold')
+  let fields = known.get(headers)
+  if (fields === undefined) known.set(headers, (fields = fieldsOf(headers)))
+  const length =
+    body === null
+      ? method === 'GET' || method === 'HEAD'
+        ? ''
+        : 'content-length: 0\r\n'
+      : `content-length: ${body.length}\r\n`
+  return `${method} ${path} HTTP/1.1\r\nhost: ${origin.slice(origin.indexOf('//') + 2)}\r\n${fields}${length}\r\n`
+}
+
+function fieldsOf(headers: readonly string[]): string {
+  let text = ''
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!
+    const value = headers[i + 1]!
+    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || OWN.has(name.toLowerCase()))
+      throw new TypeError(`${name} is no header that a request may set`)
+    if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) throw new TypeError(`the value of ${name} is no header value`)
+    text += `${name}: ${value}\r\n`
+  }
+  return text
+}

@@ -1,0 +1,114 @@
+import type { Socket } from 'node:net'
+import type { buildConnector } from 'undici'
+import { Connection, type Order } from './connection.ts'
+
+/** How to connect, and how long an idle connection is kept. */
+export interface LaneOptions {
+  connect: buildConnector.connector
+  mostConnections: number
+  idleSeconds: number
+}
+
+/** Orders that wait for a connection beyond the most there may be. */
+const MOST_WAITING = 10_000
+/** A server's own word for how long it keeps a connection is not trusted to the last second. */
+const EARLIER_SECONDS = 2
+
+/** All connections to one origin: an order takes the one that was free last, or a new one. */
+export class Lane {
+  readonly #url: URL
+  readonly #options: LaneOptions
+  readonly #free: Connection[] = []
+  readonly #all = new Set<Connection>()
+  readonly #waiting: Order[] = []
+  #connecting = 0
+  #destroyed = false
+
+  constructor(origin: string, options: LaneOptions) {
+    this.#url = new URL(origin)
+    this.#options = options
+  }
+
+  get idle(): boolean {
+    return this.#waiting.length === 0 && this.#connecting === 0 && this.#free.length === this.#all.size
+  }
+
+  dispatch(order: Order): void {
+    const connection = this.#free.pop()
+    if (connection !== undefined) return connection.send(order)
+    if (this.#waiting.length >= MOST_WAITING) return fail(order, new Error(`too many calls wait for ${this.#url.host}`))
+    this.#waiting.push(order)
+    if (this.#all.size + this.#connecting < this.#options.mostConnections && this.#connecting < this.#waiting.length)
+      this.#connect()
+  }
+
+  /** To be called every so many seconds. */
+  turn(seconds: number): void {
+    for (const connection of this.#all) {
+      const told = connection.idleSeconds
+      const idle = this.#options.idleSeconds
+      connection.turn(seconds, told === null ? idle : Math.max(1, Math.min(idle, told - EARLIER_SECONDS)))
+    }
+  }
+
+  destroy(): void {
+    this.#destroyed = true
+    for (const connection of this.#all) connection.destroy()
+    for (const order of this.#waiting.splice(0)) fail(order, new Error('this server is closing'))
+  }
+
+  #connect(): void {
+    const { hostname, host, protocol, port } = this.#url
+    this.#connecting++
+    // An address of version 6 is connected to without its brackets.
+    this.#options.connect({ hostname: hostname.replace(/^\[(.*)\]$/, '$1'), host, protocol, port }, (error, socket) => {
+      this.#connecting--
+      if (error || this.#destroyed) {
+        socket?.destroy()
+        const order = this.#waiting.shift()
+        if (order) fail(order, error ?? new Error('this server is closing'))
+        return
+      }
+      this.#opened(socket as Socket)
+    })
+  }
+
+  #opened(socket: Socket): void {
+    const connection = new Connection(
+      socket,
+      (free) => this.#next(free),
+      (closed) => this.#lost(closed),
+    )
+    this.#all.add(connection)
+    this.#next(connection)
+  }
+
+  #next(connection: Connection): void {
+    const order = this.#waiting.shift()
+    if (order === undefined) this.#free.push(connection)
+    else connection.send(order)
+  }
+
+  #lost(connection: Connection): void {
+    this.#all.delete(connection)
+    const at = this.#free.lastIndexOf(connection)
+    if (at >= 0) this.#free.splice(at, 1)
+    if (this.#waiting.length > this.#connecting && !this.#destroyed) this.#connect()
+  }
+}
+
+function fail({ handler }: Order, error: Error): void {
+  handler.onResponseError?.(NOBODY, error)
+}
+
+/** The controller of an order that never had a connection. */
+const NOBODY: Parameters<NonNullable<Order['handler']['onResponseError']>>[0] = {
+  aborted: true,
+  paused: false,
+  reason: null,
+  rawHeaders: null,
+  rawTrailers: null,
+  abort() {},
+  pause() {},
+  resume() {},
+}
