@@ -5,7 +5,7 @@ import { readBody, setField, splice } from './body.ts'
 
 const set = (text: string, key: string, value: string): string => {
   const body = readBody(Buffer.from(text))
-  return splice(body.bytes, [setField(body, key, value)]).toString()
+  return splice(body, [setField(body, key, value)]).toString()
 }
 
 test('the value of `model` is replaced and every other byte stays', () => {
@@ -46,7 +46,7 @@ test('several edits at once', () => {
     setField(body, 'stream_options', '{}'),
     setField(body, 'max_tokens', '1'),
   ]
-  assert.equal(splice(body.bytes, edits).toString(), '{"max_tokens":1,"stream_options":{},"model":"m","stream":true}')
+  assert.equal(splice(body, edits).toString(), '{"max_tokens":1,"stream_options":{},"model":"m","stream":true}')
 })
 
 test('any object keeps its meaning but for the field that is set, whatever its keys, values and spacing', () => {

@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer'
+import { isAscii, isUtf8 } from 'node:buffer'
 import { refuse } from '#kernel/errors.ts'
 
 /** A client's JSON object: the bytes travel on, `json` decides and is never written out again. */
@@ -14,8 +14,9 @@ const NESTING = 512
 
 /** Refuses with 400 what is not one well-formed JSON object. */
 export function readBody(bytes: Buffer): Body {
-  if (!isUtf8(bytes)) refuse('malformed_json', { message: 'The body is not UTF-8.' })
-  const text = bytes.toString()
+  const ascii = isAscii(bytes)
+  if (!ascii && !isUtf8(bytes)) refuse('malformed_json', { message: 'The body is not UTF-8.' })
+  const text = ascii ? bytes.toString('latin1') : bytes.toString()
   let json: unknown
   try {
     json = JSON.parse(text)
@@ -27,7 +28,7 @@ export function readBody(bytes: Buffer): Body {
   // It takes two bytes to nest once more.
   if (bytes.length > 2 * NESTING && deeper(json, NESTING))
     refuse('malformed_json', { message: `The body nests deeper than ${NESTING} levels.` })
-  return { bytes, source: text.length === bytes.length ? text : bytes, json: json as Record<string, unknown> }
+  return { bytes, source: ascii ? text : bytes, json: json as Record<string, unknown> }
 }
 
 function deeper(value: object, levels: number): boolean {
@@ -63,8 +64,15 @@ export function setField(body: Body, key: string, valueJson: string): Edit {
   return { start, end, text: valueJson }
 }
 
-/** The bytes with these edits, which must not overlap. */
-export function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
+/** Texts up to here travel on as strings, so that they leave in one write with their head. */
+const SHORT = 16_384
+
+/** The body with these edits, which must not overlap. A string holds one byte per character. */
+export function splice({ bytes, source }: Body, edits: readonly Edit[]): Buffer | string {
+  if (edits.length === 0) return bytes
+  const [only] = edits
+  if (edits.length === 1 && typeof source === 'string' && source.length < SHORT && isPlain(only!.text))
+    return source.slice(0, only!.start) + only!.text + source.slice(only!.end)
   const parts: Buffer[] = []
   let from = 0
   for (const { start, end, text } of edits.length > 1
@@ -76,6 +84,8 @@ export function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
   parts.push(bytes.subarray(from))
   return Buffer.concat(parts)
 }
+
+const isPlain = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
 
 /**
  * Where the value of a top-level key stands, in the bytes of a body that has this key.

@@ -158,12 +158,12 @@ export class Generation {
   }
 
   /** The client's bytes with what has to differ. */
-  bytesFor({ offer }: Candidate, limit: number | null): Buffer {
+  bytesFor({ offer }: Candidate, limit: number | null): Buffer | string {
     const { body, dialect } = this
     const edits: Edit[] = this.#usageEdit === null ? [] : [this.#usageEdit]
     if (this.model !== offer.upstreamModel) edits.push({ ...this.#place, text: JSON.stringify(offer.upstreamModel) })
     if (limit !== null) edits.push(setField(body, dialect.limitField(offer.endpoint.preset), String(limit)))
-    return edits.length === 0 ? body.bytes : splice(body.bytes, edits)
+    return splice(body, edits)
   }
 
   /** A try's answer begins: the head of the client's. */

@@ -62,7 +62,7 @@ export class Visit {
     const secret = presentedKey(this.request.headers)
     if (secret === null)
       refuse('missing_credentials', { message: 'Send an API key as `Authorization: Bearer uk_…` or `x-api-key`.' })
-    this.after(authority.byKey(secret), (principal) => {
+    this.after(authority.byKey(secret, this.request.socket), (principal) => {
       const caller = callerOf(principal)
       this.caller = caller
       const { limits } = this.gateway

@@ -84,7 +84,7 @@ export const anonymous: Principal = {
 /** Who is behind a secret. The accounts area implements it; the line and the gateway ask it. */
 export interface Authority {
   /** Refuses with 401. Answers at once when this process knows the key. */
-  byKey(secret: string): Principal | Promise<Principal>
+  byKey(secret: string, connection?: object): Principal | Promise<Principal>
   bySession(token: string): Principal | Promise<Principal>
   /** False when this process has been cut off from the database so long that a revocation may have passed it by. */
   inTouch(): boolean

@@ -152,8 +152,8 @@ export async function createAuthority(
   }
 
   return {
-    byKey(secret) {
-      const key = hash('sha256', secret, 'base64')
+    byKey(secret, connection) {
+      const key = connection === undefined ? hash('sha256', secret, 'base64') : hashOn(connection, secret)
       const entry = known.get(key)
       if (entry) return admit(entry)
       if (!isWellFormed(secret)) return refuse('invalid_api_key')
@@ -202,6 +202,18 @@ export async function createAuthority(
       await rights[Symbol.asyncDispose]()
     },
   }
+}
+
+// Hashing costs a call more than all that is then looked up, and a connection sends the same key again and again.
+const lastOn = new WeakMap<object, { secret: string; hash: string }>()
+
+/** The hash of a key, remembered with the connection that it came on for as long as that is open. */
+function hashOn(connection: object, secret: string): string {
+  const last = lastOn.get(connection)
+  if (last?.secret === secret) return last.hash
+  const fresh = { secret, hash: hash('sha256', secret, 'base64') }
+  lastOn.set(connection, fresh)
+  return fresh.hash
 }
 
 interface KeyColumns {
