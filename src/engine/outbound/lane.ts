@@ -69,7 +69,7 @@ export class Lane {
         if (order) fail(order, error ?? new Error('this server is closing'))
         return
       }
-      this.#opened(socket as Socket)
+      this.#opened(socket)
     })
   }
 
@@ -98,11 +98,11 @@ export class Lane {
 }
 
 function fail({ handler }: Order, error: Error): void {
-  handler.onResponseError?.(NOBODY, error)
+  handler.onResponseError?.(NO_CONNECTION, error)
 }
 
 /** The controller of an order that never had a connection. */
-const NOBODY: Parameters<NonNullable<Order['handler']['onResponseError']>>[0] = {
+export const NO_CONNECTION: Parameters<NonNullable<Order['handler']['onResponseError']>>[0] = {
   aborted: true,
   paused: false,
   reason: null,

@@ -3,7 +3,7 @@ import { type LookupFunction, isIP } from 'node:net'
 import { type Dispatcher, buildConnector } from 'undici'
 import type { AddressPolicy } from './address.ts'
 import { headOf } from './head.ts'
-import { Lane } from './lane.ts'
+import { Lane, NO_CONNECTION } from './lane.ts'
 
 /** The address that a name led to is private and not allowed. */
 export class AddressRefused extends Error {
@@ -82,9 +82,15 @@ export function createOutbound(policy: AddressPolicy, times: Partial<OutboundTim
   return {
     dispatch(send, handler) {
       const { origin, method, body, mayBePrivate } = send
+      let head: string
+      try {
+        head = headOf(send)
+      } catch (error) {
+        return handler.onResponseError?.(NO_CONNECTION, error as Error)
+      }
       laneOf(origin, mayBePrivate === true).dispatch({
         method,
-        head: headOf(send),
+        head,
         body,
         handler,
         headersMs: send.headersTimeoutMs ?? headersMs,

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { AnswerParser } from './answer-parser.ts'
+
+interface Told {
+  heads: [number, Record<string, unknown>][]
+  body: string
+  ended: boolean
+  keepAlive: boolean
+}
+
+function read(pieces: readonly Buffer[], { method = 'GET', closes = false } = {}): Told {
+  const told: Told = { heads: [], body: '', ended: false, keepAlive: false }
+  const parts: Buffer[] = []
+  const parser = new AnswerParser({
+    head: (status, headers) => void told.heads.push([status, { ...headers }]),
+    data: (bytes) => void parts.push(Buffer.from(bytes)),
+    end: () => {
+      told.ended = true
+      told.keepAlive = parser.keepAlive
+    },
+  })
+  parser.expect(method)
+  for (const piece of pieces) parser.push(piece)
+  if (closes) parser.finish()
+  told.body = Buffer.concat(parts).toString('latin1')
+  return told
+}
+
+const whole = (text: string): Buffer[] => [Buffer.from(text, 'latin1')]
+
+function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
+  const at = [0, ...places.map((place) => place % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length]
+  return at.slice(1).map((end, i) => bytes.subarray(at[i], end))
+}
+
+const chunked = (parts: readonly string[]): string =>
+  `${parts.map((part) => `${part.length.toString(16)}\r\n${part}\r\n`).join('')}0\r\n`
+
+test('an answer reads the same however the network cuts it', () => {
+  const text = fc.string({ unit: 'binary-ascii', maxLength: 60 })
+  fc.assert(
+    fc.property(
+      fc.array(text, { maxLength: 6 }),
+      fc.constantFrom('length', 'chunked', 'close'),
+      fc.array(fc.nat(), { maxLength: 12 }),
+      (given, framing, places) => {
+        const parts = given.filter((part) => part !== '')
+        const body = parts.join('')
+        const head =
+          'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nX-One:  two words \t\r\nSet-Cookie: a\r\nset-cookie: b\r\n'
+        const bytes = Buffer.from(
+          framing === 'length'
+            ? `${head}Content-Length: ${body.length}\r\n\r\n${body}`
+            : framing === 'chunked'
+              ? `${head}Transfer-Encoding: chunked\r\n\r\n${chunked(parts)}Trailer: x\r\n\r\n`
+              : `${head}\r\n${body}`,
+          'latin1',
+        )
+        const told = read(cut(bytes, places), { closes: framing === 'close' })
+        assert.equal(told.body, body)
+        assert.ok(told.ended)
+        assert.equal(told.keepAlive, framing !== 'close')
+        assert.equal(told.heads.length, 1)
+        const [status, headers] = told.heads[0]!
+        assert.equal(status, 200)
+        assert.equal(headers['x-one'], 'two words')
+        assert.deepEqual(headers['set-cookie'], ['a', 'b'])
+      },
+    ),
+  )
+})
+
+test('heads that come before the answer are told, and answers without a body end with their head', () => {
+  const told = read(whole('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n'))
+  assert.deepEqual(
+    told.heads.map(([status]) => status),
+    [103, 204],
+  )
+  assert.ok(told.ended && told.keepAlive)
+  assert.ok(read(whole('HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n')).ended)
+  assert.ok(read(whole('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n'), { method: 'HEAD' }).ended)
+})
+
+test('a connection is kept when both sides mean it', () => {
+  const kept = (head: string): boolean => read(whole(`${head}\r\nContent-Length: 0\r\n\r\n`)).keepAlive
+  assert.equal(kept('HTTP/1.1 200 OK'), true)
+  assert.equal(kept('HTTP/1.1 200 OK\r\nConnection: Keep-Alive'), true)
+  assert.equal(kept('HTTP/1.1 200 OK\r\nConnection: close'), false)
+  assert.equal(kept('HTTP/1.0 200 OK'), false)
+  assert.equal(kept('HTTP/1.0 200 OK\r\nConnection: keep-alive'), true)
+})
+
+test('bytes behind an answer end the connection and are no answer to the next request', () => {
+  const told = read(
+    whole('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nother'),
+  )
+  assert.equal(told.body, 'ok')
+  assert.equal(told.heads.length, 1)
+  assert.equal(told.keepAlive, false)
+})
+
+test('what two readers could understand in two ways is refused', () => {
+  for (const head of [
+    'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6',
+    'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked',
+    'HTTP/1.1 200 OK\r\nContent-Length: +5',
+    'HTTP/1.1 200 OK\r\nContent-Length: 0x5',
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked',
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, identity',
+    'HTTP/1.1 200 OK\r\nA: b\r\n folded: c',
+    'HTTP/1.1 200 OK\r\nA : b',
+    'HTTP/1.1 200 OK\r\n: b',
+    'HTTP/1.1 200 OK\r\nno colon',
+    'HTTP/1.1 200 OK\r\nA: b\0c',
+    'HTTP/1.1 200 OK\r\nA: b\nB: c',
+    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x',
+    'HTTP/1.1 20 OK',
+    'HTTP/1.1 2e2 OK',
+    'HTTP/1.1 0200 OK',
+    'HTTP/2 200',
+    'ICY 200 OK',
+    '',
+  ])
+    assert.throws(() => read(whole(`${head}\r\n\r\nhello`)), { code: 'UK_NO_HTTP' }, head)
+  for (const body of [
+    '5\nhello\r\n0\r\n\r\n',
+    'g\r\n',
+    '5\r\nhello!\r\n',
+    '-1\r\n',
+    '\r\n',
+    '5 5\r\nhello\r\n',
+    'fffffffffffffff\r\n',
+  ])
+    assert.throws(
+      () => read(whole(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body}`)),
+      { code: 'UK_NO_HTTP' },
+      body,
+    )
+})
+
+test('a head without an end is given up, byte by byte too', () => {
+  const line = `X-Long: ${'x'.repeat(1000)}\r\n`
+  const endless = Array.from({ length: 80 }, () => Buffer.from(line))
+  assert.throws(() => read([Buffer.from('HTTP/1.1 200 OK\r\n'), ...endless]), { code: 'UK_NO_HTTP' })
+  assert.throws(
+    () =>
+      read([
+        Buffer.from('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'),
+        ...Array.from({ length: 5000 }, () => Buffer.from('1')),
+      ]),
+    { code: 'UK_NO_HTTP' },
+  )
+})
+
+test('an answer that breaks off is not whole', () => {
+  assert.equal(read(whole('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf'), { closes: true }).ended, false)
+  assert.equal(
+    read(whole('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n'), { closes: true }).ended,
+    false,
+  )
+  assert.equal(read(whole('HTTP/1.1 200'), { closes: true }).ended, false)
+})
