@@ -165,6 +165,7 @@ const MEDIA: ReadonlySet<string> = new Set([
   'image_url',
   'file_data',
   'file_url',
+  'fileUri',
   'file_id',
   'previous_response_id',
 ])

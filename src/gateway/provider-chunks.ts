@@ -3,7 +3,6 @@ import type { Dispatcher } from 'undici'
 import type { Outbound } from '#engine/outbound/outbound.ts'
 import { refuse } from '#kernel/errors.ts'
 import { anthropicMessages } from './dialects/anthropic-messages.ts'
-import type { Dialect } from './dialects/dialect.ts'
 import { openaiChat } from './dialects/openai-chat.ts'
 import { openaiResponses } from './dialects/openai-responses.ts'
 import type { Offer, Shape } from './directory.ts'
@@ -12,6 +11,9 @@ import { encode as encodeAnthropic } from './shapes/anthropic-messages/encode.ts
 import { readAnswer as readAnthropicAnswer } from './shapes/anthropic-messages/read-answer.ts'
 import { StreamReader as AnthropicReader } from './shapes/anthropic-messages/read-stream.ts'
 import { readFault } from './shapes/faults.ts'
+import { encode as encodeGemini } from './shapes/gemini/encode.ts'
+import { readAnswer as readGeminiAnswer } from './shapes/gemini/read-answer.ts'
+import { StreamReader as GeminiReader } from './shapes/gemini/read-stream.ts'
 import { parseJson } from './shapes/json.ts'
 import { encode as encodeOpenai } from './shapes/openai-chat/encode.ts'
 import { readAnswer as readOpenaiAnswer } from './shapes/openai-chat/read-answer.ts'
@@ -26,14 +28,15 @@ import { upstreamOf } from './upstream.ts'
 
 /** How a Turn is put to a provider, and how its answer is read. */
 interface Translator {
-  dialect: Dialect
+  /** Behind the upstream's base. */
+  path(model: string): string
   encode(turn: Turn, target: Target, how: { stream: boolean }): Encoded
   reader(): { feed(bytes: Uint8Array): Chunk[]; end(): Chunk[] }
   readAnswer(body: unknown): Chunk[]
 }
 
 const openai: Translator = {
-  dialect: openaiChat,
+  path: () => openaiChat.path,
   encode: encodeOpenai,
   reader: () => new OpenaiReader(),
   readAnswer: readOpenaiAnswer,
@@ -43,16 +46,22 @@ const translators: Partial<Record<Shape, Translator>> = {
   // Ollama's own path that speaks OpenAI's shape.
   ollama: openai,
   'openai-responses': {
-    dialect: openaiResponses,
+    path: () => openaiResponses.path,
     encode: encodeResponses,
     reader: () => new ResponsesReader(),
     readAnswer: readResponse,
   },
   'anthropic-messages': {
-    dialect: anthropicMessages,
+    path: () => anthropicMessages.path,
     encode: encodeAnthropic,
     reader: () => new AnthropicReader(),
     readAnswer: readAnthropicAnswer,
+  },
+  gemini: {
+    path: (model) => `/models/${encodeURIComponent(model)}:streamGenerateContent?alt=sse`,
+    encode: encodeGemini,
+    reader: () => new GeminiReader(),
+    readAnswer: readGeminiAnswer,
   },
 }
 
@@ -85,7 +94,7 @@ export function prepare(offer: Offer, turn: Turn): Prepared {
   const { body, losses, renamed } = translator.encode(turn, target, { stream: true })
   const upstream = upstreamOf(endpoint)
   const headers = [...upstream.headers]
-  if (translator.dialect.shape === 'anthropic-messages' && !upstream.names.has('anthropic-version'))
+  if (endpoint.shape === 'anthropic-messages' && !upstream.names.has('anthropic-version'))
     headers.push('anthropic-version', '2023-06-01')
   return {
     losses,
@@ -95,7 +104,7 @@ export function prepare(offer: Offer, turn: Turn): Prepared {
       outbound.dispatch(
         {
           origin: upstream.origin,
-          path: upstream.base + translator.dialect.path,
+          path: upstream.base + translator.path(offer.upstreamModel),
           method: 'POST',
           headers,
           body: Buffer.from(JSON.stringify(body)),

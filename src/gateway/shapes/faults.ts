@@ -1,5 +1,5 @@
 import type { FaultKind, UpstreamFault } from '../turn.ts'
-import { isObject, type Json, objectOf, parseJson, textOf } from './json.ts'
+import { isObject, type Json, listOf, objectOf, parseJson, textOf } from './json.ts'
 
 /** An answer's headers as node and undici give them, in lower case. */
 export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
@@ -15,7 +15,9 @@ const unknownModel = /model_not_found|no such model|model .{0,120}(not found|doe
  * errors inside a stream (`status` null). `words` are the body's type, code and message.
  */
 export function kindOf(status: number | null, words: string): FaultKind {
-  if (status === 401) return 'upstream_key'
+  // Google says so with a 400, and of a full quota that one should look at one's plan and billing.
+  if (status === 401 || /API_KEY_INVALID|API key not valid/.test(words)) return 'upstream_key'
+  if (status === 429 && /RESOURCE_EXHAUSTED/.test(words)) return 'rate_limited'
   if (status === 402 || ((status === 429 || status === 400 || status === 403) && outOfMoney.test(words))) {
     return 'upstream_payment'
   }
@@ -100,8 +102,19 @@ export function readFault(status: number, headers: AnswerHeaders, body: string):
   const { words, sentence } = readError(error)
   const plain = parsed === undefined && !body.trimStart().startsWith('<') ? body.trim() : ''
   const said = sentence || plain
-  const read = fault(kindOf(status, `${words} ${said}`), said || `The provider answered ${status}.`, status, headers)
+  const read = fault(kindOf(status, `${words} ${said}`), said || `The provider answered ${status}.`, status, {
+    ...delayIn(error),
+    ...headers,
+  })
   return read.kind === 'bad_request' ? { ...read, ...atFault(error) } : read
+}
+
+/** Google's `RetryInfo`, whose delay is like `34s`, as the header that others send. */
+function delayIn(error: unknown): AnswerHeaders {
+  const delay = listOf(objectOf(error)['details'])
+    .map((detail) => /^([\d.]+)s$/.exec(textOf(objectOf(detail)['retryDelay']))?.[1])
+    .find((seconds) => seconds !== undefined)
+  return delay === undefined ? {} : { 'retry-after': delay }
 }
 
 /** What a refused request was refused for, in the provider's words; of other faults they would mean nothing to a caller. */

@@ -16,12 +16,16 @@ export function fit(words: string, longest: number): string {
 export class ToolNames {
   readonly renamed = new Map<string, string>()
   readonly #longest: number
-  constructor(longest: number) {
+  readonly #opening: RegExp | null
+
+  /** `opening`: what a name must begin with, where that is less than the alphabet. */
+  constructor(longest: number, opening: RegExp | null = null) {
     this.#longest = longest
+    this.#opening = opening
   }
 
   sent(name: string): string {
-    const fitted = fit(name, this.#longest)
+    const fitted = fit(this.#opening === null || this.#opening.test(name) ? name : `_${name}`, this.#longest)
     if (fitted !== name) this.renamed.set(fitted, name)
     return fitted
   }

@@ -1,7 +1,7 @@
 import type { Chunk } from '../../turn.ts'
 import { listOf, objectOf, textOf } from '../json.ts'
 import { WholeText } from '../whole-text.ts'
-import { pieceOf } from './reasoning.ts'
+import { type Piece, pieceOf } from './reasoning.ts'
 
 type End = Extract<Chunk, { type: 'reasoning_end' }>
 
@@ -12,12 +12,21 @@ export class ReasoningReader {
   readonly #whole = new WholeText()
   /** Once details came, the plain text beside them says the same again. */
   #detailed = false
+  /** Plain text of the open block. */
+  #plain = ''
 
   /** The chunks of a message or a delta. */
   read(message: Record<string, unknown>): Chunk[] {
     const chunks: Chunk[] = []
     const pieces = listOf(message['reasoning_details']).flatMap((detail) => pieceOf(detail) ?? [])
-    this.#detailed ||= pieces.length > 0
+    // Our own compat-a seals what was plain: the same text once more, with its signature.
+    const seals = this.#key === 'plain' ? pieces.findIndex(({ text }) => text !== '' && this.#plain.endsWith(text)) : -1
+    if (seals >= 0) {
+      const { key: _, text: __, ...opaque } = Object.assign({}, ...pieces.slice(seals)) as Piece
+      Object.assign(this.#end, opaque)
+      return this.end()
+    }
+    this.#detailed ||= pieces.some(({ text }) => text !== '')
     for (const { key, text, ...opaque } of pieces) {
       if (this.#key !== null && (this.#key !== key || this.#end.signature !== undefined)) chunks.push(...this.end())
       this.#key = key
@@ -28,7 +37,9 @@ export class ReasoningReader {
     if (this.#detailed) return chunks
     const plain = textOf(message['reasoning_content']) || textOf(message['reasoning']) || thinking(message['content'])
     if (plain === '') return chunks
+    if (this.#end.signature !== undefined) chunks.push(...this.end())
     this.#key ??= 'plain'
+    this.#plain += plain
     this.#push(plain, chunks)
     return chunks
   }
@@ -41,6 +52,7 @@ export class ReasoningReader {
     if (rest !== '') chunks.push({ type: 'reasoning', text: rest })
     chunks.push(this.#end)
     this.#key = null
+    this.#plain = ''
     this.#end = { type: 'reasoning_end' }
     return chunks
   }

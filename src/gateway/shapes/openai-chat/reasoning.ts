@@ -56,6 +56,10 @@ export function pieceOf(given: unknown): Piece | null {
   return null
 }
 
+/** Whether its vendor wants it back as it is. */
+export const isSealed = ({ signature, redacted }: Pick<Reasoning, 'signature' | 'redacted'>): boolean =>
+  signature !== undefined || redacted !== undefined
+
 /** A part as OpenRouter writes it: text with its signature, what is opaque, or both, under one index. */
 export function writeDetails(
   { text, signature, redacted, format, id }: Omit<Reasoning, 'type'>,

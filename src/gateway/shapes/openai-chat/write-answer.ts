@@ -3,7 +3,7 @@ import type { Collected } from '../../collect.ts'
 import type { AnswerAbout } from '../about.ts'
 import { compact, type Json } from '../json.ts'
 import type { ChatSurface } from './errors.ts'
-import { writeDetails } from './reasoning.ts'
+import { isSealed, writeDetails } from './reasoning.ts'
 import { writeUsage, writeUsageWithCost } from './usage.ts'
 
 export const answerId = (id: string, surface: ChatSurface): string =>
@@ -55,9 +55,8 @@ function writeReasoning({ content }: Collected, surface: ChatSurface): Json {
   const parts = content.filter((part) => part.type === 'reasoning')
   if (parts.length === 0) return {}
   const text = parts.map((part) => part.text).join('')
-  return surface === 'compat-a'
-    ? text === ''
-      ? {}
-      : { reasoning_content: text }
-    : { reasoning: text === '' ? null : text, reasoning_details: parts.flatMap(writeDetails) }
+  const details = { reasoning_details: parts.flatMap(writeDetails) }
+  if (surface === 'compat-c') return { reasoning: text === '' ? null : text, ...details }
+  // OpenAI's own shape has no place for it; who sends the message back as it came brings the signatures along.
+  return { ...(text !== '' && { reasoning_content: text }), ...(parts.some(isSealed) && details) }
 }

@@ -4,7 +4,7 @@ import type { Chunk } from '../../turn.ts'
 import type { AnswerAbout } from '../about.ts'
 import { type Json } from '../json.ts'
 import { type ChatSurface, errorOfA, errorOfC } from './errors.ts'
-import { writeDetails, writeTextDetail } from './reasoning.ts'
+import { isSealed, writeDetails, writeTextDetail } from './reasoning.ts'
 import { answerId } from './write-answer.ts'
 import { writeUsage, writeUsageWithCost } from './usage.ts'
 
@@ -27,6 +27,8 @@ export class StreamWriter {
   #began = false
   #over = false
   #block = 0
+  /** The text of the block, which compat-a says again with its signature. */
+  #thought = ''
   #usage: Usage | null = null
   #reported: number | null = null
   #finish: Extract<Chunk, { type: 'finish' }> | null = null
@@ -109,14 +111,19 @@ export class StreamWriter {
   }
 
   #reasoning(text: string): Json {
-    if (this.#surface === 'compat-a') return { reasoning_content: text }
+    if (this.#surface === 'compat-a') {
+      this.#thought += text
+      return { reasoning_content: text }
+    }
     return { reasoning: text, reasoning_details: [writeTextDetail(text, this.#block)] }
   }
 
   #endReasoning(end: Extract<Chunk, { type: 'reasoning_end' }>): string {
     const index = this.#block++
-    if (this.#surface === 'compat-a') return ''
-    return this.#delta({ reasoning_details: writeDetails({ text: '', ...end }, index) })
+    const text = this.#thought
+    this.#thought = ''
+    if (this.#surface === 'compat-a' && !isSealed(end)) return ''
+    return this.#delta({ reasoning_details: writeDetails({ text, ...end }, index) })
   }
 
   #choice(delta: Json, finish: string | null = null, native: string | null = null): Json {
