@@ -91,7 +91,7 @@ export type Answer<E> =
     ? R extends { kind: 'one'; of: infer T extends z.ZodType }
       ? z.output<T>
       : R extends { kind: 'page'; of: infer T extends z.ZodType }
-        ? Listing<z.output<T>>
+        ? Listing<z.output<T>> | (R extends { or: infer Y extends z.ZodType } ? z.output<Y> : never)
         : R extends { kind: 'results'; of: infer T extends z.ZodType }
           ? Found<z.output<T>>
           : R extends { kind: 'operation'; of: infer T extends z.ZodType }
@@ -226,7 +226,9 @@ async function answerOf(
       return response.status === 202 ? ({ operation: data } satisfies Background) : data
     }
     case 'page': {
-      const first = pageIn(await json(response))
+      const body = await json(response)
+      if (endpoint.reply.or !== undefined && !isPage(body)) return (body as { data: unknown }).data
+      const first = pageIn(body)
       const after = (cursor: string) => call(endpoint, { ...input, cursor }, more)
       return { ...first, all: { [Symbol.asyncIterator]: () => rowsFrom(first, after) } } satisfies Listing<unknown>
     }
@@ -248,6 +250,9 @@ interface Wire {
   data: unknown[]
   pagination: { has_more: boolean; next_cursor: string | null }
 }
+
+/** A list may answer one thing instead, where its query asked for that view. */
+export const isPage = (json: unknown): boolean => Array.isArray((json as Wire).data)
 
 export function pageIn(json: unknown): Page<unknown> {
   const { data, pagination, ...extra } = json as Wire

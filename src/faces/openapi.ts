@@ -77,6 +77,7 @@ const outputsOf = (listed: readonly Listed[]): Record<string, z.ZodType> =>
       const further = reply.kind === 'page' ? reply.extra : reply.kind === 'results' ? reply.filters : undefined
       return [
         ...('of' in reply ? [[name, reply.of] as [string, z.ZodType]] : []),
+        ...(reply.kind === 'page' && reply.or ? [[`${name} or`, reply.or] as [string, z.ZodType]] : []),
         ...(further ? [[`${name} further`, z.object(further).partial()] as [string, z.ZodType]] : []),
       ]
     }),
@@ -207,18 +208,23 @@ function successOf(
           data('Operation' in schemas ? ref('schemas', 'Operation') : of),
         ),
       }
-    case 'page':
-      return {
-        [status]: json('A page of the list.', {
-          type: 'object',
-          required: ['data', 'pagination'],
-          properties: {
-            data: { type: 'array', items: of },
-            pagination: ref('schemas', 'Pagination'),
-            ...further?.properties,
-          },
-        }),
+    case 'page': {
+      const page: Schema = {
+        type: 'object',
+        required: ['data', 'pagination'],
+        properties: {
+          data: { type: 'array', items: of },
+          pagination: ref('schemas', 'Pagination'),
+          ...further?.properties,
+        },
       }
+      const or = outputs[`${name} or`]
+      return {
+        [status]: or
+          ? json('One thing, or a page of the list, as the query asks.', { anyOf: [data(or), page] })
+          : json('A page of the list.', page),
+      }
+    }
     case 'results':
       return {
         [status]: json('What was found.', {

@@ -13,7 +13,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 /** What an endpoint answers with. One kind, so no two flags can contradict each other; each face has one branch per kind. */
 export type Reply =
   | { kind: 'one'; of: z.ZodType }
-  | { kind: 'page'; of: z.ZodType; extra?: Shape }
+  | { kind: 'page'; of: z.ZodType; extra?: Shape; or?: z.ZodType }
   | { kind: 'results'; of: z.ZodType; filters: Shape }
   | { kind: 'operation'; of: z.ZodType }
   | { kind: 'stream'; of: z.ZodType }
@@ -25,6 +25,8 @@ export type Reply =
 export const one = <T extends z.ZodType>(of: T) => ({ kind: 'one', of }) as const
 /** `{data: X[], pagination}`, `cursor` and `limit` in the query; `extra` are further top-level keys. */
 export const page = <T extends z.ZodType>(of: T) => ({ kind: 'page', of }) as const
+/** A page, or `{data: Y}` where the query asks for that view. */
+export const pageOr = <T extends z.ZodType, Y extends z.ZodType>(of: T, or: Y) => ({ kind: 'page', of, or }) as const
 /** `{items, total_count, offset, has_more, query, applied_filters}`, `offset` and `limit` in the query. */
 export const results = <T extends z.ZodType, const F extends Shape>(of: T, filters: F) =>
   ({ kind: 'results', of, filters }) as const
@@ -145,6 +147,9 @@ export const period = z.enum(['day', 'week', 'month', 'total'])
 export const usd = z.number().meta({ id: 'Usd', description: 'US dollars, up to 9 decimals.' })
 export const status = z.enum(['active', 'archived', 'trashed'])
 export const workspaceId = id.optional().describe('The workspace to work in. Default: the personal one.')
+
+/** A UTC day, as of calls and sums. */
+export const day = z.iso.date().describe('A UTC day, `YYYY-MM-DD`.')
 
 /** A boolean, also as the words that a query string can hold. */
 export const flag = z.union([z.boolean(), z.stringbool()]).meta({ override: { type: 'boolean' } })
@@ -316,7 +321,7 @@ export type Output<E> =
     ? R extends { kind: 'one'; of: infer T extends z.ZodType }
       ? z.output<T>
       : R extends { kind: 'page'; of: infer T extends z.ZodType }
-        ? Page<z.output<T>>
+        ? Page<z.output<T>> | (R extends { or: infer Y extends z.ZodType } ? z.output<Y> : never)
         : R extends { kind: 'results'; of: infer T extends z.ZodType }
           ? Results<z.output<T>>
           : R extends { kind: 'operation'; of: infer T extends z.ZodType }

@@ -30,6 +30,22 @@ export const usageSchema = z
   })
   .meta({ id: 'Usage' })
 
+const amount = z.number().describe('US dollars, up to 9 decimals.')
+/** What many calls sum up to. */
+export const callSums = {
+  calls: z.number().int(),
+  failed_calls: z.number().int(),
+  cancelled_calls: z.number().int(),
+  unpriced_calls: z.number().int().describe('Of models without a price: they are not in `cost_usd`.'),
+  usage: usageSchema,
+  cost_usd: amount.describe('What the calls cost, whoever paid.'),
+  charged_usd: amount.describe('What was taken off balances.'),
+  refunded_usd: amount.describe('What an administrator gave back of it.'),
+  overrun_usd: amount.describe('What providers took beyond the reserve, borne by the instance.'),
+  average_first_token_ms: z.number().int().nullable(),
+  average_duration_ms: z.number().int().nullable(),
+}
+
 /** A usage of these buckets, the rest 0, `total_tokens` summed, one request. */
 export function usageOf(buckets: Partial<Omit<Usage, 'total_tokens'>>): Usage {
   const usage: Usage = {

@@ -10,6 +10,7 @@ export function envelope(reply: Reply, answer: unknown, input: Record<string, un
     case 'operation':
       return { data: isBackground(answer) ? answer.operation : answer }
     case 'page': {
+      if (reply.or !== undefined && !('rows' in (answer as object))) return { data: answer }
       const { rows, next, extra } = answer as Page<unknown>
       return { data: rows, pagination: { has_more: next !== null, next_cursor: next }, ...extra }
     }

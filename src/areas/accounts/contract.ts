@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { area, base, deleted, endpoint, idOut, none, one, page, time, usd } from '#kernel/contract.ts'
+import { area, base, day, deleted, endpoint, id, idOut, none, one, page, pageOr, time, usd } from '#kernel/contract.ts'
+import { callSums, usageSchema } from '#kernel/usage.ts'
 
 export const Account = z
   .object({
@@ -129,10 +130,81 @@ export const Limits = z
   })
   .meta({ id: 'Limits' })
 
+const kindOfStorage = z.object({
+  kind: z.string().describe('`file` (folders too), `chat`, `agent`, …'),
+  count: z.number().int(),
+  size_bytes: z.number().int().nullable().describe('Null where only things are counted.'),
+})
+export const UsageSummary = z
+  .object({
+    id: idOut,
+    created_at: time,
+    balance_usd: usd.nullable().describe('Null: the tier draws on no balance, or the key reaches one workspace only.'),
+    storage: z.object({
+      count: z.number().int(),
+      size_bytes: z.number().int(),
+      workspaces: z.array(
+        z.object({
+          workspace_id: idOut,
+          count: z.number().int(),
+          size_bytes: z.number().int(),
+          kinds: z.array(kindOfStorage),
+        }),
+      ),
+    }),
+    calls: z
+      .object({ today: z.object(callSums), this_month: z.object(callSums), total: z.object(callSums) })
+      .describe('Model calls of the account; those of a workspace for a key that reaches only that one.'),
+  })
+  .meta({ id: 'UsageSummary' })
+
+export const MeteredCall = z
+  .object({
+    id: idOut,
+    created_at: time,
+    workspace_id: idOut,
+    key_id: idOut.nullable(),
+    chat_id: idOut.nullable(),
+    run_id: idOut.nullable(),
+    surface: z.string(),
+    model: z.string(),
+    provider: z.string(),
+    billing: z.enum(['byok', 'credits', 'free']),
+    status: z.enum(['succeeded', 'failed', 'cancelled']),
+    usage: usageSchema,
+    cost_usd: usd.nullable().describe('Null: the model has no price.'),
+    charged_usd: usd,
+    refunded_usd: usd,
+    overrun_usd: usd.describe('What the provider took beyond the reserve, borne by the instance.'),
+    cost_source: z.enum(['reported', 'computed', 'estimated', 'free']).nullable(),
+    finish_reason: z.string().nullable(),
+    first_token_ms: z.number().int().nullable(),
+    duration_ms: z.number().int(),
+    streamed: z.boolean(),
+  })
+  .meta({ id: 'MeteredCall' })
+
 export const me = area(
   'me',
-  { title: 'Me', summary: 'The caller: profile and limits.' },
+  { title: 'Me', summary: 'The caller: profile, limits and usage.' },
   {
+    usage: endpoint('GET /me/usage', {
+      summary: 'What the caller stores, and the model calls it made',
+      description:
+        '`view=summary` is one object: storage by workspace and kind, and sums of calls. `view=history` is the list of metered calls, newest first; the filters are for it.',
+      scope: 'usage:read',
+      query: {
+        view: z.enum(['summary', 'history']).default('summary'),
+        day: day.optional().describe('Only calls of this UTC day.'),
+        from: day.optional().describe('Only calls from this UTC day on.'),
+        to: day.optional().describe('Only calls up to this UTC day, itself included.'),
+        model: z.string().max(512).optional(),
+        provider: z.string().max(64).optional(),
+        key_id: id.optional().describe('Only calls with this API key.'),
+        workspace_id: id.optional().describe('Only calls in this workspace.'),
+      },
+      reply: pageOr(MeteredCall, UsageSummary),
+    }),
     get: endpoint('GET /me', { summary: 'The profile of the caller', scope: 'user:read', reply: one(Account) }),
     limits: endpoint('GET /me/limits', {
       summary: 'The tier and the limits that hold for the caller now',

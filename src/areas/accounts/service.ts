@@ -15,6 +15,7 @@ import { MAX_SESSIONS, SESSION_IDLE_SECONDS, SESSION_MAX_SECONDS, startSession }
 import { isSetupToken } from './setup.ts'
 import { showAccount, showSession, showSettings } from './show.ts'
 import { type AccountRow, accountStore, loginStore, sessionStore } from './store.ts'
+import { usageHistory, usageSummary } from './usage.ts'
 
 export const authService = implement(auth, {
   async sign_up(ctx, { email, password, name, setup_token, invitation_token }) {
@@ -117,6 +118,9 @@ export const authService = implement(auth, {
 })
 
 export const meService = implement(me, {
+  async usage(ctx, { view, ...filters }) {
+    return view === 'history' ? usageHistory(ctx, filters) : usageSummary(ctx, await present(ctx))
+  },
   get: async (ctx) => showAccount(await present(ctx)),
   async limits(ctx) {
     const account = await present(ctx)

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { callersAccount } from '#areas/accounts/service.ts'
 import { type Context, implement } from '#engine/context.ts'
 import { addressPolicy } from '#engine/outbound/address.ts'
 import { sqlState } from '#engine/postgres/client.ts'
@@ -18,6 +19,7 @@ import { administers, ownerFor, reachesOwn } from './owner.ts'
 import { presetOf, presets } from './presets.ts'
 import { sealHeaders, sealKey } from './sealing.ts'
 import { show, showPreset, showProvider } from './show.ts'
+import { gatewayUsage } from './usage.ts'
 import { type EndpointChanges, type EndpointRow, INSTANCE, endpointStore } from './store.ts'
 
 export type { EndpointDirectory } from './directory.ts'
@@ -53,6 +55,11 @@ export const aiGatewayService = implement(
         (last) => cursorOf('providers', ctx.principal.accountId, [keyOf(last)]),
         (row) => row,
       )
+    },
+
+    async usage(ctx, asked) {
+      const { id, created_at } = await callersAccount(ctx)
+      return { id, created_at: iso(created_at), ...(await gatewayUsage(ctx, asked)) }
     },
 
     async list(ctx, { workspace_id, enabled, cursor, limit }) {

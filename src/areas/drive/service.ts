@@ -18,6 +18,8 @@ import { move, remove, restore, trash } from './tree.ts'
 import { restoreVersion, versionOf } from './versions.ts'
 import { insert, putFile, refuseTaken, staging } from './write.ts'
 
+export { storedByWorkspace } from './storage.ts'
+
 export const driveService = implement(
   drive,
   {

@@ -14,6 +14,16 @@ export async function storedIn(db: Db, workspaceId: Id): Promise<bigint> {
   return rows[0]!.bytes
 }
 
+/** The same for many at once. Those that keep nothing are absent. */
+export async function storedByWorkspace(db: Db, workspaceIds: readonly Id[]): Promise<Map<Id, bigint>> {
+  const { rows } = await sql<{ workspace_id: Id; bytes: bigint }>`select workspace_id, sum(bytes)::int8 as bytes from (
+      select workspace_id, bytes from storage where workspace_id = any(${workspaceIds}::text[])
+      union all
+      select workspace_id, bytes from storage_changes where workspace_id = any(${workspaceIds}::text[])
+    ) kept group by workspace_id`.execute(db)
+  return new Map(rows.map(({ workspace_id, bytes }) => [workspace_id, bytes]))
+}
+
 /** Refuses what is more than the workspace may keep. Within a transaction it holds, also against writers at the same time. */
 export async function checkRoom(ctx: Context, workspaceId: Id, more: number, how: 'now' | 'held'): Promise<void> {
   const limit = ctx.engine.config.storage.workspace

@@ -79,6 +79,10 @@ export function createLedger({ postgres, processId, log }: { postgres: Postgres;
       })
       return new Map(rows.map(({ subject, nano }) => [subject, nano]))
     },
+    async balance(accountId) {
+      const row = await db.selectFrom('balances').select('nano').where('account_id', '=', accountId).executeTakeFirst()
+      return row?.nano ?? 0n
+    },
     async grant(db, accountId, amount, note, by) {
       await sql`insert into ledger (account_id, kind, nano, change, note, by_account)
         values (${accountId}, 'grant', ${amount}, ${amount}, ${note}, ${by})`.execute(db)

@@ -99,6 +99,8 @@ export interface Ledger extends AsyncDisposable {
   flush(): Promise<void>
   /** What keys (or other capped subjects) have spent in the present period, this process's last call included. Ids that spent nothing are absent. */
   spent(subjects: readonly { id: Id; period: Period }[]): Promise<Map<Id, Nano>>
+  /** What an account can still reserve. */
+  balance(accountId: Id): Promise<Nano>
   /** Within the caller's transaction. Answers the balance after it. */
   grant(db: Db, accountId: Id, amount: Nano, note: string, by: Id | null): Promise<Nano>
   /**

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import type { Listed } from '#kernel/registry.ts'
-import { type Incoming, pageIn } from '../client.ts'
+import { type Incoming, isPage, pageIn } from '../client.ts'
 import { type Received, readEvents } from '../sse.ts'
 import { columnsOf } from './columns.ts'
 import type { Globals } from './globals.ts'
@@ -33,7 +33,7 @@ export async function print(printing: Printing): Promise<number> {
   const text = await response.text()
   const json = JSON.parse(text) as Row
   if (globals.json) await terminal.out(`${text}\n`)
-  else if (kind === 'page') await printPage(json, listed, terminal)
+  else if (kind === 'page' && isPage(json)) await printPage(json, listed, terminal)
   else if (kind === 'results') await terminal.out(rowsOrNothing(json.items as Row[], listed, terminal))
   else if (kind === 'deleted') await terminal.out(`${terminal.interactive ? 'done: ' : ''}${clean(String(json.id))}\n`)
   else await terminal.out(oneThing(json.data as Row, response.status === 202, terminal))
@@ -90,7 +90,13 @@ const pageOf = async (response: Incoming) => pageIn(JSON.parse(await response.te
 
 async function printAll({ listed, response, next, globals, terminal }: Printing): Promise<number> {
   const rows: Row[] = []
-  for (let page = await pageOf(response); ; page = await pageOf(await next(page.next))) {
+  const text = await response.text()
+  const first: unknown = JSON.parse(text)
+  if (!isPage(first)) {
+    await terminal.out(globals.json ? `${text}\n` : card((first as { data: Row }).data, terminal))
+    return codeOf('ok')
+  }
+  for (let page = pageIn(first); ; page = await pageOf(await next(page.next))) {
     if (globals.json) for (const row of page.rows) await terminal.out(`${JSON.stringify(row)}\n`)
     else rows.push(...(page.rows as Row[]))
     if (page.next === null) break

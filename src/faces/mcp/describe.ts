@@ -69,6 +69,8 @@ function answerOf({ endpoint }: Listed): Schema {
         ),
       )
     case 'page':
+      if (reply.or !== undefined)
+        return of(z.union([z.object({ data: z.array(reply.of) }), z.object({ data: reply.or })]), (either) => either)
       return of(reply.of, (item) =>
         object({
           data: { type: 'array', items: item },

@@ -7,7 +7,8 @@ import { call, outcome, payer } from '#test/engine/ledger-calls.ts'
 import { createLog } from '../log.ts'
 import { connectPostgres } from '../postgres/client.ts'
 import { createLedger } from './create-ledger.ts'
-import { callsOfChat, callsPage, costsOf, sumCalls, totalOf } from './usage-queries.ts'
+import { callsPage, costsOf } from './calls.ts'
+import { sumDays, totalOf } from './usage-days.ts'
 
 test('calls are paged newest first, filtered, and summed up per model, provider, key, day, chat and run', async (t) => {
   await using stack = new AsyncDisposableStack()
@@ -49,26 +50,38 @@ test('calls are paged newest first, filtered, and summed up per model, provider,
   })
 
   await t.test('sums', async () => {
-    const named = async (by: 'model' | 'provider' | 'key' | 'day') =>
-      (await sumCalls(db, whose, by)).map(({ name, calls, cost_usd }) => [name, calls, cost_usd])
-    assert.deepEqual(await named('model'), [
+    const [models, providers, keys, days, both] = await sumDays(db, whose, {}, [
+      ['model'],
+      ['provider'],
+      ['key'],
+      ['day'],
+      ['day', 'model'],
+    ])
+    const told = (rows: typeof models, name: 'model' | 'provider' | 'key' | 'day') =>
+      rows!.map(({ of, sums: { calls, cost_usd } }) => [of[name], calls, cost_usd])
+    assert.deepEqual(told(models, 'model'), [
       ['sim/echo', 2, 1.5],
       ['other/model', 1, 0.5],
     ])
-    assert.deepEqual(await named('provider'), [
+    assert.deepEqual(told(providers, 'provider'), [
       ['sim', 2, 1.5],
       ['other', 1, 0.5],
     ])
-    assert.deepEqual(await named('key'), [
+    assert.deepEqual(told(keys, 'key'), [
       [key.id, 2, 2],
       [null, 1, 0],
     ])
-    assert.deepEqual(await named('day'), [
+    assert.deepEqual(told(days, 'day'), [
       ['2026-11-02', 2, 0.5],
       ['2026-11-01', 1, 1.5],
     ])
+    assert.deepEqual(
+      both!.map(({ of }) => `${of.day} ${of.model}`),
+      ['2026-11-02 other/model', '2026-11-02 sim/echo', '2026-11-01 sim/echo'],
+    )
     assert.equal((await totalOf(db, { workspaceIds: [by.workspaceId] })).usage.total_tokens, 30)
     assert.equal((await totalOf(db, whose, { model: 'nobody/has-it' })).cost_usd, 0)
+    assert.equal((await totalOf(db, whose)).unpriced_calls, 1)
   })
 
   await t.test('costs', async () => {
@@ -77,7 +90,6 @@ test('calls are paged newest first, filtered, and summed up per model, provider,
       ['run_id', by.runId!],
       ['message_id', by.messageId!],
     ] as const)
-      assert.equal((await costsOf(db, of, [id, newId()])).get(id)?.cost_usd, 2)
-    assert.equal((await callsOfChat(db, by.chatId!)).length, 2)
+      assert.equal((await costsOf(db, of, [id, newId()])).get(id), 2_000_000_000n)
   })
 })

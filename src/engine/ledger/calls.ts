@@ -7,26 +7,14 @@ import { iso } from '#kernel/time.ts'
 import type { Usage } from '#kernel/usage.ts'
 import type { Db } from '../postgres/client.ts'
 import type { CallTable } from './tables.ts'
+import type { UsageFilters, Whose } from './usage-days.ts'
 
 export type CallRow = Selectable<CallTable>
 
-/** A stretch of UTC days, both included, `YYYY-MM-DD`. */
-export interface Days {
-  from?: string
-  to?: string
-}
-/** Whose calls: of an account, or in workspaces. At least one of the two. */
-export interface Whose {
-  accountId?: Id
-  workspaceIds?: readonly Id[]
-}
-export interface CallFilters extends Days {
-  model?: string
-  keyId?: Id
-  provider?: string
-}
-
-const narrowed = (db: Db, { accountId, workspaceIds, from, to, model, keyId, provider }: Whose & CallFilters) => {
+const narrowed = (
+  db: Db,
+  { accountId, workspaceIds, from, to, model, keyId, provider, surface, billing }: Whose & UsageFilters,
+) => {
   let query = db.selectFrom('calls')
   if (accountId !== undefined) query = query.where('account_id', '=', accountId)
   if (workspaceIds !== undefined) query = query.where(sql<SqlBool>`workspace_id = any(${workspaceIds}::text[])`)
@@ -35,6 +23,8 @@ const narrowed = (db: Db, { accountId, workspaceIds, from, to, model, keyId, pro
   if (model !== undefined) query = query.where('model', '=', model)
   if (keyId !== undefined) query = query.where('key_id', '=', keyId)
   if (provider !== undefined) query = query.where('provider', '=', provider)
+  if (surface !== undefined) query = query.where('surface', '=', surface)
+  if (billing !== undefined) query = query.where('billing', '=', billing)
   return query
 }
 
@@ -42,7 +32,7 @@ const narrowed = (db: Db, { accountId, workspaceIds, from, to, model, keyId, pro
 export async function callsPage(
   db: Db,
   whose: Whose,
-  filters: CallFilters,
+  filters: UsageFilters,
   { cursor, limit }: { cursor?: string | undefined; limit: number },
 ): Promise<{ rows: ShownCall[]; next: string | null }> {
   const bound = { ...whose, ...filters }
@@ -107,8 +97,8 @@ export function showCall(row: CallRow): ShownCall {
   }
 }
 
-type Buckets = Pick<CallRow, keyof Usage>
-const usageFrom = (row: Buckets): Usage => ({
+export type Buckets = Pick<CallRow, keyof Usage>
+export const usageFrom = (row: Buckets): Usage => ({
   input_tokens: Number(row.input_tokens),
   cache_read_tokens: Number(row.cache_read_tokens),
   cache_write_5m_tokens: Number(row.cache_write_5m_tokens),
@@ -121,97 +111,19 @@ const usageFrom = (row: Buckets): Usage => ({
   total_tokens: Number(row.total_tokens),
 })
 
-export interface Sum {
-  /** The model, provider, key id or UTC day; null for calls without a key. */
-  name: string | null
-  calls: number
-  usage: Usage
-  /** Of the calls that have a price. */
-  cost_usd: number
-  charged_usd: number
-}
-
-const summed = [
-  'cost_nano',
-  'charged_nano',
-  'input_tokens',
-  'cache_read_tokens',
-  'cache_write_5m_tokens',
-  'cache_write_1h_tokens',
-  'output_tokens',
-  'reasoning_tokens',
-  'images',
-  'requests',
-  'total_tokens',
-] as const
-// A sum of int8 is numeric, which the driver gives as words: cast back, for no sum here comes near 2^63.
-const sums = [
-  sql<bigint>`count(*)`.as('calls'),
-  sql<number>`coalesce(sum(audio_seconds), 0)::float8`.as('audio_seconds'),
-  ...summed.map((column) => sql<bigint>`coalesce(sum(${sql.ref(column)}), 0)::int8`.as(column)),
-] as const
-type SumRow = Buckets & { name: string | null; calls: bigint; cost_nano: Nano; charged_nano: Nano }
-
-const showSum = (row: SumRow): Sum => ({
-  name: row.name,
-  calls: Number(row.calls),
-  usage: usageFrom(row),
-  cost_usd: toUsd(row.cost_nano),
-  charged_usd: toUsd(row.charged_nano),
-})
-
-const groups = {
-  model: sql`model`,
-  provider: sql`provider`,
-  key: sql`key_id`,
-  day: sql`day::text`,
-  billing: sql`billing`,
-} as const
-
-/** Sums per model, provider, key, UTC day or way of billing, the dearest first; days newest first. */
-export async function sumCalls(
-  db: Db,
-  whose: Whose,
-  by: keyof typeof groups,
-  filters: CallFilters = {},
-  most = 1_000,
-): Promise<Sum[]> {
-  const query = narrowed(db, { ...whose, ...filters })
-    .select(sql<string | null>`${groups[by]}`.as('name'))
-    .select(sums)
-    .groupBy(sql`1`)
-    .orderBy(by === 'day' ? sql`1 desc` : sql`sum(cost_nano) desc nulls last, 1`)
-    .limit(most)
-  return ((await query.execute()) as SumRow[]).map(showSum)
-}
-
-/** All of it in one sum. */
-export async function totalOf(db: Db, whose: Whose, filters: CallFilters = {}): Promise<Sum> {
-  return showSum(
-    await narrowed(db, { ...whose, ...filters })
-      .select(sql<null>`null`.as('name'))
-      .select(sums)
-      .executeTakeFirstOrThrow(),
-  )
-}
-
-/** What chats, runs or messages cost, many at once, per id. Those without calls are absent. */
+/** What chats, runs or messages cost, many at once, per id, in nano-dollars. Those without a priced call are absent. */
 export async function costsOf(
   db: Db,
   of: 'chat_id' | 'run_id' | 'message_id',
   ids: readonly Id[],
-): Promise<Map<Id, Sum>> {
+): Promise<Map<Id, Nano>> {
   if (ids.length === 0) return new Map()
-  const rows = (await db
+  const rows = await db
     .selectFrom('calls')
-    .select(sql<string>`${sql.ref(of)}`.as('name'))
-    .select(sums)
+    .select([sql<Id>`${sql.ref(of)}`.as('name'), sql<Nano>`sum(cost_nano)::int8`.as('cost')])
     .where(sql<SqlBool>`${sql.ref(of)} = any(${ids}::text[])`)
+    .where('cost_nano', 'is not', null)
     .groupBy(of)
-    .execute()) as SumRow[]
-  return new Map(rows.map((row) => [row.name!, showSum(row)]))
+    .execute()
+  return new Map(rows.map(({ name, cost }) => [name, cost]))
 }
-
-/** The calls of a chat, oldest first: what each message and run cost. */
-export const callsOfChat = (db: Db, chatId: Id): Promise<CallRow[]> =>
-  db.selectFrom('calls').selectAll().where('chat_id', '=', chatId).orderBy('id').execute()
