@@ -1,5 +1,6 @@
 import { extname } from 'node:path'
 import { isUtf8 } from 'node:buffer'
+import { HEAD_BYTES } from '#engine/blobs/blobs.ts'
 
 const UNKNOWN = 'application/octet-stream'
 
@@ -76,7 +77,7 @@ export async function mimeTypeOf(head: Uint8Array, name: string, said: string | 
   // A container whose kind its name tells more closely: DOCX is a ZIP, SVG is XML.
   if (seen !== undefined && named !== undefined && containers.has(seen.mime)) return named
   if (seen !== undefined) return seen.mime
-  const text = isText(head)
+  const text = isText(head, head.length === HEAD_BYTES)
   if (named !== undefined && (text || !isTextType(named))) return named
   if (said !== null && /^[\w.+-]+\/[\w.+-]+$/.test(said) && said.length <= 127 && said !== UNKNOWN) {
     if (text || !isTextType(said)) return said.toLowerCase()
@@ -89,10 +90,19 @@ const containers = new Set(['application/zip', 'application/xml', 'application/x
 export const isTextType = (type: string): boolean =>
   /^text\/|^application\/(?:[\w.-]+\+)?(?:json|xml|yaml|toml|sql|x-ndjson|javascript)\b/.test(type)
 
-/** UTF-8 as far as one can see, where the last character may be cut, or UTF-16 with its mark. */
-export function isText(head: Uint8Array): boolean {
+/** UTF-8, UTF-16 with its mark, or bytes of an older encoding without control characters. `cut`: more came after these. */
+export function isText(head: Uint8Array, cut: boolean): boolean {
   if ((head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff)) return true
   if (head.includes(0)) return false
-  for (let cut = 0; cut < 4 && cut <= head.length; cut++) if (isUtf8(head.subarray(0, head.length - cut))) return true
-  return false
+  return isUtf8Up(head, cut) || !head.some((byte) => byte < 32 && !textControls.has(byte))
+}
+const textControls = new Set([8, 9, 10, 12, 13, 27])
+
+/** UTF-8, where the last character may be cut in two. */
+export function isUtf8Up(head: Uint8Array, cut: boolean): boolean {
+  if (isUtf8(head)) return true
+  if (!cut) return false
+  let at = head.length - 1
+  while (at > 0 && at > head.length - 4 && (head[at]! & 0xc0) === 0x80) at--
+  return isUtf8(head.subarray(0, Math.max(0, at)))
 }

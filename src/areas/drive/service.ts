@@ -14,6 +14,7 @@ import { checkName, tamed } from './names.ts'
 import { showFile, showVersion } from './show.ts'
 import { addUpStorage, checkRoom } from './storage.ts'
 import { fileStore } from './store.ts'
+import { compile, readText } from './text.ts'
 import { move, remove, restore, trash } from './tree.ts'
 import { restoreVersion, versionOf } from './versions.ts'
 import { insert, putFile, refuseTaken, staging } from './write.ts'
@@ -45,6 +46,23 @@ export const driveService = implement(
       const { sha256, size_bytes, mime_type, created_at } = await versionOf(ctx, row.id, { version })
       const then = { name: row.name, sha256, size_bytes, mime_type, content_updated_at: created_at }
       return bytesOf(ctx.engine, then, disposition)
+    },
+
+    async content(ctx, { offset, limit, tail, pattern, context, case: how }) {
+      const row = file.of(ctx)
+      if (tail !== undefined && (pattern !== undefined || offset > 0))
+        refuse('invalid_parameter', { param: 'tail', message: 'Ask for `tail`, or for `offset` or `pattern`.' })
+      const text = await readText(
+        ctx,
+        row,
+        tail !== undefined
+          ? { kind: 'tail', lines: tail }
+          : pattern === undefined
+            ? { kind: 'page', offset, limit }
+            : { kind: 'pattern', pattern: compile(pattern, how), context, offset, limit },
+      )
+      const { id, created_at, content_version, content_updated_at } = showFile(row)
+      return { id, created_at, ...text, content_version, content_updated_at }
     },
 
     async upload(ctx, { workspace_id, parent_id, name: given, mime_type, on_conflict: onConflict, content, encoding }) {

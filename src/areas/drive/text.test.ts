@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { upload } from '#test/drive.ts'
+import { testServer } from '#test/server.ts'
+import { countLines, eachLine } from './lines.ts'
+
+test('alice reads a file by lines, from its end, and where a pattern is', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const put = async (bytes: Buffer, name: string): Promise<string> =>
+    (await upload(alice, { workspace_id: alice.workspaceId, name }, bytes, name)).body.data.id
+  const id = await put(Buffer.from(Array.from({ length: 30_000 }, (_, i) => `line ${i + 1} é\r\n`).join('')), 'a.txt')
+  const read = async (query: string, of = id) => {
+    const answer = await alice.get(`/drive/files/${of}/content?${query}`)
+    assert.equal(answer.status, 200, answer.text)
+    return answer.body.data
+  }
+  const numbers = (data: { lines: { number: number }[] }) => data.lines.map(({ number }) => number)
+  const first = await read('offset=2&limit=2')
+  assert.deepEqual(first.lines, [
+    { number: 3, text: 'line 3 é', match: null },
+    { number: 4, text: 'line 4 é', match: null },
+  ])
+  assert.deepEqual([first.total_lines, first.truncated, first.encoding], [30_000, true, 'utf-8'])
+  const end = await read('tail=2')
+  assert.deepEqual(end.lines.map(({ text }: { text: string }) => text), ['line 29999 é', 'line 30000 é'])
+  assert.deepEqual([numbers(end), end.truncated], [[29_999, 30_000], false])
+  const found = await read(`pattern=${encodeURIComponent('^LINE 2999\\d É$')}&context=1&case=insensitive&limit=2`)
+  assert.deepEqual(
+    found.lines.map(({ number, match }: { number: number; match: boolean }) => [number, match]),
+    [
+      [29_989, false],
+      [29_990, true],
+      [29_991, true],
+      [29_992, true],
+    ],
+  )
+  assert.equal(found.truncated, true)
+  assert.deepEqual(numbers(await read(`pattern=29999&offset=0`)), [29_999])
+
+  const utf16 = await put(Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('ä\nö\r\nü', 'utf16le')]), 'u.txt')
+  const wide = await read('tail=2', utf16)
+  assert.deepEqual(
+    [wide.encoding, wide.total_lines, wide.lines.map(({ text }: { text: string }) => text)],
+    ['utf-16le', 3, ['ö', 'ü']],
+  )
+  const latin = await read('', await put(Buffer.from('caf\xe9\n', 'latin1'), 'l.txt'))
+  assert.deepEqual([latin.encoding, latin.lines[0].text], ['windows-1252', 'café'])
+  const empty = await read('', await put(Buffer.alloc(0), 'empty.txt'))
+  assert.deepEqual([empty.lines, empty.total_lines, empty.truncated], [[], 0, false])
+  const long = await read('', await put(Buffer.from(`${'é'.repeat(50_000)}\nb`), 'long.txt'))
+  assert.deepEqual([long.lines[0].text.length, long.lines[1].text, long.truncated], [32_768, 'b', true])
+
+  const binary = await alice.get(`/drive/files/${await put(Buffer.from([1, 0, 2]), 'b.bin')}/content`)
+  assert.deepEqual([binary.status, binary.body.error.type], [415, 'unsupported_media_type'])
+  for (const pattern of ['(', '(?=a)', 'a{1001}']) {
+    const refused = await alice.get(`/drive/files/${id}/content?pattern=${encodeURIComponent(pattern)}`)
+    assert.deepEqual([refused.status, refused.body.error.code], [400, 'invalid_pattern'], pattern)
+  }
+  const hostile = await put(Buffer.from(`${'a'.repeat(50_000)}!`), 'hostile.txt')
+  const startedAt = performance.now()
+  assert.deepEqual((await read(`pattern=${encodeURIComponent('(a+)+$')}`, hostile)).lines, [])
+  assert.ok(performance.now() - startedAt < 5_000, 'a pattern takes time that grows with the text alone')
+})
+
+test('lines come out the same however the bytes are cut', async () => {
+  async function* cut(bytes: Buffer, size: number) {
+    for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+  }
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.constantFrom('a', 'é', '\n', '\r\n', '\r', '😀', 'long line'), { maxLength: 40 }),
+      fc.integer({ min: 1, max: 9 }),
+      async (pieces, size) => {
+        const text = pieces.join('')
+        const bytes = Buffer.from(text)
+        const expected = text === '' ? [] : text.replace(/\n$/, '').split('\n').map((line, i, all) => (i < all.length - 1 || text.endsWith('\n') ? line.replace(/\r$/, '') : line.replace(/\r$/, '')))
+        const got: string[] = []
+        const total = await eachLine(cut(bytes, size), 'utf-8', () => true, ({ text }) => got.push(text) > 0)
+        assert.deepEqual(got, expected)
+        assert.equal(total, expected.length)
+        assert.equal((await countLines(cut(bytes, size))).total, expected.length)
+      },
+    ),
+  )
+})

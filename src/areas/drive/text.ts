@@ -1,0 +1,168 @@
+import { RE2JS } from 're2js'
+import { readBlob } from '#engine/blobs/keep.ts'
+import type { Context } from '#engine/context.ts'
+import { refuse } from '#kernel/errors.ts'
+import { type Encoding, type Line, MOST_TEXT_BYTES, countLines, eachLine, encodingOf } from './lines.ts'
+import type { FileRow } from './store.ts'
+
+const HEAD_BYTES = 65_536
+/** A pattern is looked for in so many bytes; what comes after is named as not looked at. */
+const MOST_SEARCHED_BYTES = 512 << 20
+
+export type Asked =
+  | { kind: 'page'; offset: number; limit: number }
+  | { kind: 'tail'; lines: number }
+  | { kind: 'pattern'; pattern: RE2JS; context: number; offset: number; limit: number }
+
+export interface Shown {
+  number: number
+  text: string
+  /** Whether the pattern is in it; null where none was asked for. */
+  match: boolean | null
+}
+export interface Text {
+  lines: Shown[]
+  total_lines: number | null
+  truncated: boolean
+  encoding: Encoding
+}
+
+/** Lines of a text file. Streams: neither its size nor the length of a line matters to memory. */
+export async function readText(ctx: Context, { sha256, mime_type }: FileRow, asked: Asked): Promise<Text> {
+  if (sha256 === null) return refuse('invalid_parameter', { param: 'id', message: 'A folder has no text.' })
+  const parts = (range: { start?: number; end?: number } = {}) =>
+    until(readBlob(ctx.engine, sha256, { ...range, reuse: true }), ctx.signal)
+  const head = await first(parts({ end: HEAD_BYTES }))
+  const encoding = encodingOf(head, head.length === HEAD_BYTES)
+  if (encoding === null)
+    return refuse('unsupported_media_type', {
+      message: `This is no text but ${mime_type}: download it.`,
+      details: { mime_type },
+    })
+  if (asked.kind === 'page') return { ...(await page(parts(), encoding, asked)), encoding }
+  if (asked.kind === 'pattern') return { ...(await search(parts(), encoding, asked)), encoding }
+  const utf16 = encoding.startsWith('utf-16')
+  const { total, marks } = utf16
+    ? { total: await eachLine(parts(), encoding, none, stop), marks: [] }
+    : await countLines(parts())
+  const from = Math.max(1, total - asked.lines + 1)
+  const mark = marks.findLast(({ line }) => line <= from) ?? { line: 1, byte: 0 }
+  const { lines, truncated } = await page(parts({ start: mark.byte }), encoding, {
+    offset: from - mark.line,
+    limit: asked.lines,
+  })
+  const shown = lines.map((line) => ({ ...line, number: line.number + mark.line - 1 }))
+  return { lines: shown, total_lines: total, truncated, encoding }
+}
+
+const none = () => false
+const stop = () => true
+
+type Found = Pick<Text, 'lines' | 'total_lines' | 'truncated'>
+
+async function page(
+  parts: AsyncIterable<Uint8Array>,
+  encoding: Encoding,
+  { offset, limit }: { offset: number; limit: number },
+): Promise<Found> {
+  const room = roomFor()
+  const lines: Shown[] = []
+  let full = false
+  let cut = false
+  const total_lines = await eachLine(
+    parts,
+    encoding,
+    (number) => !full && number > offset && number <= offset + limit,
+    (line) => {
+      cut ||= line.cut
+      if (room(line)) lines.push({ number: line.number, text: line.text, match: null })
+      else full = true
+      return true
+    },
+  )
+  return { lines, total_lines, truncated: cut || full || total_lines > offset + limit }
+}
+
+/** `limit` lines with the pattern after the first `offset` of them, each with what is around it. */
+async function search(
+  parts: AsyncIterable<Uint8Array>,
+  encoding: Encoding,
+  { pattern, context, offset, limit }: Extract<Asked, { kind: 'pattern' }>,
+): Promise<Found> {
+  const room = roomFor()
+  const lines: Shown[] = []
+  let before: Line[] = []
+  let matches = 0
+  let after = 0
+  let more = false
+  let searching = true
+  const searched = { bytes: 0 }
+  const show = (line: Line, match: boolean): void => {
+    more ||= line.cut
+    if (searching && !room(line)) {
+      more = true
+      searching = false
+    }
+    if (searching) lines.push({ number: line.number, text: line.text, match })
+  }
+  const total = await eachLine(
+    counted(parts, searched),
+    encoding,
+    () => searching && searched.bytes <= MOST_SEARCHED_BYTES,
+    (line) => {
+      const match = pattern.matcher(line.text).find()
+      if (match) matches += 1
+      more ||= matches > offset + limit
+      if (more && after === 0) searching = false
+      else if (match && !more && matches > offset) {
+        for (const earlier of before) show(earlier, false)
+        before = []
+        show(line, true)
+        after = context
+      } else if (after > 0) {
+        show(line, match)
+        after -= 1
+      } else if (context > 0) before = [...before, line].slice(-context)
+      return true
+    },
+  )
+  return { lines, total_lines: total, truncated: more || searched.bytes > MOST_SEARCHED_BYTES }
+}
+
+function roomFor(): (line: Line) => boolean {
+  let left = MOST_TEXT_BYTES
+  return ({ text }) => (left -= text.length + 32) >= 0
+}
+
+async function* counted(parts: AsyncIterable<Uint8Array>, so: { bytes: number }): AsyncGenerator<Uint8Array> {
+  for await (const part of parts) {
+    so.bytes += part.length
+    yield part
+  }
+}
+
+/** Nobody reads on for a caller who has left. */
+async function* until(parts: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  for await (const part of parts) {
+    if (signal.aborted) return
+    yield part
+  }
+}
+
+async function first(parts: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  for await (const part of parts) return Buffer.from(part)
+  return Buffer.alloc(0)
+}
+
+/** A pattern in the syntax of RE2, which finds in time that grows with the text alone. */
+export function compile(pattern: string, how: 'sensitive' | 'insensitive' | 'smart'): RE2JS {
+  const folds = how === 'insensitive' || (how === 'smart' && !/\p{Lu}/u.test(pattern))
+  try {
+    return RE2JS.compile(pattern, folds ? RE2JS.CASE_INSENSITIVE : 0)
+  } catch (error) {
+    return refuse('invalid_pattern', {
+      param: 'pattern',
+      message: `The pattern is not valid (RE2 syntax): ${error instanceof Error ? error.message : ''}`.slice(0, 300),
+    })
+  }
+}
