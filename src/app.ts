@@ -27,6 +27,7 @@ import { startProcess } from '#engine/processes.ts'
 import { startRelay } from '#engine/relay.ts'
 import { createSecrets } from '#engine/secrets.ts'
 import { StartRefused } from '#engine/start-refused.ts'
+import { appMount } from '#faces/app/mount.ts'
 import { docsMounts } from '#faces/docs.ts'
 import { mcpMount } from '#faces/mcp/mount.ts'
 import { createGateway } from '#gateway/mount.ts'
@@ -152,6 +153,11 @@ export async function startApp({
       bytesMount(LINK_PREFIX, (method, url) => openLink(engine, method, url)),
       ...healthMounts({ metrics, postgres, draining: () => door.draining() }),
       mcpMount(createAgentDoor({ engine, line, authority, limits, versions, origins, metrics, closing })),
+      appMount({
+        checkHost: origins.checkHost,
+        dataDir: config.dataDir,
+        warn: (error, message) => log.error({ error }, message),
+      }),
       ...docsMounts(await loadContracts(), { origin: () => config.publicUrl ?? origin, version: versions.newest }),
     ],
   })

@@ -10,6 +10,7 @@ import { lockDataDir } from '#engine/postgres/datadir.ts'
 import { openDatabase } from '#engine/postgres/open.ts'
 import { rootKeys } from '#engine/secrets.ts'
 import { StartRefused, explainStart } from '#engine/start-refused.ts'
+import { buildApp } from '#faces/app/build.ts'
 
 process.title = 'ukiyo'
 
@@ -44,13 +45,20 @@ async function serve(): Promise<void> {
   if (config.workers === 1) {
     const app = stack.use(await startApp({ config, connection: database.connection, rootKeys: keys, log }))
     process.stdout.write(`ready ${app.origin}\n`)
+    prepareApp(config, log)
     await Promise.race([stopped, failed])
   } else {
     const workers = stack.use(await startWorkers(config, { connection: database.connection, rootKeys: keys }))
     process.stdout.write(`ready ${workers.origin}\n`)
+    prepareApp(config, log)
     await Promise.race([stopped, failed, workers.failed])
   }
   log.info('stopping')
+}
+
+/** Behind `ready`: most of the time it is there already, and a build takes seconds. */
+function prepareApp({ dataDir }: Config, log: Log): void {
+  buildApp(dataDir).catch((error: unknown) => log.error({ error }, 'the app is not there'))
 }
 
 async function sayToken(config: Config, connection: pg.PoolConfig, log: Log): Promise<void> {

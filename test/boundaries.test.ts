@@ -9,12 +9,12 @@ const aliases: Record<string, string> = { '#app': 'src/app.ts', '#config': 'src/
 
 /** Every import of a file of ours by another, tests left out. */
 function imports(): { from: string; to: string }[] {
-  return globSync('src/**/*.ts', { cwd: root })
+  return globSync(['src/**/*.ts', 'web/src/**/*.{ts,tsx}'], { cwd: root })
     .filter((file) => !/\.(test|long)\.ts$|fixtures/.test(file))
     .flatMap((from) => {
       const text = readFileSync(join(root, from), 'utf8')
       const words = [...text.matchAll(/(?:\bfrom|\bimport|\bmodule)\s*\(?\s*'([#.][^']+)'/g)].map(([, word]) => word!)
-      return words.map((word) => ({ from, to: target(from, word) })).filter(({ to }) => to.startsWith('src/'))
+      return words.map((word) => ({ from, to: target(from, word) })).filter(({ to }) => /^(src|web)\//.test(to))
     })
 }
 

@@ -1,5 +1,5 @@
-/** Who may import whom (docs/architecture.md). A room is the first folder under src, or the file itself. */
-export const roomOf = (path: string): string => path.split('/')[1]!
+/** Who may import whom (docs/architecture.md). A room is the first folder under src, or the file itself; and the app. */
+export const roomOf = (path: string): string => (path.startsWith('web/') ? 'web' : path.split('/')[1]!)
 
 const areaOf = (path: string): string | null => /^src\/areas\/([^/]+)\//.exec(path)?.[1] ?? null
 const fileOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
@@ -32,6 +32,7 @@ export function allowed(from: string, to: string): boolean {
     case 'wire':
       return other === 'kernel'
     case 'daemon':
+    case 'web':
       return ['kernel', 'wire'].includes(other) || to === 'src/faces/client.ts' || to === 'src/areas/contracts.ts'
     default:
       return false

@@ -5,8 +5,9 @@ import { join } from 'node:path'
 const root = join(import.meta.dirname, '..')
 const checks: [string, string[]][] = [
   ['types', ['node_modules/typescript/bin/tsc']],
-  ['lint', ['node_modules/oxlint/bin/oxlint', '--type-aware', 'src', 'test', 'bench']],
-  ['format', ['node_modules/oxfmt/bin/oxfmt', '--check', 'src', 'test', 'bench']],
+  ['types of the app', ['node_modules/typescript/bin/tsc', '-p', 'web']],
+  ['lint', ['node_modules/oxlint/bin/oxlint', '--type-aware', 'src', 'test', 'bench', 'web']],
+  ['format', ['node_modules/oxfmt/bin/oxfmt', '--check', 'src', 'test', 'bench', 'web']],
   ['unused', ['node_modules/knip/bin/knip.js', '--no-progress']],
 ]
 

@@ -115,8 +115,8 @@ export function createDoor(parts: DoorParts): Door {
       echoClientRequestId(request, response)
       const url = request.url!
       const mark = url.indexOf('?')
-      // Whoever opens the address in a browser wants to know what this is.
-      if (url === '/' && request.method === 'GET') return void response.writeHead(302, { location: '/docs' }).end()
+      // Whoever opens the address in a browser wants to use it.
+      if (url === '/' && request.method === 'GET') return void response.writeHead(302, { location: '/app' }).end()
       const path = restPath(mark < 0 ? url : url.slice(0, mark))
       const match = path === null ? null : router.find(path)
       if (request.method === 'OPTIONS' && match) return answerPreflight(response, match.methods.keys())

@@ -1,0 +1,46 @@
+import { hash } from 'node:crypto'
+import { readFileSync, readdirSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+
+export interface File {
+  type: string
+  bytes: Buffer
+  /** Null where packing gains nothing. */
+  packed: Buffer | null
+  etag: string
+  /** Its name changes with its content. */
+  hashed: boolean
+}
+
+const types: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.webmanifest': 'application/manifest+json',
+}
+const pack = promisify(gzip)
+
+/** Every file of the built app by its path below `/app`, in memory: together they are less than a megabyte. */
+export async function readFiles(folder: string): Promise<ReadonlyMap<string, File>> {
+  const names = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && extname(entry.name) in types)
+    .map((entry) => join(entry.parentPath, entry.name))
+  const files = names.map(async (name): Promise<[string, File]> => {
+    const bytes = readFileSync(name)
+    const packed = await pack(bytes, { level: 9 })
+    const path = name.slice(folder.length).replaceAll('\\', '/')
+    const file = {
+      type: types[extname(name)]!,
+      bytes,
+      packed: packed.length < bytes.length * 0.9 ? packed : null,
+      etag: `"${hash('sha1', bytes, 'base64url')}"`,
+      hashed: path.startsWith('/assets/'),
+    }
+    return [path, file]
+  })
+  return new Map(await Promise.all(files))
+}

@@ -1,0 +1,57 @@
+import { existsSync } from 'node:fs'
+import { type Browser, type BrowserContext, type Page, chromium } from 'playwright-core'
+
+const PROGRAM = '/usr/bin/chromium'
+export const hasChromium = existsSync(PROGRAM)
+
+/** A real Chromium that reaches this machine and nothing else. */
+export const openBrowser = (): Promise<Browser> =>
+  chromium.launch({
+    executablePath: PROGRAM,
+    args: [
+      ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
+      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+      '--no-proxy-server',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-domain-reliability',
+      '--disable-sync',
+      '--no-first-run',
+      '--disable-features=OptimizationHints,MediaRouter,Translate',
+    ],
+  })
+
+export interface Visitor extends AsyncDisposable {
+  page: Page
+  context: BrowserContext
+  /** What must not have happened: breaches of the policy, faults in the page, and calls to elsewhere. */
+  wrongs: string[]
+}
+
+/** Somebody with a browser of their own, whose console is listened to. */
+export async function visit(
+  browser: Browser,
+  origin: string,
+  options: { theme?: 'light' | 'dark'; width?: number; height?: number } = {},
+): Promise<Visitor> {
+  const context = await browser.newContext({
+    baseURL: origin,
+    colorScheme: options.theme ?? 'light',
+    viewport: { width: options.width ?? 1280, height: options.height ?? 800 },
+    reducedMotion: 'reduce',
+    permissions: ['clipboard-read', 'clipboard-write'],
+  })
+  const page = await context.newPage()
+  page.setDefaultTimeout(8_000)
+  const wrongs: string[] = []
+  page.on('console', (message) => {
+    // A refusal that the page shows to its reader is no fault of it.
+    const refused = /Failed to load resource.*status of 4/.test(message.text())
+    if (message.type() === 'error' && !refused) wrongs.push(message.text())
+  })
+  page.on('pageerror', (error) => wrongs.push(String(error)))
+  page.on('request', (request) => {
+    if (!request.url().startsWith(origin)) wrongs.push(`a request to ${request.url()}`)
+  })
+  return { page, context, wrongs, [Symbol.asyncDispose]: () => context.close() }
+}

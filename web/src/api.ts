@@ -1,0 +1,59 @@
+import { QueryClient } from '@tanstack/react-query'
+import { contracts } from '#areas/contracts.ts'
+import { ApiError, createClient } from '#faces/client.ts'
+import { config } from 'zod/v4/core'
+
+// Schemas would otherwise try whether they may make code of strings; here they may not, and the attempt is reported.
+config({ jitless: true })
+
+/** The server's own client, by the session's cookie: what it answers is typed by the contracts. */
+export const uk = createClient(contracts, { origin: location.origin })
+
+type Area = typeof uk
+type Row<T> = T extends (...args: never[]) => Promise<{ rows: (infer R)[] }> ? R : never
+type One<T> = T extends (...args: never[]) => Promise<infer R> ? R : never
+type Given<T> = T extends (input: infer I, ...rest: never[]) => unknown ? NonNullable<I> : never
+
+export type Account = One<Area['me']['get']>
+export type Session = Row<Area['auth']['sessions']>
+export type ApiKey = Row<Area['api_keys']['list']>
+export type NewApiKey = One<Area['api_keys']['create']>
+export type KeyDraft = Given<Area['api_keys']['create']>
+export type Workspace = Row<Area['workspaces']['list']>
+export type Provider = Row<Area['ai_gateway']['providers']>
+export type Endpoint = Row<Area['ai_gateway']['list']>
+export type EndpointDraft = Given<Area['ai_gateway']['create']>
+export type Preset = Row<Area['ai_gateway']['presets']>
+export type Tested = One<Area['ai_gateway']['test']>
+export type Model = One<Area['models']['get']>
+
+/** Every row of a list, page by page; the lists of the app are short, and the bound keeps a long one from hanging it. */
+export async function everyRow<T>(listing: Promise<{ all: AsyncIterable<T> }>, most = 1_000): Promise<T[]> {
+  const rows: T[] = []
+  for await (const row of (await listing).all) {
+    rows.push(row)
+    if (rows.length >= most) break
+  }
+  return rows
+}
+
+export const refusal = (error: unknown): ApiError | null => (error instanceof ApiError ? error : null)
+export const isSignedOut = (error: unknown): boolean => refusal(error)?.status === 401
+
+/** A sentence for people: what the server said, or that it could not be reached. */
+export function sayError(error: unknown): string {
+  const refused = refusal(error)
+  if (!refused) return 'The server can’t be reached. Check your connection and try again.'
+  const wait = refused.retryAfterSeconds
+  return refused.status === 429 && wait ? `${refused.message} Try again in ${wait} s.` : refused.message
+}
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 10_000,
+      // What is refused stays refused; what is broken may heal.
+      retry: (count, error) => count < 2 && (refusal(error)?.status ?? 500) >= 500,
+    },
+  },
+})

@@ -1,0 +1,46 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Button } from '../ui/button.tsx'
+import { Empty, Failure, Waiting } from '../ui/notice.tsx'
+import { Page, Section } from '../ui/page.tsx'
+import { NewKeyDialog } from './key-dialogs.tsx'
+import { newDraft } from './key-draft.ts'
+import { KeyList } from './key-list.tsx'
+import { keysQuery } from './keys.ts'
+import { Password } from './password.tsx'
+import { Sessions } from './sessions.tsx'
+
+export function Developer() {
+  const { data: keys, error, refetch } = useQuery(keysQuery)
+  const [open, setOpen] = useState(false)
+  const create = (
+    <Button look="primary" icon="plus" onClick={() => setOpen(true)}>
+      New key
+    </Button>
+  )
+  return (
+    <Page title="Developer settings" lead="Keys for your programs, and who is signed in as you.">
+      <Section
+        title="API keys"
+        about="One key opens the REST API, the three model gateways and the agent tool, as far as its scopes go."
+        action={keys?.length ? create : undefined}
+      >
+        {error && !keys ? (
+          <Failure what="Your keys" error={error} again={refetch} />
+        ) : !keys ? (
+          <Waiting what="your keys" />
+        ) : keys.length === 0 ? (
+          <Empty title="No keys yet" action={create}>
+            Make one for each program or machine: then you see which was used when, cap what each may spend, and revoke
+            one without touching the others.
+          </Empty>
+        ) : (
+          <KeyList keys={keys} label="API keys" showWorkspace />
+        )}
+        <NewKeyDialog open={open} onOpen={setOpen} start={() => newDraft('everything', ['*'])} />
+      </Section>
+      <Sessions />
+      <Password />
+    </Page>
+  )
+}

@@ -1,0 +1,84 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { type ApiKey, uk } from '../api.ts'
+import { workspacesQuery } from '../session.ts'
+import { Button } from '../ui/button.tsx'
+import { Confirm, useOpen } from '../ui/dialog.tsx'
+import { plural } from '../ui/format.ts'
+import { Rows } from '../ui/page.tsx'
+import { say } from '../ui/toast.tsx'
+import { ChangeKeyDialog, RotateDialog } from './key-dialogs.tsx'
+import { KeyRow } from './key-row.tsx'
+import { refreshKeys, sortKeys } from './keys.ts'
+
+/** Keys with all that can be done to them; those that have ended are folded away. */
+export function KeyList({
+  keys,
+  label,
+  showWorkspace,
+}: {
+  keys: readonly ApiKey[]
+  label: string
+  showWorkspace: boolean
+}) {
+  const { data: workspaces = [] } = useQuery(workspacesQuery)
+  const [all, setAll] = useState(false)
+  const changing = useOpen<ApiKey>()
+  const rotating = useOpen<ApiKey>()
+  const revoking = useOpen<ApiKey>()
+  const { active, ended } = sortKeys(keys)
+  const nameOf = (id: string | null) =>
+    showWorkspace && id ? workspaces.find((one) => one.id === id)?.name : undefined
+  const actionsFor = (key: ApiKey) => [
+    { label: 'Change …', run: () => changing.show(key) },
+    { label: 'Rotate …', run: () => rotating.show(key) },
+    { label: 'Revoke …', run: () => revoking.show(key), danger: true },
+  ]
+  return (
+    <>
+      <Rows label={label}>
+        {active.map((key) => (
+          <KeyRow key={key.id} apiKey={key} workspace={nameOf(key.workspace_id)} actions={actionsFor(key)} />
+        ))}
+        {all &&
+          ended.map((key) => <KeyRow key={key.id} apiKey={key} workspace={nameOf(key.workspace_id)} actions={[]} />)}
+        {active.length === 0 && !all && <li className="px-4 py-5 text-quiet">No key is active.</li>}
+      </Rows>
+      {ended.length > 0 && (
+        <Button look="quiet" className="mt-2" aria-expanded={all} onClick={() => setAll(!all)}>
+          {all ? 'Hide' : 'Show'} {plural(ended.length, 'ended key')}
+        </Button>
+      )}
+      {changing.on && (
+        <ChangeKeyDialog
+          key={`change ${changing.on.id} ${changing.on.updated_at}`}
+          apiKey={changing.on}
+          {...changing}
+        />
+      )}
+      {rotating.on && (
+        <RotateDialog key={`rotate ${rotating.on.id} ${rotating.open}`} apiKey={rotating.on} {...rotating} />
+      )}
+      {revoking.on && (
+        <Confirm
+          {...revoking}
+          title={`Revoke ${revoking.on.name}?`}
+          verb="Revoke key"
+          run={async () => {
+            await uk.api_keys.revoke({ id: revoking.on!.id })
+            await refreshKeys()
+            say(`${revoking.on!.name} is revoked`)
+          }}
+        >
+          <p>
+            Whatever uses{' '}
+            <code className="font-mono text-sm text-ink">
+              {revoking.on.prefix}…{revoking.on.last4}
+            </code>{' '}
+            is refused from now on. A revoked key can’t be brought back.
+          </p>
+        </Confirm>
+      )}
+    </>
+  )
+}

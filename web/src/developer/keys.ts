@@ -1,0 +1,23 @@
+import { queryOptions } from '@tanstack/react-query'
+import { type ApiKey, everyRow, queryClient, uk } from '../api.ts'
+
+export const keysQuery = queryOptions({
+  queryKey: ['keys'],
+  queryFn: () => everyRow(uk.api_keys.list({ limit: 100 })),
+})
+export const refreshKeys = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ['keys'] })
+
+/** What still works, and what has ended. */
+export function sortKeys(keys: readonly ApiKey[]): { active: ApiKey[]; ended: ApiKey[] } {
+  return {
+    active: keys.filter(({ status }) => status === 'active'),
+    ended: keys.filter(({ status }) => status !== 'active'),
+  }
+}
+
+/** A model that one can call right now, for examples: the ablest that anybody rated, else whichever there is. */
+export const exampleModelQuery = queryOptions({
+  queryKey: ['example-model'],
+  queryFn: async () => (await uk.models.search({ sort: 'capability_index', limit: 1 })).items[0]?.slug ?? null,
+  staleTime: 300_000,
+})

@@ -1,0 +1,63 @@
+import { useState } from 'react'
+import { queryClient, uk } from '../api.ts'
+import { useAccount } from '../session.ts'
+import { Button } from '../ui/button.tsx'
+import { TextField } from '../ui/field.tsx'
+import { Refused } from '../ui/notice.tsx'
+import { Section } from '../ui/page.tsx'
+import { useSend } from '../ui/send.ts'
+import { say } from '../ui/toast.tsx'
+
+export function Password() {
+  const { email } = useAccount()
+  const [current_password, setCurrent] = useState('')
+  const [new_password, setNew] = useState('')
+  const { send, pending, at, rest, form, code } = useSend(uk.auth.change_password, async () => {
+    setCurrent('')
+    setNew('')
+    say('Your password is changed; every other session has ended')
+    await queryClient.invalidateQueries({ queryKey: ['sessions'] })
+  })
+  // It is the present password that is not right, whatever else it may be called.
+  const wrong = code === 'invalid_credentials' ? 'That is not your present password.' : null
+  return (
+    <Section title="Password" about="Changing it ends every session but this one. Your keys go on working.">
+      <form
+        ref={form}
+        noValidate
+        className="border border-line border-t-keyline bg-sheet px-4 py-4"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void send({ current_password, new_password })
+        }}
+      >
+        <input type="text" autoComplete="username" value={email} readOnly hidden />
+        <div className="grid gap-4 sm:grid-cols-2">
+          <TextField
+            label="Present password"
+            type="password"
+            autoComplete="current-password"
+            value={current_password}
+            onValue={setCurrent}
+            error={wrong ?? at('current_password')}
+          />
+          <TextField
+            label="New password"
+            type="password"
+            autoComplete="new-password"
+            hint="At least 8 characters."
+            value={new_password}
+            onValue={setNew}
+            error={at('new_password')}
+          />
+        </div>
+        <div className="mt-4 space-y-3">
+          <Refused>{wrong ? null : rest('current_password', 'new_password')}</Refused>
+          <Button type="submit" pending={pending}>
+            Change password
+          </Button>
+        </div>
+      </form>
+    </Section>
+  )
+}

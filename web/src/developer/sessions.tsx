@@ -1,0 +1,61 @@
+import { queryOptions, useQuery } from '@tanstack/react-query'
+import { type Session, everyRow, queryClient, uk } from '../api.ts'
+import { Button } from '../ui/button.tsx'
+import { date } from '../ui/format.ts'
+import { Failure, Waiting } from '../ui/notice.tsx'
+import { Rows, Section, Tag } from '../ui/page.tsx'
+import { useSend } from '../ui/send.ts'
+import { Ago } from '../ui/time.tsx'
+import { say } from '../ui/toast.tsx'
+import { sayAgent } from './user-agent.ts'
+
+export const sessionsQuery = queryOptions({
+  queryKey: ['sessions'],
+  queryFn: () => everyRow(uk.auth.sessions({ limit: 100 })),
+})
+
+export function Sessions() {
+  const { data: sessions, error, refetch } = useQuery(sessionsQuery)
+  return (
+    <Section title="Sessions" about="Where you are signed in. End what you don’t recognise, then change your password.">
+      {error && !sessions ? (
+        <Failure what="Your sessions" error={error} again={refetch} />
+      ) : !sessions ? (
+        <Waiting what="your sessions" rows={1} />
+      ) : (
+        <Rows label="Sessions">
+          {sessions.map((session) => (
+            <SessionRow key={session.id} session={session} />
+          ))}
+        </Rows>
+      )}
+    </Section>
+  )
+}
+
+function SessionRow({ session }: { session: Session }) {
+  const { id, user_agent, ip, last_used_at, created_at, expires_at, current } = session
+  const { send, pending } = useSend(uk.auth.end_session, async () => {
+    await queryClient.invalidateQueries({ queryKey: ['sessions'] })
+    say('The session has ended')
+  })
+  const name = sayAgent(user_agent)
+  return (
+    <li className="flex flex-wrap items-center gap-x-6 gap-y-2 px-4 py-3.5">
+      <div className="min-w-0 flex-1 basis-60">
+        <p className="flex flex-wrap items-center gap-2 font-medium" title={user_agent ?? undefined}>
+          {name} {current && <Tag tone="ai">this one</Tag>}
+        </p>
+        <p className="text-[0.8125rem] text-quiet">
+          {ip && <>{ip} · </>}signed in <Ago time={created_at} /> · used <Ago time={last_used_at ?? created_at} /> ·
+          until {date(expires_at)}
+        </p>
+      </div>
+      {!current && (
+        <Button pending={pending} aria-label={`End the session ${name}`} onClick={() => void send({ id })}>
+          End
+        </Button>
+      )}
+    </li>
+  )
+}

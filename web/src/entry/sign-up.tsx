@@ -1,0 +1,110 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+import { uk } from '../api.ts'
+import { forgetEverything } from '../session.ts'
+import { Button } from '../ui/button.tsx'
+import { TextField } from '../ui/field.tsx'
+import { Refused } from '../ui/notice.tsx'
+import { useSend } from '../ui/send.ts'
+
+type Asked = 'nothing' | 'setup' | 'invitation'
+
+export function SignUp() {
+  const search = useSearch({ from: '/entry/sign-up' })
+  const navigate = useNavigate()
+  const [name, setName] = useState('')
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  const [token, setToken] = useState(search.invitation ?? '')
+  const { send, pending, at, rest, code, form } = useSend(uk.auth.sign_up, async () => {
+    await forgetEverything()
+    await navigate({ to: search.next ?? '/' })
+  })
+  // The server says what it needs; once it has, the field stays.
+  const [asked, setAsked] = useState<Asked>(search.invitation ? 'invitation' : 'nothing')
+  useEffect(() => {
+    if (code === 'setup_required') setAsked('setup')
+    if (code === 'policy_denied') setAsked('invitation')
+  }, [code])
+  useEffect(() => {
+    document.title = 'Make an account · Ukiyo'
+  }, [])
+  return (
+    <form
+      ref={form}
+      noValidate
+      className="space-y-4"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void send({
+          name,
+          email,
+          password,
+          ...(asked === 'setup' && { setup_token: token.trim() }),
+          ...(asked === 'invitation' && { invitation_token: token.trim() }),
+        })
+      }}
+    >
+      <div className="mb-6">
+        <h1 className="font-serif text-3xl leading-tight">Make an account</h1>
+        <p className="mt-1 text-quiet">
+          Have one?{' '}
+          <Link to="/sign-in" search={search} className="link">
+            Sign in
+          </Link>
+        </p>
+      </div>
+      <Refused>{rest('name', 'email', 'password', 'setup_token', 'invitation_token')}</Refused>
+      <TextField label="Name" autoComplete="name" autoFocus value={name} onValue={setName} error={at('name')} />
+      <TextField
+        label="E-mail"
+        type="email"
+        autoComplete="username"
+        value={email}
+        onValue={setEmail}
+        error={at('email')}
+      />
+      <TextField
+        label="Password"
+        type="password"
+        autoComplete="new-password"
+        hint="At least 8 characters. A sentence is easier to remember than a riddle."
+        value={password}
+        onValue={setPassword}
+        error={at('password')}
+      />
+      {asked === 'setup' && (
+        <TextField
+          label="Setup token"
+          mono
+          autoComplete="off"
+          spellCheck={false}
+          hint={
+            <>
+              The first account becomes the administrator. The server printed this token when it started, and keeps it
+              in the file <code>setup-token</code> of its data directory.
+            </>
+          }
+          value={token}
+          onValue={setToken}
+          error={at('setup_token')}
+        />
+      )}
+      {asked === 'invitation' && (
+        <TextField
+          label="Invitation token"
+          mono
+          autoComplete="off"
+          spellCheck={false}
+          hint="From the invitation that you got. It belongs to the address it was sent to."
+          value={token}
+          onValue={setToken}
+          error={at('invitation_token')}
+        />
+      )}
+      <Button type="submit" look="primary" className="w-full" pending={pending}>
+        Make the account
+      </Button>
+    </form>
+  )
+}

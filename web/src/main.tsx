@@ -1,0 +1,23 @@
+import './styles.css'
+import { CSPProvider } from '@base-ui/react/csp-provider'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { queryClient } from './api.ts'
+import { router } from './router.tsx'
+import { Toasts } from './ui/toast.tsx'
+
+// A page that was open across an update asks for files that are gone: the new page knows the new ones.
+window.addEventListener('vite:preloadError', () => location.reload())
+
+createRoot(document.getElementById('app')!).render(
+  <StrictMode>
+    <CSPProvider disableStyleElements>
+      <QueryClientProvider client={queryClient}>
+        <RouterProvider router={router} />
+        <Toasts />
+      </QueryClientProvider>
+    </CSPProvider>
+  </StrictMode>,
+)

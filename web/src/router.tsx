@@ -1,0 +1,91 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { queryClient } from './api.ts'
+import { sessionQuery } from './session.ts'
+import { Broken, Missing } from './shell/broken.tsx'
+import { Shell } from './shell/shell.tsx'
+
+const root = createRootRoute()
+
+interface Entering {
+  /** Where to go afterwards: a path of the app. */
+  next?: string
+  /** Of an invitation, from the link in its mail. */
+  invitation?: string
+}
+const entering = ({ next, invitation }: Record<string, unknown>): Entering => ({
+  ...(typeof next === 'string' && /^\/(?![/\\])/.test(next) && { next }),
+  ...(typeof invitation === 'string' && { invitation }),
+})
+const entry = createRoute({
+  getParentRoute: () => root,
+  id: 'entry',
+  component: lazyRouteComponent(() => import('./entry/entry.tsx'), 'Entry'),
+})
+const signIn = createRoute({
+  getParentRoute: () => entry,
+  path: '/sign-in',
+  validateSearch: entering,
+  component: lazyRouteComponent(() => import('./entry/sign-in.tsx'), 'SignIn'),
+})
+const signUp = createRoute({
+  getParentRoute: () => entry,
+  path: '/sign-up',
+  validateSearch: entering,
+  component: lazyRouteComponent(() => import('./entry/sign-up.tsx'), 'SignUp'),
+})
+
+const shell = createRoute({
+  getParentRoute: () => root,
+  id: 'shell',
+  beforeLoad: async ({ location }) => {
+    const session = await queryClient.ensureQueryData(sessionQuery)
+    if (session) return
+    throw redirect({ to: '/sign-in', search: location.pathname === '/' ? {} : { next: location.href }, replace: true })
+  },
+  component: Shell,
+})
+const home = createRoute({
+  getParentRoute: () => shell,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/settings/developer', replace: true })
+  },
+})
+const developer = createRoute({
+  getParentRoute: () => shell,
+  path: '/settings/developer',
+  component: lazyRouteComponent(() => import('./developer/developer.tsx'), 'Developer'),
+})
+const routing = createRoute({
+  getParentRoute: () => shell,
+  path: '/ai-routing',
+  component: lazyRouteComponent(() => import('./routing/routing.tsx'), 'Routing'),
+})
+const providers = createRoute({
+  getParentRoute: () => routing,
+  path: '/',
+  component: lazyRouteComponent(() => import('./routing/providers.tsx'), 'Providers'),
+})
+const gatewayKeys = createRoute({
+  getParentRoute: () => routing,
+  path: '/keys',
+  component: lazyRouteComponent(() => import('./routing/gateway-keys.tsx'), 'GatewayKeys'),
+})
+
+export const router = createRouter({
+  basepath: '/app',
+  routeTree: root.addChildren([
+    entry.addChildren([signIn, signUp]),
+    shell.addChildren([home, developer, routing.addChildren([providers, gatewayKeys])]),
+  ]),
+  defaultPreload: 'intent',
+  defaultErrorComponent: Broken,
+  defaultNotFoundComponent: Missing,
+  scrollRestoration: true,
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}

@@ -1,0 +1,38 @@
+/** Endpoints stand in places. The first place is asked first; those that share one split its calls. */
+export interface Ranked {
+  id: string
+  priority: number
+  weight: number
+  slug: string
+}
+
+/** First place first; within one, the heaviest first. */
+export function placesOf<T extends Ranked>(endpoints: readonly T[]): T[][] {
+  const places = Map.groupBy(endpoints, ({ priority }) => priority)
+  return [...places]
+    .toSorted(([a], [b]) => a - b)
+    .map(([, sharing]) => sharing.toSorted((a, b) => b.weight - a.weight || a.slug.localeCompare(b.slug)))
+}
+
+/**
+ * One step up or down: out of a shared place into one of its own beside it, and from a place of its own into its
+ * neighbour's. Null where there is no further to go.
+ */
+export function step<T extends Ranked>(places: readonly T[][], id: string, direction: 'up' | 'down'): T[][] | null {
+  const from = places.findIndex((sharing) => sharing.some((one) => one.id === id))
+  if (from < 0) return null
+  const moving = places[from]!.find((one) => one.id === id)!
+  const rest = places[from]!.filter((one) => one.id !== id)
+  const before = places.slice(0, from)
+  const after = places.slice(from + 1)
+  if (rest.length > 0)
+    return direction === 'up' ? [...before, [moving], rest, ...after] : [...before, rest, [moving], ...after]
+  if (direction === 'up') return from === 0 ? null : [...before.slice(0, -1), [...before.at(-1)!, moving], ...after]
+  return after.length === 0 ? null : [...before, [...after[0]!, moving], ...after.slice(1)]
+}
+
+/** What must be written so that the places are as drawn. */
+export const changesFor = (places: readonly Ranked[][]): { id: string; priority: number }[] =>
+  places.flatMap((sharing, priority) =>
+    sharing.filter((one) => one.priority !== priority).map(({ id }) => ({ id, priority })),
+  )

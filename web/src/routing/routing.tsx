@@ -1,0 +1,27 @@
+import { Link, Outlet } from '@tanstack/react-router'
+import { Page } from '../ui/page.tsx'
+
+const views = [
+  { to: '/ai-routing', label: 'Providers', exact: true },
+  { to: '/ai-routing/keys', label: 'Workspace keys', exact: false },
+] as const
+
+export function Routing() {
+  return (
+    <Page title="AI routing" lead="Who answers your model calls, on whose key, in which order, and at what price.">
+      <nav aria-label="AI routing" className="mb-8 flex gap-5 overflow-x-auto border-b border-line">
+        {views.map(({ to, label, exact }) => (
+          <Link
+            key={to}
+            to={to}
+            activeOptions={{ exact }}
+            className="-mb-px border-b-2 border-transparent py-2 text-sm whitespace-nowrap text-quiet hover:text-ink data-[status=active]:border-seal data-[status=active]:font-medium data-[status=active]:text-ink"
+          >
+            {label}
+          </Link>
+        ))}
+      </nav>
+      <Outlet />
+    </Page>
+  )
+}

@@ -1,0 +1,50 @@
+import { useQuery } from '@tanstack/react-query'
+import type { Provider } from '../api.ts'
+import { plural } from '../ui/format.ts'
+import { Empty, Failure, Waiting } from '../ui/notice.tsx'
+import { Rows, Section, Tag } from '../ui/page.tsx'
+import { providersQuery } from './queries.ts'
+import { billings, sayShape, sources } from './words.ts'
+
+/** Everybody who would answer a call of yours now, whoever's key it is. */
+export function Serving() {
+  const { data: providers, error, refetch } = useQuery(providersQuery)
+  return (
+    <Section title="Serving now" about="Everyone who can answer a call of yours at this moment.">
+      {error && !providers ? (
+        <Failure what="The providers" error={error} again={refetch} />
+      ) : !providers ? (
+        <Waiting what="the providers" rows={2} />
+      ) : providers.length === 0 ? (
+        <Empty title="Nobody serves models yet">
+          Add a provider with a key of yours above, or start an Ollama on the machine of this server: it is found by
+          itself.
+        </Empty>
+      ) : (
+        <Rows label="Providers that serve now">
+          {providers.map((provider) => (
+            <ProviderRow key={provider.id} provider={provider} />
+          ))}
+        </Rows>
+      )}
+    </Section>
+  )
+}
+
+function ProviderRow({ provider: { name, slug, shape, billing, source, models_count } }: { provider: Provider }) {
+  const { words, tone, about } = billings[billing]
+  return (
+    <li className="flex flex-wrap items-center gap-x-6 gap-y-1 px-4 py-3">
+      <div className="min-w-0 flex-1 basis-52">
+        <p className="font-medium break-words">{name}</p>
+        <p className="text-[0.8125rem] text-quiet">
+          <code className="font-mono">{slug}/…</code> · {sayShape(shape)}
+        </p>
+      </div>
+      <p className="figures w-28 text-sm sm:text-right">{plural(models_count, 'model')}</p>
+      <p className="flex w-44 flex-wrap items-center gap-2 text-[0.8125rem] text-quiet sm:justify-end" title={about}>
+        {sources[source]} <Tag tone={tone}>{words}</Tag>
+      </p>
+    </li>
+  )
+}

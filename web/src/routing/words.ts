@@ -1,0 +1,26 @@
+import type { Endpoint, Provider } from '../api.ts'
+import type { Tone } from '../ui/page.tsx'
+
+export const sources: Record<Provider['source'], string> = {
+  account: 'your key',
+  workspace: 'workspace key',
+  instance: 'this instance',
+  environment: 'this instance',
+  discovered: 'found on this machine',
+  simulated: 'simulated',
+}
+
+export const billings: Record<Provider['billing'], { words: string; tone: Tone; about: string }> = {
+  byok: { words: 'own key', tone: 'ai', about: 'The provider bills you; the cost is recorded here.' },
+  credits: { words: 'credits', tone: 'warn', about: 'Charged to your balance here.' },
+  free: { words: 'free', tone: 'good', about: 'Costs nothing.' },
+}
+
+export const shapes: readonly (readonly [Endpoint['shape'], string])[] = [
+  ['openai-chat', 'OpenAI chat completions'],
+  ['openai-responses', 'OpenAI responses'],
+  ['anthropic-messages', 'Anthropic messages'],
+  ['gemini', 'Google Gemini'],
+  ['ollama', 'Ollama'],
+]
+export const sayShape = (shape: Endpoint['shape']): string => shapes.find(([id]) => id === shape)?.[1] ?? shape

@@ -1,0 +1,32 @@
+import { queryOptions, useQuery } from '@tanstack/react-query'
+import { type Account, isSignedOut, queryClient, uk } from './api.ts'
+
+/** Who is signed in, or null. */
+export const sessionQuery = queryOptions({
+  queryKey: ['session'],
+  queryFn: async () => {
+    try {
+      return await uk.auth.session()
+    } catch (error) {
+      if (isSignedOut(error)) return null
+      throw error
+    }
+  },
+  staleTime: 60_000,
+})
+
+/** Only below the shell, which is shown to nobody else. */
+export function useAccount(): Account {
+  return useQuery(sessionQuery).data!.account
+}
+
+export const workspacesQuery = queryOptions({
+  queryKey: ['workspaces'],
+  queryFn: async () => (await uk.workspaces.list({ limit: 100 })).rows,
+})
+
+/** After a sign-in or a sign-out nothing that was read before holds. */
+export async function forgetEverything(): Promise<void> {
+  queryClient.clear()
+  await queryClient.fetchQuery(sessionQuery)
+}

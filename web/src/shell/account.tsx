@@ -1,0 +1,40 @@
+import { useNavigate } from '@tanstack/react-router'
+import { uk } from '../api.ts'
+import { forgetEverything, useAccount } from '../session.ts'
+import { Button } from '../ui/button.tsx'
+import { Refused } from '../ui/notice.tsx'
+import { useSend } from '../ui/send.ts'
+import { ThemeSwitch } from './theme-switch.tsx'
+
+export function AccountCorner() {
+  const { name, email, administrator } = useAccount()
+  const navigate = useNavigate()
+  const signOut = useSend(uk.auth.sign_out, async () => {
+    await navigate({ to: '/sign-in' })
+    await forgetEverything()
+  })
+  return (
+    <div className="space-y-3 border-t border-line pt-4">
+      <div className="px-3 text-sm leading-snug">
+        <p className="truncate font-medium" title={name}>
+          {name}
+        </p>
+        <p className="truncate text-[0.8125rem] text-quiet" title={email}>
+          {email}
+        </p>
+        {administrator && <p className="text-[0.8125rem] text-quiet">Administrator</p>}
+      </div>
+      <ThemeSwitch />
+      <Refused>{signOut.rest()}</Refused>
+      <Button
+        look="quiet"
+        icon="out"
+        className="w-full justify-start"
+        pending={signOut.pending}
+        onClick={() => void signOut.send({})}
+      >
+        Sign out
+      </Button>
+    </div>
+  )
+}

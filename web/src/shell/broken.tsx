@@ -1,0 +1,32 @@
+import type { ErrorComponentProps } from '@tanstack/react-router'
+import { sayError } from '../api.ts'
+import { Button } from '../ui/button.tsx'
+
+export function Broken({ error, reset }: ErrorComponentProps) {
+  return (
+    <main className="mx-auto max-w-lg px-6 py-24" role="alert">
+      <h1 className="font-serif text-2xl">This page can’t be shown</h1>
+      <p className="mt-2 text-quiet">{sayError(error)}</p>
+      <div className="mt-5 flex gap-2">
+        <Button look="primary" onClick={reset}>
+          Try again
+        </Button>
+        <Button onClick={() => location.assign('/app')}>Go to the start</Button>
+      </div>
+    </main>
+  )
+}
+
+export function Missing() {
+  return (
+    <main className="mx-auto max-w-lg px-6 py-24">
+      <h1 className="font-serif text-2xl">There is no such page</h1>
+      <p className="mt-2 text-quiet">
+        The address may be mistyped, or the page has moved.{' '}
+        <a className="link" href="/app">
+          Go to the start
+        </a>
+      </p>
+    </main>
+  )
+}

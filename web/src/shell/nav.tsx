@@ -1,0 +1,30 @@
+import { Link } from '@tanstack/react-router'
+import { Icon, type IconName } from '../ui/icons.tsx'
+
+const pages = [
+  { to: '/ai-routing', label: 'AI routing', icon: 'route' },
+  { to: '/settings/developer', label: 'Developer settings', icon: 'key' },
+] as const satisfies { to: string; label: string; icon: IconName }[]
+
+const place =
+  'relative flex items-center gap-2.5 rounded-xs px-3 py-2 text-sm text-quiet transition-colors hover:bg-sunk hover:text-ink'
+// The seal's colour says where you are.
+const here =
+  'data-[status=active]:bg-sheet data-[status=active]:font-medium data-[status=active]:text-ink data-[status=active]:before:absolute data-[status=active]:before:inset-y-1.5 data-[status=active]:before:left-0 data-[status=active]:before:w-[3px] data-[status=active]:before:bg-seal'
+
+export function Nav({ onGo }: { onGo?: () => void }) {
+  return (
+    <nav aria-label="Pages" className="flex flex-col gap-0.5">
+      {pages.map(({ to, label, icon }) => (
+        <Link key={to} to={to} onClick={onGo} className={`${place} ${here}`}>
+          <Icon name={icon} />
+          {label}
+        </Link>
+      ))}
+      <a href="/docs" className={place}>
+        <Icon name="book" />
+        API reference
+      </a>
+    </nav>
+  )
+}

@@ -1,0 +1,35 @@
+import { Icon, type IconName } from '../ui/icons.tsx'
+import { type Theme, saveTheme, useTheme } from './theme.ts'
+
+const themes: [Theme, string, IconName][] = [
+  ['system', 'As the system', 'half'],
+  ['light', 'Light', 'sun'],
+  ['dark', 'Dark', 'moon'],
+]
+
+export function ThemeSwitch() {
+  const theme = useTheme()
+  return (
+    <fieldset className="flex rounded-xs border border-line">
+      <legend className="sr-only">Theme</legend>
+      {themes.map(([value, label, icon]) => (
+        <label
+          key={value}
+          title={label}
+          className="flex h-8 flex-1 items-center justify-center text-quiet hover:text-ink has-checked:bg-sheet has-checked:text-ink has-focus-visible:outline-2 has-focus-visible:outline-ai"
+        >
+          <input
+            type="radio"
+            name="theme"
+            className="sr-only"
+            value={value}
+            checked={theme === value}
+            onChange={() => saveTheme(value)}
+          />
+          <Icon name={icon} />
+          <span className="sr-only">{label}</span>
+        </label>
+      ))}
+    </fieldset>
+  )
+}

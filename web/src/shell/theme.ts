@@ -1,0 +1,39 @@
+import { useSyncExternalStore } from 'react'
+import { uk } from '../api.ts'
+
+export type Theme = 'system' | 'light' | 'dark'
+const NAME = 'ukiyo.theme'
+const listeners = new Set<() => void>()
+
+const present = (): Theme => (document.documentElement.dataset.theme as Theme | undefined) ?? 'system'
+
+/** On this device at once (public/theme.js reads it before the first paint), and in the account's settings. */
+export function setTheme(theme: Theme): void {
+  if (theme === 'system') delete document.documentElement.dataset.theme
+  else document.documentElement.dataset.theme = theme
+  try {
+    if (theme === 'system') localStorage.removeItem(NAME)
+    else localStorage.setItem(NAME, theme)
+  } catch {
+    // A browser that keeps nothing shows it for as long as the page is open.
+  }
+  for (const listener of listeners) listener()
+}
+
+export function saveTheme(theme: Theme): void {
+  setTheme(theme)
+  uk.settings.update({ theme }).catch(() => {})
+}
+
+/** On a device that has not chosen: as the account's settings say. */
+export async function adoptTheme(): Promise<void> {
+  if (present() !== 'system') return
+  const settings = await uk.settings.get().catch(() => null)
+  if (settings) setTheme(settings.theme)
+}
+
+export const useTheme = (): Theme =>
+  useSyncExternalStore((listener) => {
+    listeners.add(listener)
+    return () => listeners.delete(listener)
+  }, present)

@@ -1,0 +1,44 @@
+const count = new Intl.NumberFormat('en')
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
+
+export const number = (value: number): string => count.format(value)
+export const short = (value: number): string => (value < 10_000 ? count.format(value) : compact.format(value))
+
+/** As much of a sum as matters: whole cents, and of less than a cent the first two figures that are not 0. */
+export function usd(value: number): string {
+  if (value === 0) return '$0'
+  const size = Math.abs(value)
+  const decimals = size >= 0.995 ? 2 : Math.min(9, Math.max(2, Math.ceil(-Math.log10(size)) + 1))
+  return value.toLocaleString('en', {
+    style: 'currency',
+    currency: 'USD',
+    minimumFractionDigits: 2,
+    maximumFractionDigits: decimals,
+  })
+}
+
+/** USD per million, as price lists say it. */
+export const perMillion = (value: number | null): string => (value === null ? '—' : value === 0 ? 'free' : usd(value))
+
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
+const steps: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['year', 31_557_600],
+  ['month', 2_629_800],
+  ['week', 604_800],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+]
+
+export function ago(time: string, now: number = Date.now()): string {
+  const seconds = (Date.parse(time) - now) / 1000
+  const step = steps.find(([, size]) => Math.abs(seconds) >= size)
+  return step ? relative.format(Math.trunc(seconds / step[1]), step[0]) : seconds > 0 ? 'in a moment' : 'just now'
+}
+
+const dates = new Intl.DateTimeFormat('en', { dateStyle: 'medium' })
+const moments = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' })
+export const date = (time: string): string => dates.format(new Date(time))
+export const moment = (time: string): string => moments.format(new Date(time))
+export const plural = (amount: number, one: string, many = `${one}s`): string =>
+  `${number(amount)} ${amount === 1 ? one : many}`

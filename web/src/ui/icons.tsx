@@ -1,0 +1,56 @@
+/** Drawn with one pen on a 16-unit grid. All are decoration: their buttons carry the words. */
+const paths = {
+  copy: 'M5.5 5.500V3.300c0-.5.4-.8.8-.8h6.400c.4 0 .8.300.8.800v6.400c0 .4-.4.8-.8.800h-2.200M3.300 5.500h6.400c.4 0 .8.400.8.800v6.400c0 .4-.4.8-.8.800H3.300a.8.800 0 0 1-.8-.8V6.300c0-.4.4-.8.800-.8Z',
+  check: 'm3 8.500 3.300 3.500L13 4.500',
+  plus: 'M8 3v10M3 8h10',
+  up: 'M8 13V3.500M4 7l4-4 4 4',
+  down: 'M8 3v9.500M4 9l4 4 4-4',
+  more: 'M3.500 8h.01M8 8h.01M12.500 8h.01',
+  close: 'm4 4 8 8m0-8-8 8',
+  menu: 'M2.500 5h11M2.500 8h11M2.500 11h11',
+  sun: 'M8 5.200a2.800 2.800 0 1 0 0 5.600 2.800 2.800 0 0 0 0-5.600ZM8 1.500v1.200M8 13.300v1.200M1.500 8h1.200M13.300 8h1.200M3.400 3.400l.9.900M11.700 11.700l.9.900M3.400 12.600l.9-.9M11.700 4.300l.9-.9',
+  moon: 'M13.200 9.800A5.600 5.600 0 0 1 6.200 2.800a5.600 5.600 0 1 0 7 7Z',
+  half: 'M8 2.500a5.500 5.500 0 1 0 0 11ZM8 2.500a5.500 5.500 0 0 1 0 11',
+  out: 'M6.500 2.500h-3c-.6 0-1 .4-1 1v9c0 .6.4 1 1 1h3M10 11l3-3-3-3M13 8H6',
+  key: 'M10.500 2.500a3 3 0 1 1-2.100 5.100L2.500 13.500h-.8v-2.300h2V9.300h1.800l1.600-1.600M10.900 5.100h.01',
+  route:
+    'M2.500 3.500h2c4 0 3 9 7 9h2M2.500 12.500h2c1.200 0 2-.8 2.600-2M9.200 5.500c.5-1.200 1.200-2 2.300-2h2M11.700 1.700l1.800 1.800-1.800 1.800M11.700 10.700l1.800 1.800-1.800 1.800',
+  person:
+    'M8 8.200a2.700 2.700 0 1 0 0-5.400 2.700 2.700 0 0 0 0 5.400ZM2.800 13.500c.5-2.300 2.600-3.600 5.200-3.600s4.700 1.300 5.200 3.600',
+  book: 'M8 4.200c-1.500-1-3.300-1.300-5.500-1.200v9.300c2.200-.1 4 .2 5.500 1.200 1.500-1 3.300-1.300 5.500-1.200V3c-2.200-.1-4 .2-5.500 1.200Zm0 0v9.300',
+  chevron: 'm4.500 6.500 3.500 3.500 3.500-3.500',
+  alert: 'M8 5v3.500M8 11h.01M8 1.800 14.500 13.200H1.500Z',
+} as const
+
+export type IconName = keyof typeof paths
+
+export function Icon({ name, className = 'size-4' }: { name: IconName; className?: string }) {
+  return (
+    <svg viewBox="0 0 16 16" aria-hidden="true" focusable="false" className={`shrink-0 ${className}`}>
+      <path
+        d={paths[name]}
+        fill="none"
+        stroke="currentColor"
+        strokeWidth={name === 'more' ? 2 : 1.25}
+        strokeLinecap="round"
+        strokeLinejoin="round"
+      />
+    </svg>
+  )
+}
+
+/** The seal: a sun over two waves, cut into vermilion. */
+export function Seal({ className = 'size-8' }: { className?: string }) {
+  return (
+    <svg viewBox="0 0 32 32" aria-hidden="true" focusable="false" className={`shrink-0 ${className}`}>
+      <rect x="1.5" y="1.5" width="29" height="29" rx="3.5" className="fill-[#b5371f]" />
+      <circle cx="16" cy="10" r="3.4" className="fill-[#fdf8ee]" />
+      <path
+        d="M6 19.300c3.300-4.200 6.700-4.200 10 0s6.700 4.200 10 0M6 24.500c3.300-4.200 6.700-4.200 10 0s6.700 4.200 10 0"
+        className="fill-none stroke-[#fdf8ee]"
+        strokeWidth="2.1"
+        strokeLinecap="round"
+      />
+    </svg>
+  )
+}

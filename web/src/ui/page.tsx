@@ -1,0 +1,84 @@
+import { type ReactNode, useEffect, useId } from 'react'
+
+/** The head of a page: one heading, one sentence, and the thing that is done here most. */
+export function Page({
+  title,
+  lead,
+  action,
+  children,
+}: {
+  title: string
+  lead: ReactNode
+  action?: ReactNode
+  children: ReactNode
+}) {
+  useEffect(() => {
+    document.title = `${title} · Ukiyo`
+  }, [title])
+  return (
+    <>
+      <header className="mb-7 flex flex-wrap items-end gap-x-6 gap-y-4">
+        <div className="min-w-0 flex-1 basis-80">
+          <h1 className="font-serif text-[2rem] leading-tight tracking-[-0.01em]">{title}</h1>
+          <p className="mt-1.5 max-w-[62ch] text-quiet">{lead}</p>
+        </div>
+        {action}
+      </header>
+      {children}
+    </>
+  )
+}
+
+export function Section({
+  title,
+  about,
+  action,
+  children,
+}: {
+  title: string
+  about?: ReactNode
+  action?: ReactNode
+  children: ReactNode
+}) {
+  const id = useId()
+  return (
+    <section aria-labelledby={id} className="mt-11 first:mt-0">
+      <div className="mb-3 flex flex-wrap items-end gap-x-6 gap-y-3">
+        <div className="min-w-0 flex-1 basis-72">
+          <h2 id={id} className="font-serif text-xl leading-tight">
+            {title}
+          </h2>
+          {about && <p className="mt-1 max-w-[64ch] text-sm text-quiet">{about}</p>}
+        </div>
+        {action}
+      </div>
+      {children}
+    </section>
+  )
+}
+
+/** Rows under one keyline, as a print is framed. */
+export function Rows({ children, label }: { children: ReactNode; label: string }) {
+  return (
+    <ul aria-label={label} className="divide-y divide-line border border-line border-t-keyline bg-sheet">
+      {children}
+    </ul>
+  )
+}
+
+const tones = {
+  plain: 'border-line text-quiet',
+  good: 'border-moss/40 text-moss',
+  warn: 'border-ochre/45 text-ochre',
+  bad: 'border-seal/45 text-seal',
+  ai: 'border-ai/35 text-ai',
+} as const
+export type Tone = keyof typeof tones
+
+export function Tag({ tone = 'plain', children }: { tone?: Tone; children: ReactNode }) {
+  return (
+    <span className={`inline-block rounded-xs border px-1.5 py-px text-xs leading-5 whitespace-nowrap ${tones[tone]}`}>
+      {children}
+    </span>
+  )
+}

@@ -1,0 +1,51 @@
+import { useMutation } from '@tanstack/react-query'
+import { type RefObject, useEffect, useRef } from 'react'
+import { refusal, sayError } from '../api.ts'
+
+export interface Send<I, O> {
+  send: (input: I) => Promise<O | undefined>
+  pending: boolean
+  failed: boolean
+  /** What the server said of this field: `at('name')`, also of what is in it (`models.0.id`). */
+  at: (field: string) => string | null
+  /** What it said that belongs to no field in `fields`. */
+  rest: (...fields: string[]) => string | null
+  code: string | undefined
+  reset: () => void
+  /** Of the form: a refused field gets the focus. */
+  form: RefObject<HTMLFormElement | null>
+}
+
+/** One call that changes something, and what came back of it. What was typed stays where it is. */
+export function useSend<I, O>(call: (input: I) => Promise<O>, done?: (output: O, input: I) => unknown): Send<I, O> {
+  const form = useRef<HTMLFormElement>(null)
+  const { mutateAsync, isPending, error, reset } = useMutation({
+    mutationFn: call,
+    onSuccess: (output, input) => done?.(output, input),
+  })
+  useEffect(() => {
+    if (error) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
+  }, [error])
+  const at = (field: string): string | null => {
+    const param = refusal(error)?.param
+    return error && (param === field || param?.startsWith(`${field}.`) || param?.startsWith(`${field}[`))
+      ? plain(sayError(error), field)
+      : null
+  }
+  return {
+    send: (input) => mutateAsync(input).catch(() => undefined),
+    pending: isPending,
+    failed: error !== null,
+    at,
+    rest: (...fields) => (error && !fields.some((field) => at(field) !== null) ? sayError(error) : null),
+    code: refusal(error)?.code,
+    reset,
+    form,
+  }
+}
+
+/** The server names the field, as a program needs it; at the field itself that is said already. */
+function plain(message: string, field: string): string {
+  const left = message.replace(new RegExp(`^\`?${field}[\\w.[\\]]*\`?:?\\s+`), '')
+  return left.charAt(0).toUpperCase() + left.slice(1)
+}
