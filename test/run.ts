@@ -13,7 +13,7 @@ const long = args.includes('--long')
 const words = args.filter((arg) => !arg.startsWith('--'))
 
 const files = globSync(
-  ['src/**', 'test/**', 'bench/**'].map((folder) => `${folder}/*.${long ? 'long' : 'test'}.ts`),
+  ['src/**', 'test/**', 'bench/**', 'web/src/**'].map((folder) => `${folder}/*.${long ? 'long' : 'test'}.ts`),
   { cwd: root },
 )
   .filter((file) => !file.includes('node_modules'))

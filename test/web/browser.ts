@@ -34,6 +34,8 @@ export async function visit(
   origin: string,
   options: { theme?: 'light' | 'dark'; width?: number; height?: number } = {},
 ): Promise<Visitor> {
+  // It may be built only now.
+  while ((await fetch(`${origin}/app`)).status === 503);
   const context = await browser.newContext({
     baseURL: origin,
     colorScheme: options.theme ?? 'light',

@@ -1,4 +1,4 @@
-import { QueryClient } from '@tanstack/react-query'
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { contracts } from '#areas/contracts.ts'
 import { ApiError, createClient } from '#faces/client.ts'
 import { config } from 'zod/v4/core'
@@ -48,7 +48,14 @@ export function sayError(error: unknown): string {
   return refused.status === 429 && wait ? `${refused.message} Try again in ${wait} s.` : refused.message
 }
 
-export const queryClient = new QueryClient({
+/** Ended meanwhile, elsewhere or by time: the shell shows the door. A wrong password is no such thing. */
+const noticeSignOut = (error: unknown): void => {
+  if (isSignedOut(error) && refusal(error)?.code !== 'invalid_credentials') queryClient.setQueryData(['session'], null)
+}
+
+export const queryClient: QueryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: noticeSignOut }),
+  mutationCache: new MutationCache({ onError: noticeSignOut }),
   defaultOptions: {
     queries: {
       staleTime: 10_000,

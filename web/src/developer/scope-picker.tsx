@@ -1,4 +1,5 @@
 import { type Scope, grants } from '#kernel/scopes.ts'
+import { Button } from '../ui/button.tsx'
 import { type Preset, groups, presetOf, presets, verbOf } from './access.ts'
 
 interface Props {
@@ -34,6 +35,11 @@ export function ScopePicker({ preset, picked, onChange, error }: Props) {
         ))}
       </div>
       {preset === 'own' && <Choices picked={picked} onChange={(next) => onChange('own', next)} />}
+      {preset === 'own' && picked.length > 0 && (
+        <Button look="quiet" className="mt-1" onClick={() => onChange('own', [])}>
+          Clear all
+        </Button>
+      )}
       {error && (
         <p id="scopes-error" className="mt-1 text-[0.8125rem] font-medium text-seal">
           {error}

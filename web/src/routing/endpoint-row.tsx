@@ -15,16 +15,20 @@ interface Props {
   up: (() => void) | null
   down: (() => void) | null
   shared: boolean
+  /** There is no order to change. */
+  alone: boolean
   onChange: () => void
   onDelete: () => void
 }
 
-export function EndpointRow({ endpoint, up, down, shared, onChange, onDelete }: Props) {
+export function EndpointRow({ endpoint, up, down, shared, alone, onChange, onDelete }: Props) {
   const { id, name, slug, base_url, has_api_key, api_key_last4, models, enabled, weight } = endpoint
   const trial = useTrial(id)
   return (
-    <div className="grid grid-cols-[auto_minmax(0,1fr)_auto] items-start gap-x-3 gap-y-2 px-3 py-3 sm:px-4">
-      <div className="-my-1 -ml-1 flex flex-col">
+    <div
+      className={`grid items-start gap-x-3 gap-y-2 px-4 py-3 ${alone ? 'grid-cols-[minmax(0,1fr)_auto]' : 'grid-cols-[auto_minmax(0,1fr)_auto]'}`}
+    >
+      <div className={`-my-1 -ml-1 flex-col ${alone ? 'hidden' : 'flex'}`}>
         <IconButton
           icon="up"
           label={`Move ${name} up`}
@@ -40,8 +44,8 @@ export function EndpointRow({ endpoint, up, down, shared, onChange, onDelete }: 
           className="h-7!"
         />
       </div>
-      <div className={`min-w-0 ${enabled ? '' : 'opacity-75'}`}>
-        <p className="font-medium break-words">{name}</p>
+      <div className="min-w-0">
+        <p className={`font-medium break-words ${enabled ? '' : 'text-quiet'}`}>{name}</p>
         <p className="text-[0.8125rem] break-words text-quiet">
           <code className="font-mono">{slug}/…</code> · {hostOf(base_url)}
         </p>

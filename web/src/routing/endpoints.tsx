@@ -88,7 +88,7 @@ function Owners({ endpoints, doing }: { endpoints: readonly Endpoint[]; doing: D
     <div className="space-y-6">
       {byOwner.map(([owner, theirs]) => (
         <div key={owner}>
-          {(byOwner.length > 1 || owner !== 'mine') && <h3 className="overline mb-1.5">{nameOf(owner)}</h3>}
+          {(byOwner.length > 1 || owner !== 'mine') && <h3 className="eyebrow mb-1.5">{nameOf(owner)}</h3>}
           <Places endpoints={theirs} doing={doing} />
         </div>
       ))}
@@ -127,7 +127,7 @@ function Places({ endpoints, doing }: { endpoints: readonly Endpoint[]; doing: D
             className={sharing.length > 1 ? 'border-l-[3px] border-l-ai/60' : ''}
           >
             {places.length > 1 || sharing.length > 1 ? (
-              <p className="overline px-4 pt-2.5">
+              <p className="eyebrow px-4 pt-2.5">
                 {ordinal(index)}
                 {sharing.length > 1 && ', sharing the calls by weight and price'}
               </p>
@@ -139,6 +139,7 @@ function Places({ endpoints, doing }: { endpoints: readonly Endpoint[]; doing: D
                 up={mover(endpoint, 'up')}
                 down={mover(endpoint, 'down')}
                 shared={sharing.length > 1}
+                alone={endpoints.length === 1}
                 onChange={() => doing.change(endpoint)}
                 onDelete={() => doing.remove(endpoint)}
               />

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { test } from 'node:test'
+import { testServer } from '#test/server.ts'
+
+test('the app: pages are never kept, hashed files for ever, all under a policy without anything inline', async () => {
+  await using server = await testServer()
+  const page = await eventually(server.origin, '/app')
+  assert.match(page.headers.get('content-type')!, /^text\/html/)
+  assert.equal(page.headers.get('cache-control'), 'no-cache')
+  assert.equal(page.headers.get('x-content-type-options'), 'nosniff')
+  const policy = page.headers.get('content-security-policy')!
+  assert.match(policy, /default-src 'none'; script-src 'self'; style-src 'self'/)
+  assert.doesNotMatch(policy, /unsafe|https?:|data:|\*/)
+  assert.doesNotMatch(page.text, /<style|<script>|style=/)
+
+  const again = await server.stranger.get('/app', { 'if-none-match': page.headers.get('etag')! })
+  assert.equal(again.status, 304)
+  const script = /src="(\/app\/assets\/[^"]+\.js)"/.exec(page.text)![1]!
+  const code = await server.stranger.get(script, { 'accept-encoding': 'gzip' })
+  assert.equal(code.headers.get('cache-control'), 'public, max-age=31536000, immutable')
+  assert.equal(code.headers.get('content-encoding'), 'gzip')
+  assert.match(code.headers.get('content-type')!, /^text\/javascript/)
+  assert.ok(code.text.length > 100_000)
+  assert.equal((await server.stranger.get(script, { 'accept-encoding': 'identity' })).text, code.text)
+})
+
+test('any path below /app is a page of it; files that are gone, neighbours, other hosts and other methods are refused', async () => {
+  await using server = await testServer()
+  const page = await eventually(server.origin, '/app')
+  for (const path of ['/app/', '/app/ai-routing?x=1', '/app/settings/developer', '/app/../app/no/such/page'])
+    assert.equal((await server.stranger.get(path)).text, page.text, path)
+  const refused = async (path: string, method = 'GET') => {
+    const { status, body } = await server.stranger.request(method, path)
+    return [status, body.error.type]
+  }
+  assert.deepEqual(await refused('/app/assets/index-gone.js'), [404, 'not_found'])
+  assert.deepEqual(await refused('/apple'), [404, 'not_found'])
+  assert.deepEqual(await refused('/app', 'POST'), [405, 'method_not_allowed'])
+  assert.equal(await statusFor(server.origin, '/app', 'rebound.example'), 421)
+  assert.equal((await server.stranger.request('HEAD', '/app')).text, '')
+})
+
+/** While it is being built, a page says so and asks again by itself. */
+async function eventually(origin: string, path: string): Promise<{ headers: Headers; text: string }> {
+  for (;;) {
+    const answer = await fetch(`${origin}${path}`)
+    const text = await answer.text()
+    if (answer.status !== 503) return { headers: answer.headers, text }
+    assert.equal(answer.headers.get('refresh'), '1')
+    assert.match(text, /is being built/)
+  }
+}
+
+/** `fetch` sends no `Host` but its own. */
+function statusFor(origin: string, path: string, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const asked = request(`${origin}${path}`, { headers: { host } }, (response) => {
+      response.resume()
+      resolve(response.statusCode!)
+    })
+    asked.on('error', reject).end()
+  })
+}

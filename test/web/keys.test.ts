@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { needs } from '../needs.ts'
+import { caller, testServer } from '../server.ts'
+import { hasChromium, openBrowser, visit } from './browser.ts'
+
+const chromium = needs(hasChromium, 'Chromium')
+
+test('aki signs up, makes a key that works, changes, rotates and revokes it, and signs out', chromium, async () => {
+  await using server = await testServer()
+  await using browser = await openBrowser()
+  await using visitor = await visit(browser, server.origin)
+  const { page } = visitor
+  const me = async (key: string) => (await caller(server.origin, { authorization: `Bearer ${key}` }).get('/me')).status
+  const shownKey = async () => {
+    const key = await page.getByTestId('key').innerText()
+    await page.getByRole('button', { name: 'I have stored it' }).click()
+    return key
+  }
+
+  // Where one wanted to go is where one arrives.
+  await page.goto('/app/ai-routing')
+  await page.getByRole('link', { name: 'Make an account' }).click()
+  await page.getByLabel('Name').fill('Aki')
+  await page.getByLabel('E-mail').fill('no address')
+  await page.getByLabel('Password').fill('a sentence that is long')
+  await page.getByRole('button', { name: 'Make the account' }).click()
+  await page.getByText('Must be an e-mail address.').waitFor()
+  // What is wrong is said at its field, which has the focus; what was typed is still there.
+  await page.locator('input[type=email]:focus').waitFor()
+  assert.equal(await page.getByLabel('Password').inputValue(), 'a sentence that is long')
+  await page.getByLabel('E-mail').fill('aki@example.com')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { level: 1, name: 'AI routing' }).waitFor()
+
+  await page.getByRole('link', { name: 'Developer settings' }).click()
+  await page.getByText('No keys yet').waitFor()
+  await page.getByRole('button', { name: 'New key' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Create key' }).click()
+  await dialog.locator('input[aria-invalid=true]').waitFor()
+  await dialog.getByLabel('Name').fill('Laptop')
+  await dialog.getByLabel('Gateway only').check()
+  await dialog.getByLabel('Spend cap').fill('2.5')
+  await dialog.getByRole('button', { name: 'Create key' }).click()
+  const gatewayKey = await page.getByTestId('key').innerText()
+  await page.getByRole('button', { name: 'Copy key' }).click()
+  assert.equal(await page.evaluate('navigator.clipboard.readText()'), gatewayKey)
+  // The example is one that runs: its model, its key, its address.
+  const curl = await page.getByLabel('curl example').innerText()
+  const said = await fetch(/curl (\S+)/.exec(curl)![1]!, {
+    method: 'POST',
+    headers: { authorization: /Bearer \w+/.exec(curl)![0], 'content-type': 'application/json' },
+    body: /-d '(.*)'/.exec(curl)![1]!,
+  })
+  assert.equal(said.status, 200, await said.text())
+  await page.getByRole('button', { name: 'I have stored it' }).click()
+  const row = page.getByRole('listitem').filter({ hasText: 'Laptop' })
+  await row.getByText('Gateway only').waitFor()
+  assert.match((await row.getByRole('meter').getAttribute('aria-valuetext')) ?? '', /of \$2\.50 this month/)
+
+  const act = async (name: string) => {
+    await page.getByRole('button', { name: 'More for Laptop' }).click()
+    await page.getByRole('menuitem', { name }).click()
+  }
+  const chats = () => caller(server.origin, { authorization: `Bearer ${gatewayKey}` }).get('/chats')
+  assert.equal((await chats()).body.error.code, 'missing_scope')
+  await act('Change')
+  await dialog.getByLabel('Read only').check()
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await row.getByText('Read only').waitFor()
+  assert.equal((await chats()).status, 200)
+
+  await act('Rotate')
+  await dialog.getByLabel('The old secret stops working').selectOption('At once')
+  await dialog.getByRole('button', { name: 'Rotate' }).click()
+  const rotated = await shownKey()
+  assert.notEqual(rotated, gatewayKey)
+  assert.deepEqual([await me(rotated), await me(gatewayKey)], [200, 401])
+
+  await act('Revoke')
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke key' }).click()
+  await page.getByText('No key is active.').waitFor()
+  assert.equal(await me(rotated), 401)
+  await page.getByRole('button', { name: 'Show 1 ended key' }).click()
+  await row.getByText('revoked', { exact: true }).waitFor()
+
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await page.goto('/app/settings/developer')
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  assert.deepEqual(visitor.wrongs, [])
+})
+
+test('the first account of an instance that others reach is asked for its setup token', chromium, async () => {
+  await using server = await testServer({ environment: { UK_HOST: '0.0.0.0' } })
+  const { port } = new URL(server.origin)
+  await using browser = await openBrowser()
+  await using visitor = await visit(browser, `http://127.0.0.1:${port}`)
+  const { page } = visitor
+  await page.goto('/app/sign-up')
+  await page.getByLabel('Name').fill('Aki')
+  await page.getByLabel('E-mail').fill('aki@example.com')
+  await page.getByLabel('Password').fill('a sentence that is long')
+  await page.getByRole('button', { name: 'Make the account' }).click()
+  await page.getByLabel('Setup token').fill('not the one')
+  await page.getByRole('button', { name: 'Make the account' }).click()
+  await page.getByRole('alert').filter({ hasText: /token/ }).waitFor()
+  assert.equal(await page.getByLabel('Password').inputValue(), 'a sentence that is long')
+})
+
+test(
+  'a session that was ended elsewhere leads back to the door; a changed password ends the others',
+  chromium,
+  async () => {
+    await using server = await testServer()
+    const aki = await server.person('Aki')
+    await using browser = await openBrowser()
+    await using visitor = await visit(browser, server.origin)
+    const { page } = visitor
+    await page.goto('/app/settings/developer')
+    await page.getByLabel('E-mail').fill(aki.email)
+    await page.getByLabel('Password').fill(aki.password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    const sessions = page.getByRole('list', { name: 'Sessions' }).getByRole('listitem')
+    await sessions.nth(1).waitFor()
+    await page.getByLabel('Present password').fill('wrong')
+    await page.getByLabel('New password').fill('another sentence')
+    await page.getByRole('button', { name: 'Change password' }).click()
+    await page.getByText('That is not your present password.').waitFor()
+    await page.getByLabel('Present password').fill(aki.password)
+    await page.getByRole('button', { name: 'Change password' }).click()
+    await sessions.nth(1).waitFor({ state: 'detached' })
+    assert.equal((await aki.get('/auth/session')).status, 401)
+
+    const elsewhere = caller(server.origin, { 'x-uk-csrf': '1' })
+    const cookie = (
+      await elsewhere.post('/auth/sign-in', { email: aki.email, password: 'another sentence' })
+    ).headers.get('set-cookie')!
+    const other = caller(server.origin, { cookie: cookie.split(';')[0]!, 'x-uk-csrf': '1' })
+    const mine = (await other.get('/auth/sessions')).body.data.find(({ user_agent }: { user_agent: string }) =>
+      /Chrome/.test(user_agent),
+    )
+    assert.equal((await other.delete(`/auth/sessions/${mine.id}`)).status, 200)
+    await page.getByRole('button', { name: 'New key' }).click()
+    await page.getByLabel('Name').fill('Late')
+    await page.getByRole('button', { name: 'Create key' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  },
+)

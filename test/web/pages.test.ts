@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { needs } from '../needs.ts'
+import { testServer } from '../server.ts'
+import { breaches } from './axe.ts'
+import { hasChromium, openBrowser, visit } from './browser.ts'
+import { pages } from './pages.ts'
+import { environment, furnish } from './scene.ts'
+import { signIn } from './steps.ts'
+
+test(
+  'every page, light and dark, wide and on a small phone: nothing for axe, nothing cut off, no breach of the policy',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    await using server = await testServer({ environment })
+    await using scene = await furnish(server)
+    await using browser = await openBrowser()
+    const looks = [
+      { theme: 'light', width: 1280 },
+      { theme: 'dark', width: 360 },
+    ] as const
+    await Promise.all(
+      looks.map(async (look) => {
+        await using visitor = await visit(browser, server.origin, look)
+        const { page } = visitor
+        const check = async (name: string) => {
+          await page.waitForLoadState('networkidle')
+          assert.deepEqual(await breaches(page), [], `${name}, ${look.theme}`)
+          const wide = await page.evaluate<number>('document.documentElement.scrollWidth')
+          assert.ok(wide <= look.width, `${name} is ${wide} wide at ${look.width}`)
+        }
+        await page.goto('/app/sign-up')
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        await check('sign-up')
+        await page.goto('/app/sign-in')
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        await check('sign-in')
+        await signIn(page, scene.aki)
+        for (const { name, path, open } of pages) {
+          await page.goto(path)
+          await page.getByRole('heading', { level: 1 }).waitFor()
+          await open?.(page)
+          await check(name)
+        }
+        assert.deepEqual(visitor.wrongs, [])
+      }),
+    )
+  },
+)

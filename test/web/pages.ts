@@ -1,0 +1,37 @@
+import type { Page } from 'playwright-core'
+
+/** The pages of the app for somebody who is signed in, and what is open on them. */
+export const pages: { name: string; path: string; open?: (page: Page) => Promise<void> }[] = [
+  { name: 'developer', path: '/app/settings/developer' },
+  {
+    name: 'new-key',
+    path: '/app/settings/developer',
+    async open(page) {
+      await page.getByRole('button', { name: 'New key' }).click()
+      await page.getByLabel('Your choice').check()
+    },
+  },
+  {
+    name: 'providers',
+    path: '/app/ai-routing',
+    async open(page) {
+      await page.getByRole('button', { name: 'Test OpenAI', exact: true }).click()
+      await page.getByText('Works ·').waitFor()
+    },
+  },
+  {
+    name: 'add-provider',
+    path: '/app/ai-routing',
+    async open(page) {
+      await page.getByRole('button', { name: 'Add provider' }).click()
+      await page.getByLabel('API key').waitFor()
+    },
+  },
+  {
+    name: 'workspace-keys',
+    path: '/app/ai-routing/keys',
+    async open(page) {
+      await page.getByLabel('Workspace', { exact: true }).selectOption({ label: 'Print shop' })
+    },
+  },
+]

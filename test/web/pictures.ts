@@ -1,0 +1,44 @@
+/** Draws docs/images again: every page of the app with data that the server really has, light, dark and on a phone. */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { testServer } from '../server.ts'
+import { openBrowser, visit } from './browser.ts'
+import { pages } from './pages.ts'
+import { environment, furnish } from './scene.ts'
+import { signIn } from './steps.ts'
+
+const folder = process.argv[2] ?? join(import.meta.dirname, '../../docs/images')
+mkdirSync(folder, { recursive: true })
+
+await using server = await testServer({ environment })
+await using scene = await furnish(server)
+await using browser = await openBrowser()
+
+const looks = [
+  { name: 'light', theme: 'light', width: 1280, height: 860 },
+  { name: 'dark', theme: 'dark', width: 1280, height: 860 },
+  { name: 'phone', theme: 'light', width: 390, height: 800 },
+] as const
+
+for (const { name: look, ...options } of looks) {
+  await using visitor = await visit(browser, server.origin, options)
+  const { page } = visitor
+  const draw = async (name: string) => {
+    await page.waitForLoadState('networkidle')
+    await page.screenshot({
+      path: join(folder, `${name}-${look}.png`),
+      fullPage: look !== 'phone' && !(await page.getByRole('dialog').isVisible()),
+    })
+  }
+  await page.goto('/app/sign-in')
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await draw('sign-in')
+  await signIn(page, scene.aki)
+  for (const { name, path, open } of pages) {
+    await page.goto(path)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await open?.(page)
+    await draw(name)
+  }
+  if (visitor.wrongs.length > 0) process.stderr.write(`${look}: ${visitor.wrongs.join('\n')}\n`)
+}

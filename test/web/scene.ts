@@ -1,0 +1,83 @@
+import type { Person, TestServer } from '../server.ts'
+import { startAnthropic } from '../vendors/anthropic.ts'
+import { startOpenAI } from '../vendors/openai.ts'
+
+/** Settings with which providers on this machine may be added. */
+export const environment = { UK_UPSTREAM_ALLOW: '127.0.0.0/8', UK_SIM: 'on' }
+
+/** Somebody who has used the instance for a while: providers that answer, keys of two workspaces, calls that cost. */
+export async function furnish(server: TestServer): Promise<AsyncDisposable & { aki: Person }> {
+  await using stack = new AsyncDisposableStack()
+  const openai = stack.use(await startOpenAI())
+  const anthropic = stack.use(await startAnthropic())
+  const aki = await server.person('Aki Hayashi')
+  const made = async (path: string, body: object) => {
+    const answer = await aki.post(path, body)
+    if (answer.status >= 300) throw new Error(`${path}: ${answer.status} ${answer.text}`)
+    return answer.body.data
+  }
+  const at = '/ai-gateway/provider-endpoints'
+  const gpt = (input: number, output: number) => [{ id: 'gpt-4o', pricing: { input, output }, context_length: 128_000 }]
+  await made(at, { preset: 'openai', base_url: `${openai.origin}/v1`, api_key: openai.key, models: gpt(2.5, 10) })
+  await made(at, {
+    name: 'OpenAI of the house',
+    slug: 'house',
+    shape: 'openai-chat',
+    base_url: `${openai.origin}/v1`,
+    api_key: openai.key,
+    models: gpt(2.5, 10),
+    instance: true,
+  })
+  await made(at, {
+    name: 'OpenAI, second account',
+    slug: 'openai-2',
+    shape: 'openai-chat',
+    base_url: `${openai.origin}/v1`,
+    api_key: openai.key,
+    models: gpt(2.5, 10),
+    weight: 2,
+  })
+  await made(at, {
+    preset: 'anthropic',
+    base_url: anthropic.origin,
+    api_key: anthropic.key,
+    priority: 1,
+    models: [{ id: 'claude-opus-5-5', pricing: { input: 5, output: 25, cache_read: 0.5 }, context_length: 200_000 }],
+  })
+  const shop = await made('/workspaces', { name: 'Print shop' })
+  const gateway = ['gateway:run', 'model:read']
+  const laptop = await aki.key({
+    name: 'Laptop, Claude Code',
+    scopes: gateway,
+    spend_cap_usd: 25,
+    spend_cap_period: 'month',
+  })
+  await aki.key({ name: 'Read-only dashboard', scopes: ['usage:read', 'gateway:read', 'model:read'] })
+  const night = await aki.key({
+    name: 'Nightly translation',
+    scopes: gateway,
+    workspace_id: shop.id,
+    spend_cap_usd: 0.05,
+    spend_cap_period: 'day',
+  })
+  const site = await aki.key({ name: 'Shop assistant', scopes: gateway, workspace_id: shop.id })
+  const old = await aki.key({ name: 'Old laptop' })
+  await aki.delete(`/api-keys/${old.keyId}`)
+  const asks = [
+    [laptop, openai, 'openai/gpt-4o', 1_200_000, 240_000],
+    [laptop, anthropic, 'anthropic/claude-opus-5-5', 900_000, 60_000],
+    [night, openai, 'house/gpt-4o', 9_000, 1_900],
+    [site, openai, 'house/gpt-4o', 52_000, 12_000],
+  ] as const
+  for (const [key, vendor, model, input, output] of asks) {
+    vendor.script({ reply: 'Thirty-six views of it.', usage: { input, output } })
+    const answer = await key.post(vendor === anthropic ? '/compat-b/v1/messages' : '/compat-a/v1/chat/completions', {
+      model,
+      max_tokens: key === night ? 2_000 : 20_000,
+      messages: [{ role: 'user', content: 'How many views of the mountain?' }],
+    })
+    if (answer.status !== 200) throw new Error(`${model}: ${answer.status} ${answer.text}`)
+  }
+  const running = stack.move()
+  return { aki, [Symbol.asyncDispose]: () => running.disposeAsync() }
+}
