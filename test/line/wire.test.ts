@@ -130,7 +130,7 @@ test('a parameter of any name is read as one, and text is UTF-8', async () => {
   assert.deepEqual([answer.status, JSON.parse(answer.text).error.code], [400, 'malformed_json'])
 })
 
-test('the bare address leads to the docs', async () => {
+test('the bare address leads to the app', async () => {
   await using server = await testServer()
   const root = await fetch(`${server.origin}/`, { redirect: 'manual' })
   assert.deepEqual([root.status, root.headers.get('location')], [302, '/app'])

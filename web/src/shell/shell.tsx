@@ -1,6 +1,6 @@
 import { Dialog } from '@base-ui/react/dialog'
 import { useQuery } from '@tanstack/react-query'
-import { Link, Navigate, Outlet, useLocation } from '@tanstack/react-router'
+import { Link, Outlet, useRouter } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { sessionQuery } from '../session.ts'
 import { buttonClass } from '../ui/button.tsx'
@@ -12,11 +12,13 @@ import { adoptTheme } from './theme.ts'
 /** What stands around every page of somebody who is signed in. */
 export function Shell() {
   const { data: session } = useQuery(sessionQuery)
-  const { href } = useLocation()
+  const router = useRouter()
   useEffect(() => void adoptTheme(), [])
-  // Ended meanwhile: elsewhere, or by time.
-  if (session === null) return <Navigate to="/sign-in" search={{ next: href }} replace />
-  if (session === undefined) return null
+  // Ended meanwhile, elsewhere or by time: the route is asked again, and it shows the door.
+  useEffect(() => {
+    if (session === null) void router.invalidate()
+  }, [session, router])
+  if (!session) return null
   return (
     <div className="min-h-dvh lg:grid lg:grid-cols-[15rem_minmax(0,1fr)]">
       <a
