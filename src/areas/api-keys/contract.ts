@@ -23,6 +23,7 @@ const fields = {
 export const ApiKey = z
   .object({
     ...base,
+    created_by: idOut.describe('Whose key it is.'),
     name: z.string(),
     prefix: z.string().describe('The first 11 characters.'),
     last4: z.string(),
@@ -51,8 +52,13 @@ export const apiKeys = area(
   {
     list: endpoint('GET /api-keys', {
       summary: 'List API keys',
+      description:
+        'Your own. With `workspace_id` those that reach only that workspace: of everybody for its admins, your own for others.',
       ...session,
-      query: { status: z.enum(['active', 'revoked', 'expired']).optional().describe('Only those. Default: all.') },
+      query: {
+        status: z.enum(['active', 'revoked', 'expired']).optional().describe('Only those. Default: all.'),
+        workspace_id: id.optional(),
+      },
       reply: page(ApiKey),
     }),
     create: endpoint('POST /api-keys', {
@@ -73,12 +79,18 @@ export const apiKeys = area(
     }),
     update: endpoint('PATCH /api-keys/:id', {
       summary: 'Change name, scopes, expiry or cap',
+      description: 'The admins of the only workspace that a key reaches may change its cap, and nothing else of it.',
       ...session,
       body: z.object(fields).partial().shape,
       reply: one(ApiKey),
-      errors: ['invalid_state'],
+      errors: ['invalid_state', 'insufficient_role'],
     }),
-    revoke: endpoint('DELETE /api-keys/:id', { summary: 'Revoke an API key for good', ...session, reply: deleted }),
+    revoke: endpoint('DELETE /api-keys/:id', {
+      summary: 'Revoke an API key for good',
+      description: 'The admins of the only workspace that a key reaches may, too.',
+      ...session,
+      reply: deleted,
+    }),
     rotate: endpoint('POST /api-keys/:id/rotate', {
       summary: 'Replace the secret; name, scopes and what was spent stay',
       ...session,
@@ -92,7 +104,7 @@ export const apiKeys = area(
           .describe('How long the old secret goes on working.'),
       },
       reply: one(NewApiKey),
-      errors: ['invalid_state'],
+      errors: ['invalid_state', 'insufficient_role'],
     }),
   },
 )

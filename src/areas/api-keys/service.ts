@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { writeAudit } from '#engine/audit.ts'
 import { type Context, implement } from '#engine/context.ts'
 import { rightsChanged } from '#engine/rights.ts'
 import { hashSecret, newSecret } from '#kernel/api-key.ts'
@@ -6,7 +7,7 @@ import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { type Nano, nanoOrNull, toUsd, usdOrNull } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
-import { type Scope, scopes as allScopes, grants } from '#kernel/scopes.ts'
+import { type Scope, scopes as allScopes, atLeast, grants } from '#kernel/scopes.ts'
 import { iso, isoOrNull } from '#kernel/time.ts'
 import { type ApiKey, apiKeys } from './contract.ts'
 import { type ApiKeyRow, apiKeyStore } from './store.ts'
@@ -14,11 +15,17 @@ import { type ApiKeyRow, apiKeyStore } from './store.ts'
 const MOST_KEYS = 1000
 
 export const apiKeyService = implement(apiKeys, {
-  async list(ctx, { status, cursor, limit }) {
+  async list(ctx, { status, workspace_id, cursor, limit }) {
     const { accountId } = ctx.principal
-    const filters = { accountId, status }
+    const filters = { accountId, status, ...(workspace_id !== undefined && { workspace_id }) }
+    if (workspace_id !== undefined && !ctx.principal.memberships.has(workspace_id))
+      refuse('not_found', { param: 'workspace_id', message: 'There is no such workspace here.' })
+    const whose =
+      workspace_id === undefined
+        ? { accountId }
+        : { workspaceId: workspace_id, accountId: manages(ctx, workspace_id) ? null : accountId }
     const before = positionOf('api_keys', filters, cursor)
-    const rows = await apiKeyStore.list(ctx.db, accountId, status, (before?.[0] as Id) ?? null, limit + 1)
+    const rows = await apiKeyStore.list(ctx.db, whose, status, (before?.[0] as Id) ?? null, limit + 1)
     const spent = await ctx.engine.ledger.spent(rows.map((row) => ({ id: row.id, period: row.spend_cap_period })))
     return pageOf(
       rows,
@@ -58,7 +65,9 @@ export const apiKeyService = implement(apiKeys, {
 
   async update(ctx, { id, name, scopes, expires_at, spend_cap_usd, spend_cap_period }) {
     const row = await changeRights(ctx, 'api_key.updated', async (ctx) => {
-      await usable(ctx, id)
+      const key = await usable(ctx, id)
+      if (key.account_id !== ctx.principal.accountId && (name ?? scopes ?? expires_at) !== undefined)
+        refuse('insufficient_role', { message: 'Of somebody else’s key you may change the cap, and revoke it.' })
       return apiKeyStore.update(ctx.db, id, {
         ...(name !== undefined && { name }),
         ...(scopes !== undefined && { scopes: expand(scopes) }),
@@ -83,6 +92,9 @@ export const apiKeyService = implement(apiKeys, {
     const secret = newSecret()
     const row = await changeRights(ctx, 'api_key.rotated', async (ctx) => {
       const row = await usable(ctx, id)
+      // Who knew the new secret could act as its owner.
+      if (row.account_id !== ctx.principal.accountId)
+        refuse('insufficient_role', { message: 'Only its owner can rotate a key. You may revoke it.' })
       return apiKeyStore.update(ctx.db, id, {
         ...stored(secret),
         // Kept also without an overlap, so that the old secret is told that it was rotated, not that it never was.
@@ -112,6 +124,17 @@ async function changeRights(
     const row = await change(ctx)
     await rightsChanged(ctx.db, [row.account_id])
     await emit(ctx, type, row)
+    if (row.account_id !== ctx.principal.accountId)
+      await writeAudit(ctx, {
+        action: type,
+        workspaceId: row.workspace_id,
+        subject: { type: 'api_key', id: row.id },
+        details: {
+          account_id: row.account_id,
+          spend_cap_usd: usdOrNull(row.spend_cap_nano),
+          spend_cap_period: row.spend_cap_period,
+        },
+      })
     return row
   })
   await ctx.engine.rights.refresh()
@@ -126,8 +149,19 @@ const emit = (ctx: Context, type: string, row: ApiKeyRow): Promise<void> =>
     data: { id: row.id, name: row.name },
   })
 
-const found = async (ctx: Context, id: Id): Promise<ApiKeyRow> =>
-  (await apiKeyStore.getForUpdate(ctx.db, ctx.principal.accountId, id)) ?? refuse('not_found', { param: 'id' })
+/** The caller's own, or one that reaches only a workspace that the caller manages. */
+async function found(ctx: Context, id: Id): Promise<ApiKeyRow> {
+  const row = await apiKeyStore.getForUpdate(ctx.db, id)
+  const mayKnow =
+    row !== undefined &&
+    (row.account_id === ctx.principal.accountId || (row.workspace_id !== null && manages(ctx, row.workspace_id)))
+  return mayKnow ? row : refuse('not_found', { param: 'id' })
+}
+
+function manages({ principal }: Context, workspaceId: Id): boolean {
+  const place = principal.memberships.get(workspaceId)
+  return place !== undefined && atLeast(place.role, 'admin') && place.permissions === null
+}
 
 async function usable(ctx: Context, id: Id): Promise<ApiKeyRow> {
   const row = await found(ctx, id)
@@ -157,6 +191,7 @@ async function spentOf(ctx: Context, row: ApiKeyRow): Promise<Nano> {
 
 const show = (ctx: Context, row: ApiKeyRow, spent: Nano): z.output<typeof ApiKey> => ({
   id: row.id,
+  created_by: row.account_id,
   name: row.name,
   prefix: row.prefix,
   last4: row.last4,

@@ -40,7 +40,7 @@ const isExpired = sql<boolean>`coalesce(expires_at <= now(), false)`
 export const apiKeyStore = {
   list: (
     db: Db,
-    accountId: Id,
+    whose: { accountId: Id } | { workspaceId: Id; accountId: Id | null },
     status: 'active' | 'revoked' | 'expired' | undefined,
     before: Id | null,
     limit: number,
@@ -48,7 +48,10 @@ export const apiKeyStore = {
     db
       .selectFrom('api_keys')
       .selectAll()
-      .where('account_id', '=', accountId)
+      .$if(whose.accountId !== null, (query) => query.where('account_id', '=', whose.accountId!))
+      .$if('workspaceId' in whose, (query) =>
+        query.where('workspace_id', '=', (whose as { workspaceId: Id }).workspaceId),
+      )
       .$if(status === 'revoked', (query) => query.where('revoked_at', 'is not', null))
       .$if(status === 'active', (query) => query.where('revoked_at', 'is', null).where(isExpired, '=', false))
       .$if(status === 'expired', (query) => query.where('revoked_at', 'is', null).where(isExpired, '=', true))
@@ -76,14 +79,8 @@ export const apiKeyStore = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
-  getForUpdate: (db: Db, accountId: Id, id: Id): Promise<ApiKeyRow | undefined> =>
-    db
-      .selectFrom('api_keys')
-      .selectAll()
-      .where('id', '=', id)
-      .where('account_id', '=', accountId)
-      .forUpdate()
-      .executeTakeFirst(),
+  getForUpdate: (db: Db, id: Id): Promise<ApiKeyRow | undefined> =>
+    db.selectFrom('api_keys').selectAll().where('id', '=', id).forUpdate().executeTakeFirst(),
 
   update: (db: Db, id: Id, changes: Updateable<ApiKeyTable>): Promise<ApiKeyRow> =>
     db
