@@ -7,6 +7,15 @@ export const makers: Record<string, (person: Person) => Promise<string>> = {
   chat: (person) => made(person, '/chats', { title: 'Talk' }),
   file: (person) =>
     made(person, '/drive/files', { workspace_id: person.workspaceId, name: `${Math.random()}.txt`, content: 'hello' }),
+  async upload(person) {
+    const about = `workspace_id ${Buffer.from(person.workspaceId).toString('base64')}`
+    const answer = await person.post('/drive/uploads', undefined, {
+      'tus-resumable': '1.0.0',
+      'upload-length': '9',
+      'upload-metadata': about,
+    })
+    return answer.headers.get('location')!.split('/').at(-1)!
+  },
   operation: (person) =>
     made(person, '/inference/text', {
       model: 'sim/echo',

@@ -84,6 +84,8 @@ export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R exten
   limit?: LimitClass
   /** In bytes. Default 1 MiB. */
   bodyLimit?: number
+  /** Headers by which `OPTIONS` tells what this path can do. */
+  capabilities?: Readonly<Record<string, string>>
   /** This endpoint's own codes; the usual ones follow from the other fields. */
   errors?: readonly Code[]
   /** Words of the CLI where they are not area and verb. */

@@ -119,7 +119,10 @@ export function createDoor(parts: DoorParts): Door {
       if (url === '/' && request.method === 'GET') return void response.writeHead(302, { location: '/app' }).end()
       const path = restPath(mark < 0 ? url : url.slice(0, mark))
       const match = path === null ? null : router.find(path)
-      if (request.method === 'OPTIONS' && match) return answerPreflight(response, match.methods.keys())
+      if (request.method === 'OPTIONS' && match) {
+        for (const { endpoint } of match.methods.values()) setHeaders(response, endpoint.capabilities ?? {})
+        return answerPreflight(response, match.methods.keys())
+      }
       entry = entryFor(request, match)
       await answer(entry, match!.values, request, response, requestId, mark < 0 ? '' : url.slice(mark + 1))
     } catch (error) {

@@ -11,11 +11,12 @@ import { edit } from './edit.ts'
 import { file, fileFor, heldTarget, holdTree, targetOf } from './find.ts'
 import { forgetLinks, mintLink } from './link.ts'
 import { checkName, tamed } from './names.ts'
-import { showFile, showVersion } from './show.ts'
+import { showFile, showUpload, showVersion, uploadHeaders } from './show.ts'
 import { addUpStorage, checkRoom } from './storage.ts'
 import { fileStore } from './store.ts'
 import { compile, readText } from './text.ts'
 import { move, remove, restore, trash } from './tree.ts'
+import { append, begin, checkKept, expireUploads, speakingTus, terminate, upload } from './uploads.ts'
 import { restoreVersion, versionOf } from './versions.ts'
 import { insert, putFile, refuseTaken, staging } from './write.ts'
 
@@ -165,8 +166,36 @@ export const driveService = implement(
       const old = await versionOf(ctx, id, { version, version_id })
       return showFile(await restoreVersion(ctx, file.of(ctx), old, expected_updated_at ?? null))
     },
+
+    begin_upload: (ctx, given) =>
+      speakingTus(ctx, async () => {
+        const row = await begin(ctx, given)
+        ctx.answer.status = 201
+        Object.assign(ctx.answer.headers, {
+          location: `${ctx.engine.origin()}/v1/drive/uploads/${row.id}`,
+          'upload-expires': row.expires_at.toUTCString(),
+        })
+      }),
+
+    get_upload: (ctx) =>
+      speakingTus(ctx, async () => {
+        const row = upload.of(ctx)
+        checkKept(row)
+        Object.assign(ctx.answer.headers, uploadHeaders(row))
+        return showUpload(row)
+      }),
+
+    append_upload: (ctx, given) =>
+      speakingTus(ctx, async () => {
+        const { offset, fileId } = await append(ctx, given)
+        ctx.answer.headers['upload-offset'] = String(offset)
+        if (fileId === null) ctx.answer.headers['upload-expires'] = upload.of(ctx).expires_at.toUTCString()
+        else ctx.answer.headers['x-uk-file-id'] = fileId
+      }),
+
+    terminate_upload: (ctx, { tus_resumable }) => speakingTus(ctx, () => terminate(ctx, tus_resumable)),
   },
-  [file],
+  [file, upload],
 )
 
 function showExisting(ctx: Context, row: Parameters<typeof showFile>[0]) {
@@ -213,4 +242,5 @@ async function* each(parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): A
 export const driveSchedules = (engine: Engine): Schedule[] => [
   every('storage.add_up', 60, () => addUpStorage(engine)),
   every('links.forget', 3600, () => forgetLinks(engine)),
+  every('uploads.expire', 600, () => expireUploads(engine)),
 ]

@@ -1,7 +1,8 @@
 import type { z } from 'zod'
 import { iso, isoOrNull } from '#kernel/time.ts'
-import type { DriveFile, FileVersion } from './contract.ts'
+import type { DriveFile, FileVersion, Upload } from './contract.ts'
 import type { FileRow, FileVersionRow } from './store.ts'
+import type { UploadRow } from './upload-store.ts'
 
 export const showFile = (row: FileRow): z.output<typeof DriveFile> => ({
   id: row.id,
@@ -33,4 +34,29 @@ export const showVersion = (row: FileVersionRow, present: number): z.output<type
   restored_from: row.restored_from,
   created_by: row.created_by,
   created_at: iso(row.created_at),
+})
+
+type ShownUpload = Omit<UploadRow, 'workspace_id'> & { target_workspace_id: string }
+
+export const showUpload = (row: ShownUpload): z.output<typeof Upload> => ({
+  id: row.id,
+  workspace_id: row.target_workspace_id,
+  parent_id: row.parent_id,
+  name: row.name,
+  offset_bytes: Number(row.offset_bytes),
+  length_bytes: row.length_bytes === null ? null : Number(row.length_bytes),
+  status: row.file_id === null ? 'pending' : 'completed',
+  file_id: row.file_id,
+  expires_at: iso(row.expires_at),
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+})
+
+/** The same as tus says it. */
+export const uploadHeaders = (row: ShownUpload): Record<string, string> => ({
+  'upload-offset': String(row.offset_bytes),
+  'upload-expires': row.expires_at.toUTCString(),
+  ...(row.length_bytes === null ? { 'upload-defer-length': '1' } : { 'upload-length': String(row.length_bytes) }),
+  ...(row.metadata !== null && { 'upload-metadata': row.metadata }),
+  ...(row.file_id !== null && { 'x-uk-file-id': row.file_id }),
 })

@@ -28,7 +28,7 @@ export interface Range {
   end?: number
 }
 
-/** Bytes that are there and belong to nobody yet. `keep` or `discard`, once. */
+/** Bytes that are there and belong to nobody yet. `keep`, `park` or `discard`, once. */
 export interface Staged {
   /** 64 hex digits. */
   sha256: string
@@ -37,6 +37,8 @@ export interface Staged {
   head: Buffer
   /** Makes them stay, durably. Answers their place. Comes while the row of their hash is held. */
   keep(): Promise<string>
+  /** Makes them stay, durably, as a part of what is not whole yet, at a place that no other bytes share. */
+  park(): Promise<string>
   discard(): Promise<void>
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { refuse } from '#kernel/errors.ts'
@@ -48,6 +48,10 @@ export function localBlobs(root: string): Blobs {
           await rename(path, pathOf(place))
           await syncFolder(folder)
           return place
+        },
+        async park() {
+          await syncFolder(incoming)
+          return relative(root, path)
         },
         discard: () => rm(path, { force: true }),
       }

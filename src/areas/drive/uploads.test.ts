@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Upload, type UploadOptions } from 'tus-js-client'
+import { sweepBlobs } from '#engine/blobs/sweep.ts'
+import { type Caller, type TestServer, testServer } from '#test/server.ts'
+
+const tus = { 'tus-resumable': '1.0.0' }
+const base64 = (words: string): string => Buffer.from(words).toString('base64')
+const blobsIn = (server: TestServer): string[] =>
+  readdirSync(join(server.database.dataDir, 'blobs'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name)
+
+const begin = async (who: Caller, workspaceId: string, length: number, name = 'big.bin'): Promise<string> => {
+  const made = await who.post('/drive/uploads', undefined, {
+    ...tus,
+    'upload-length': String(length),
+    'upload-metadata': `workspace_id ${base64(workspaceId)},filename ${base64(name)}`,
+  })
+  assert.equal(made.status, 201, made.text)
+  return new URL(made.headers.get('location')!).pathname
+}
+const send = (who: Caller, at: string, offset: number, bytes: Uint8Array, more: Record<string, string> = {}) =>
+  who.request('PATCH', at, bytes, {
+    ...tus,
+    'content-type': 'application/offset+octet-stream',
+    'upload-offset': String(offset),
+    ...more,
+  })
+
+test('tus-js-client uploads a file in chunks, and goes on through another process where the first one stopped', async () => {
+  await using server = await testServer()
+  await using twin = await server.twin()
+  const alice = await server.person('Alice')
+  const key = await alice.key({ scopes: ['drive:write'] })
+  const bytes = randomBytes(5_000_000)
+  const options = (more: Partial<UploadOptions>): UploadOptions => ({
+    headers: key.headers,
+    chunkSize: 700_000,
+    retryDelays: null,
+    metadata: { workspace_id: alice.workspaceId, filename: 'movie.bin', filetype: 'video/mp4' },
+    ...more,
+  })
+  const address = await new Promise<string>((resolve, reject) => {
+    const upload = new Upload(
+      bytes,
+      options({
+        endpoint: `${server.origin}/v1/drive/uploads`,
+        onError: reject,
+        onChunkComplete: (_, sent) => {
+          if (sent > 2_000_000) void upload.abort().then(() => resolve(upload.url!))
+        },
+      }),
+    )
+    upload.start()
+  })
+  const uploadUrl = address.replace(server.origin, twin.origin)
+  const file = await new Promise<string>((resolve, reject) => {
+    new Upload(
+      bytes,
+      options({
+        uploadUrl,
+        onError: reject,
+        onSuccess: ({ lastResponse }) => resolve(lastResponse.getHeader('x-uk-file-id')!),
+      }),
+    ).start()
+  })
+  const about = (await key.get(`/drive/files/${file}/metadata`)).body.data
+  assert.deepEqual(
+    [about.name, about.size_bytes, about.sha256],
+    ['movie.bin', bytes.length, createHash('sha256').update(bytes).digest('hex')],
+  )
+  assert.deepEqual(blobsIn(server), [about.sha256], 'no part is left')
+  const done = (await key.get(new URL(address).pathname)).body.data
+  assert.deepEqual([done.status, done.file_id], ['completed', file])
+})
+
+test('the rules of tus: offsets, versions, checksums, termination', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const bob = await server.person('Bob')
+  const options = await server.stranger.request('OPTIONS', '/drive/uploads')
+  assert.equal(options.headers.get('tus-version'), '1.0.0')
+  assert.match(options.headers.get('tus-extension')!, /creation.*expiration.*termination.*checksum/)
+  const at = await begin(alice, alice.workspaceId, 10)
+  const offset = async () => (await alice.request('HEAD', at, undefined, tus)).headers.get('upload-offset')
+  const head = await alice.request('HEAD', at, undefined, tus)
+  assert.deepEqual(
+    ['upload-offset', 'upload-length', 'cache-control', 'tus-resumable'].map((name) => head.headers.get(name)),
+    ['0', '10', 'no-store', '1.0.0'],
+  )
+  const first = await send(alice, at, 0, Buffer.from('01234'))
+  assert.deepEqual([first.status, first.headers.get('upload-offset')], [204, '5'], first.text)
+  const again = await send(alice, at, 0, Buffer.from('01234'))
+  assert.deepEqual([again.status, again.headers.get('upload-offset')], [409, '5'])
+  const other = await alice.request('PATCH', at, Buffer.from('56789'), {
+    'content-type': 'application/offset+octet-stream',
+    'upload-offset': '5',
+    'tus-resumable': '0.2.2',
+  })
+  assert.deepEqual([other.status, other.headers.get('tus-version')], [412, '1.0.0'])
+  const bad = await send(alice, at, 5, Buffer.from('56789'), { 'upload-checksum': `sha1 ${base64('no')}` })
+  assert.deepEqual([bad.status, bad.body.error.code, await offset()], [460, 'checksum_mismatch', '5'])
+  const many = await send(alice, at, 5, Buffer.from('56789x'))
+  assert.deepEqual([many.status, await offset()], [413, '5'])
+  assert.equal((await send(bob, at, 5, Buffer.from('56789'))).status, 404)
+  const digest = createHash('sha1').update('56789').digest('base64')
+  const both = await Promise.all(
+    [0, 1].map(() => send(alice, at, 5, Buffer.from('56789'), { 'upload-checksum': `sha1 ${digest}` })),
+  )
+  assert.deepEqual(both.map(({ status }) => status).sort(), [204, 409], 'of two who send the end one is heard')
+  const file = both.find(({ status }) => status === 204)!.headers.get('x-uk-file-id')!
+  assert.equal((await alice.get(`/drive/files/${file}`)).text, '0123456789')
+
+  const given = await begin(alice, alice.workspaceId, 10, 'given-up')
+  await send(alice, given, 0, Buffer.from('01234'))
+  const wrong = await alice.request('PATCH', given, Buffer.from('x'), { ...tus, 'upload-offset': '5' })
+  assert.equal(wrong.status, 415)
+  assert.equal((await alice.request('DELETE', given, undefined, tus)).status, 204)
+  assert.equal((await alice.request('HEAD', given, undefined, tus)).status, 404)
+  assert.equal(blobsIn(server).length, 1)
+  const empty = await begin(alice, alice.workspaceId, 0, 'empty')
+  const { data } = (await alice.get(empty)).body
+  assert.equal((await alice.get(`/drive/files/${data.file_id}`)).text, '')
+})
+
+test('a sender that breaks off anywhere leaves what came, and the whole file comes out right', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const key = await alice.key()
+  const bytes = randomBytes(300_000)
+  const at = await begin(alice, alice.workspaceId, bytes.length)
+  const state = async () => (await key.get(at)).body.data
+  let offset = 0
+  for (let round = 0; offset < bytes.length; round++) {
+    const rest = bytes.subarray(offset)
+    const cut = round < 4 ? Math.floor(Math.random() * 100_000) : rest.length
+    await brokenOff(server.origin, at, key.headers, offset, rest, Math.min(cut, rest.length))
+    for (let last = offset, tries = 0; tries < 50 && offset - last < cut; tries++) {
+      offset = (await state()).offset_bytes
+      await new Promise((go) => setTimeout(go, 10))
+    }
+  }
+  const { file_id } = await state()
+  const about = (await key.get(`/drive/files/${file_id}/metadata`)).body.data
+  assert.equal(about.sha256, createHash('sha256').update(bytes).digest('hex'))
+})
+
+/** Announces all of the bytes, sends so many of them, and cuts the connection unless that was all. */
+function brokenOff(
+  origin: string,
+  path: string,
+  headers: Record<string, string>,
+  offset: number,
+  bytes: Buffer,
+  sent: number,
+): Promise<void> {
+  const { hostname, port } = new URL(origin)
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname, () => {
+      const lines = Object.entries({
+        ...headers,
+        ...tus,
+        host: `${hostname}:${port}`,
+        'content-type': 'application/offset+octet-stream',
+        'content-length': String(bytes.length),
+        'upload-offset': String(offset),
+      }).map(([name, value]) => `${name}: ${value}`)
+      socket.write(`PATCH ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
+      socket.write(bytes.subarray(0, sent), () => {
+        if (sent < bytes.length) setTimeout(() => socket.destroy(), 20)
+      })
+    })
+    socket.on('data', () => socket.destroy())
+    socket.on('close', () => resolve())
+    socket.on('error', () => {})
+  })
+}
+
+test('an upload that breaks off leaves nothing, and what is deleted goes from the store at the next sweep', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const key = await alice.key()
+  const { hostname, port } = new URL(server.origin)
+  const boundary = 'cut'
+  const form =
+    `--${boundary}\r\nContent-Disposition: form-data; name="workspace_id"\r\n\r\n${alice.workspaceId}\r\n` +
+    `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="cut.bin"\r\n\r\n`
+  for (const sent of [0, 1, 1_000, 200_000]) {
+    await new Promise<void>((resolve) => {
+      const socket = connect(Number(port), hostname, () => {
+        const lines = Object.entries({ ...key.headers, host: hostname, 'content-length': '1000000' })
+        socket.write(
+          `POST /v1/drive/files HTTP/1.1\r\ncontent-type: multipart/form-data; boundary=${boundary}\r\n` +
+            `${lines.map(([name, value]) => `${name}: ${value}`).join('\r\n')}\r\n\r\n${form}`,
+        )
+        socket.write(Buffer.alloc(sent, 1), () => setTimeout(() => socket.destroy(), 30))
+      })
+      socket.on('close', () => resolve())
+      socket.on('error', () => {})
+    })
+  }
+  // A form that ends without its last boundary is no whole one either.
+  const unended = await key.request('POST', '/drive/files', Buffer.from(`${form}half a file`), {
+    'content-type': `multipart/form-data; boundary=${boundary}`,
+  })
+  assert.equal(unended.status, 400, unended.text)
+  for (let tries = 0; tries < 100 && blobsIn(server).length > 0; tries++) await new Promise((go) => setTimeout(go, 10))
+  assert.deepEqual(blobsIn(server), [])
+  assert.deepEqual((await key.get('/drive/files')).body.data, [])
+
+  const put = async (name: string) =>
+    (await key.post('/drive/files', { workspace_id: alice.workspaceId, name, content: 'the same' })).body.data.id
+  const [one, two] = [await put('one'), await put('two')]
+  assert.equal(blobsIn(server).length, 1, 'the same bytes lie there once')
+  const sweep = () => sweepBlobs(server.app.engine, { graceMinutes: 0, strayMinutes: 0 })
+  for (const id of [one, two]) {
+    await key.delete(`/drive/files/${id}`)
+    assert.deepEqual(await sweep(), { unreferenced: 0, stray: 0 })
+    await key.delete(`/drive/files/${id}/permanent-delete`)
+  }
+  assert.deepEqual(await sweep(), { unreferenced: 1, stray: 0 })
+  assert.deepEqual(blobsIn(server), [])
+})
