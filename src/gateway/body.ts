@@ -7,6 +7,8 @@ export interface Body {
   /** What is searched for keys: the same text as a string where every character is one byte, which is faster. */
   source: string | Buffer
   json: Record<string, unknown>
+  /** Of a form: where its fields' values stand. */
+  places?: ReadonlyMap<string, { start: number; end: number }>
 }
 
 /** Deepest nesting that the gateways take (contract, part 2). */
@@ -91,7 +93,8 @@ const isPlain = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
  * Where the value of a top-level key stands, in the bytes of a body that has this key.
  * A key that is there twice is refused: the parser and the provider could each see another one of the two.
  */
-export function locate({ bytes, source }: Body, key: string): { start: number; end: number } {
+export function locate({ bytes, source, places }: Body, key: string): { start: number; end: number } {
+  if (places !== undefined) return places.get(key)!
   const word = `"${key}"`
   const first = source.indexOf(word)
   // Spelled once, and no escape could spell it in another way: then this is the key. No walk needed.

@@ -1,6 +1,6 @@
 import { type Fraction, NANO, type Nano, fromUsd, roundHalfUp, roundUp } from '#kernel/money.ts'
 import type { CostSource, Usage } from '#kernel/usage.ts'
-import { type Pricing, type Prices, nanoPerMillion, pricesFor } from './catalogue/model.ts'
+import { type Pricing, type Prices, type Usd, nanoPerMillion, pricesFor } from './catalogue/model.ts'
 import type { Offer } from './directory.ts'
 
 export interface Cost {
@@ -146,6 +146,10 @@ export function affordableOutput(pricing: Pricing, nano: Nano, inputTokens: numb
   const tokens = left / rate
   return tokens > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(tokens)
 }
+
+/** So many pictures, rounded up. */
+export const worstImages = (price: Usd, images: number): Nano =>
+  roundUp({ numerator: nanoPerMillion(price) * BigInt(images), denominator: MILLION })
 
 function worstInput(pricing: Pricing, tokens: number, requests: number): bigint {
   let price = 0n

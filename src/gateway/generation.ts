@@ -46,7 +46,7 @@ export class Generation {
     if (typeof model !== 'string' || model === '')
       refuse('missing_parameter', { message: 'You must provide a `model` parameter.', param: 'model' })
     this.model = model
-    this.streaming = metered && stream === true
+    this.streaming = metered && stream === true && dialect.media === undefined
     this.#place = locate(body, 'model')
     this.#usageEdit = this.streaming && dialect.usageOption ? askForUsage(body) : null
   }
@@ -86,7 +86,9 @@ export class Generation {
     return offers.some(served)
       ? refuse('no_route', { message: `No provider of \`${this.model}\` can serve this request.` })
       : refuse('unsupported_model', {
-          message: `\`${this.model}\` is served in the shape ${shapes}, which ${surface.name} does not translate to.`,
+          message: surface.translates
+            ? `\`${this.model}\` is served in the shape ${shapes}, which ${surface.name} does not translate to.`
+            : `\`${this.model}\` does not serve ${this.dialect.path}.`,
           param: 'model',
         })
   }
@@ -161,7 +163,8 @@ export class Generation {
   bytesFor({ offer }: Candidate, limit: number | null): Buffer | string {
     const { body, dialect } = this
     const edits: Edit[] = this.#usageEdit === null ? [] : [this.#usageEdit]
-    if (this.model !== offer.upstreamModel) edits.push({ ...this.#place, text: JSON.stringify(offer.upstreamModel) })
+    if (this.model !== offer.upstreamModel)
+      edits.push({ ...this.#place, text: body.places ? offer.upstreamModel : JSON.stringify(offer.upstreamModel) })
     if (limit !== null) edits.push(setField(body, dialect.limitField(offer.endpoint.preset), String(limit)))
     return splice(body, edits)
   }
@@ -174,7 +177,7 @@ export class Generation {
     head.push('content-type', contentType, 'x-uk-route', this.#route(candidate))
     if (length !== null) head.push('content-length', String(length))
     if (way !== null && way.losses.length > 0) this.#declare(way, endpoint.shape)
-    if (this.streaming) head.push('cache-control', 'no-cache', 'x-accel-buffering', 'no')
+    if (contentType.startsWith('text/event-stream')) head.push('cache-control', 'no-cache', 'x-accel-buffering', 'no')
     // How much of its quota is left says something only to who owns the account.
     if (endpoint.billing === 'byok')
       for (const name in provider)

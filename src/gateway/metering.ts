@@ -3,7 +3,7 @@ import { Refusal } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { type Usage, usageOf } from '#kernel/usage.ts'
-import { type AudioTokens, affordableOutput, costOf, worstCost } from './cost.ts'
+import { type AudioTokens, type Cost, affordableOutput, costOf, worstCost, worstImages } from './cost.ts'
 import type { Offer } from './directory.ts'
 
 /** What a request may cost at most, before a price is put to it (contract, part 7). */
@@ -21,12 +21,16 @@ const LEAST_OUTPUT = 1_024
 /** What an answer is bounded to where no source knows the model's limit. */
 const USUAL_LIMIT = 32_768
 
+const unknown: Cost = { nano: null, source: null }
+
 /** How an attempt ended. */
 export interface End {
   status: Outcome['status']
   usage: Usage
   reportedUsd: number | undefined
   audio?: AudioTokens | undefined
+  /** What was used was counted by nobody. */
+  unpriced?: boolean
   /** The usage is a guess. */
   estimated: boolean
   finishReason: string | null
@@ -102,6 +106,15 @@ export class Metering {
     return imposed
   }
 
+  /** The same for so many pictures. Null, and pictures without a price of their own, cannot be bounded: as unpriced. */
+  async holdImages(images: number | null, inputTokens: number): Promise<null> {
+    const { pricing } = this.offer
+    if (images !== null && pricing?.image !== undefined)
+      this.#reserved = worstCost(pricing, inputTokens, 0, 1) + worstImages(pricing.image, images)
+    await this.#ledger.reserve(this.call, this.#reserved)
+    return null
+  }
+
   /** The client left while the money was being held. */
   release(): void {
     this.#settled = true
@@ -123,7 +136,10 @@ export class Metering {
   }
 
   #settle(end: End): Nano | null {
-    const { nano, source } = costOf(end.usage, this.offer, end.reportedUsd, this.#reserved, end)
+    const { nano, source } =
+      end.unpriced && this.offer.endpoint.billing !== 'free'
+        ? unknown
+        : costOf(end.usage, this.offer, end.reportedUsd, this.#reserved, end)
     if (this.#settled) return nano
     this.#settled = true
     this.#ledger.settle(this.call, {
@@ -203,7 +219,8 @@ function weigh(value: unknown, key: string, seen: { text: number; media: number 
   if (typeof value === 'string') {
     if (MEDIA.has(key)) seen.media += value.length
     else seen.text += Buffer.byteLength(value)
-  } else if (Array.isArray(value)) for (const item of value) weigh(item, key, seen)
+  } else if (typeof value === 'number') seen.text += 2 // A token's own number, in input for embeddings.
+  else if (Array.isArray(value)) for (const item of value) weigh(item, key, seen)
   else if (value !== null && typeof value === 'object')
     for (const name in value) {
       seen.text += name.length

@@ -1,12 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import { readBody } from './body.ts'
+import { type Body, readBody } from './body.ts'
 import { type CompleteTurn, createCompleteTurn } from './complete.ts'
+import { boundaryOf, readForm } from './form.ts'
 import { Generation } from './generation.ts'
 import { Health } from './health.ts'
 import { listModels, showModel } from './listing.ts'
 import type { Gateway, GatewayParts } from './parts.ts'
+import { compatAPassed } from './surfaces/compat-a/passed.ts'
 import { compatAResponses } from './surfaces/compat-a/responses.ts'
 import { compatA } from './surfaces/compat-a/surface.ts'
 import { compatB } from './surfaces/compat-b/surface.ts'
@@ -29,7 +31,7 @@ export interface GatewayFaces {
   health: Health
 }
 
-const surfaces: readonly Surface[] = [compatA, compatAResponses, compatB, compatC]
+const surfaces: readonly Surface[] = [compatA, compatAResponses, ...compatAPassed, compatB, compatC]
 
 /** The three surfaces, and the same life of a call for callers in this process. */
 export function createGateway(parts: GatewayParts): GatewayFaces {
@@ -111,7 +113,7 @@ function preflight({ head, response, gateway }: Visit, methods: string[]): void 
 function run(visit: Visit, operation: Operation, id: string): void {
   switch (operation) {
     case 'generate':
-      return visit.readBody((bytes) => new Generation(visit, readBody(bytes), visit.surface.dialect, true).start())
+      return visit.readBody((bytes) => new Generation(visit, bodyOf(visit, bytes), visit.surface.dialect, true).start())
     case 'count_tokens':
       return visit.readBody((bytes) =>
         new Generation(visit, readBody(bytes), visit.surface.count!.dialect, false).start(),
@@ -121,6 +123,12 @@ function run(visit: Visit, operation: Operation, id: string): void {
     case 'model':
       return showModel(visit, id)
   }
+}
+
+/** JSON, and of paths that take files a form. */
+function bodyOf({ surface, request }: Visit, bytes: Buffer): Body {
+  const boundary = surface.dialect.media ? boundaryOf(request.headers['content-type']) : null
+  return boundary === null ? readBody(bytes) : readForm(bytes, boundary)
 }
 
 function decode(words: string): string {

@@ -18,7 +18,7 @@ export const travels = (surface: Surface, offer: Offer): boolean =>
 
 /** Whether a client of this surface can be served by the offer at all. */
 export const isServed = (surface: Surface, offer: Offer): boolean =>
-  travels(surface, offer) || turnShapes.includes(offer.endpoint.shape) || isSimulated(offer)
+  travels(surface, offer) || (surface.translates && (turnShapes.includes(offer.endpoint.shape) || isSimulated(offer)))
 
 /** How one offer is asked what a client asked in another shape. */
 export interface Way {

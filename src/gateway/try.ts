@@ -9,13 +9,14 @@ import type { Offer } from './directory.ts'
 import { type Attempt, Forward } from './forward.ts'
 import type { Generation } from './generation.ts'
 import { Metering, guessInput, inputBound } from './metering.ts'
+import { Passage } from './passage.ts'
 import { Played, type Writer } from './played.ts'
 import type { Candidate } from './router.ts'
 import { isSimulated } from './sim/offers.ts'
 import { type Way, countFor } from './translate.ts'
 import { travellingHeaders, travellingQuery } from './travelling.ts'
 import type { UpstreamFault } from './turn.ts'
-import { upstreamOf } from './upstream.ts'
+import { type Upstream, upstreamOf } from './upstream.ts'
 
 /** More answers to one question than anybody gives: what is asked for beyond it is dear enough. */
 const MOST_ANSWERS = 1_000_000
@@ -29,7 +30,7 @@ export class Try implements Attempt {
   readonly #generation: Generation
   /** Null: tokens are counted and nothing is generated or charged. */
   readonly #metering: Metering | null
-  #answer: Forward | Played | null = null
+  #answer: Forward | Passage | Played | null = null
   #beganAt = 0
   #over = false
 
@@ -71,15 +72,17 @@ export class Try implements Attempt {
   async #reserve(metering: Metering): Promise<number | null> {
     const { body, dialect } = this.#generation
     const { json } = body
+    if (dialect.media) return metering.holdImages(dialect.media.images?.(json) ?? null, this.#inputBound())
     // A bound that is there twice could be read as another one by the provider than by us.
     for (const field of [...dialect.limitFields, 'n']) if (Object.hasOwn(json, field)) locate(body, field)
     const limits = dialect.limitFields
       .map((field) => json[field])
       .filter((value) => typeof value === 'number' && value >= 0)
     const n = typeof json.n === 'number' && json.n >= 1 ? Math.min(MOST_ANSWERS, Math.ceil(json.n)) : 1
+    const unbounded = dialect.limitFields.length > 0
     return metering.reserve({
       inputTokens: this.#inputBound(),
-      maxTokens: limits.length === 0 ? null : Math.ceil(Math.max(...(limits as number[]))),
+      maxTokens: limits.length === 0 ? (unbounded ? null : 0) : Math.ceil(Math.max(...(limits as number[]))),
       n,
     })
   }
@@ -96,11 +99,14 @@ export class Try implements Attempt {
         origin: upstream.origin,
         path: upstream.base + dialect.path + travellingQuery(visit.request.url!),
         method: 'POST',
-        headers: travellingHeaders(visit.request.headers, upstream, dialect, offer.endpoint.billing === 'byok'),
+        headers: this.#headers(upstream),
         body: generation.bytesFor(this.candidate, limit),
         mayBePrivate: upstream.mayBePrivate,
       }
-      const forward = new Forward(this, visit.response, dialect, streaming, generation.hidesUsage)
+      const { media } = dialect
+      const forward = media
+        ? new Passage(this, visit.response, (type, tail) => media.read(generation.body.json, offer.pricing, type, tail))
+        : new Forward(this, visit.response, dialect, streaming, generation.hidesUsage)
       this.#answer = forward
       metering?.sent(this.#inputBound(), forward)
       visit.gateway.outbound.dispatch(send, forward)
@@ -108,6 +114,15 @@ export class Try implements Attempt {
       metering?.release()
       throw error
     }
+  }
+
+  #headers(upstream: Upstream): readonly string[] {
+    const { visit, dialect, body } = this.#generation
+    const given = visit.request.headers
+    const headers = travellingHeaders(given, upstream, dialect, this.offer.endpoint.billing === 'byok')
+    // A form's boundary stands in its type.
+    if (!body.places) return headers
+    return headers.with(headers.indexOf('content-type') + 1, given['content-type']!)
   }
 
   #play(way: Way, limit: number | null): void {
@@ -186,15 +201,17 @@ export class Try implements Attempt {
     const generation = this.#generation
     const said =
       status === 'cancelled' && reading.usage !== null && reading.finishReason === null ? Math.ceil(characters / 4) : 0
-    const usage =
-      reading.usage ??
-      usageOf({ input_tokens: guessInput(generation.body.json), output_tokens: Math.ceil(characters / 4) })
+    const usage = reading.unpriced
+      ? usageOf({})
+      : (reading.usage ??
+        usageOf({ input_tokens: guessInput(generation.body.json), output_tokens: Math.ceil(characters / 4) }))
     return metering.settle({
       status,
       // A stream that was left tells its input at most: the output is reckoned from what came.
       usage: said > usage.output_tokens ? usageOf({ ...usage, output_tokens: said }) : usage,
       reportedUsd: reading.reportedUsd,
       audio: reading.audio,
+      unpriced: reading.unpriced === true,
       estimated: reading.usage === null || said > usage.output_tokens,
       finishReason: reading.finishReason,
       firstTokenMs,

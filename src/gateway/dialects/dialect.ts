@@ -1,5 +1,6 @@
 import type { Usage } from '#kernel/usage.ts'
 import type { AudioTokens } from '../cost.ts'
+import type { Pricing } from '../catalogue/model.ts'
 import type { Shape } from '../directory.ts'
 import { isObject, parseJson } from '../shapes/json.ts'
 import type { UpstreamFault } from '../turn.ts'
@@ -10,6 +11,8 @@ export interface Reading {
   usage: Usage | null
   reportedUsd?: number | undefined
   audio?: AudioTokens | undefined
+  /** Something was used that nobody counted: its cost is not known. */
+  unpriced?: boolean
   finishReason: string | null
   /** The answer came to its proper end. */
   ended: boolean
@@ -17,6 +20,14 @@ export interface Reading {
   closed: boolean
   /** The provider put an error into its answer. */
   fault: UpstreamFault | null
+}
+
+/** Pictures and sound, whose bytes pass in either direction whatever they are. */
+export interface Media {
+  /** How many pictures a request asks for; null: what it makes is not counted in pictures. */
+  images: ((request: Record<string, unknown>) => number) | null
+  /** What the end of an answer tells. */
+  read(request: Record<string, unknown>, pricing: Pricing | null, contentType: string, tail: string): Reading
 }
 
 /** What the gateway knows of a wire shape to pass its bytes through: where to, with what, and where usage stands. */
@@ -28,9 +39,10 @@ export interface Dialect {
   travelling: readonly string[]
   /** Those that name an account at the provider: they travel only to the caller's own endpoint. */
   travellingOnOwnKey: readonly string[]
+  media?: Media
   /** The field that bounds the output. */
   limitField(preset: string | null): string
-  /** Every field that does. */
+  /** Every field that does; none: what is made has no length that could be bounded. */
   limitFields: readonly string[]
   /** A stream says what was used only when `stream_options.include_usage` asks for it. */
   usageOption: boolean

@@ -25,6 +25,8 @@ export interface Surface {
   dialect: Dialect
   /** Upstream shapes whose bytes are this surface's own. */
   shapes: readonly Shape[]
+  /** Whether other shapes serve it too, by translation. */
+  translates: boolean
   /** Whether its clients keep sealed thoughts, which only a translation can open. */
   seals: boolean
   /** Whether usage inside a stream is for those who asked for it only. */

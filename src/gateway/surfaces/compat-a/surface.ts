@@ -14,6 +14,7 @@ export const compatA: Surface = {
   routes: { '/chat/completions': { POST: 'generate' }, '/models': { GET: 'models' }, '/models/*': { GET: 'model' } },
   dialect: openaiChat,
   shapes: ['openai-chat', 'ollama'],
+  translates: true,
   seals: false,
   usageOnRequest: true,
   closing: 'data: [DONE]\n\n',

@@ -20,6 +20,7 @@ export const compatB: Surface = {
   },
   dialect: anthropicMessages,
   shapes: ['anthropic-messages'],
+  translates: true,
   seals: true,
   usageOnRequest: false,
   closing: null,

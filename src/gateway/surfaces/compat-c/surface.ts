@@ -16,6 +16,7 @@ export const compatC: Surface = {
   routes: { '/chat/completions': { POST: 'generate' }, '/models': { GET: 'models' }, '/models/*': { GET: 'model' } },
   dialect: openaiChat,
   shapes: ['openai-chat', 'ollama'],
+  translates: true,
   seals: false,
   // Usage and cost are in every stream there.
   usageOnRequest: false,

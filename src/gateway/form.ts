@@ -1,0 +1,46 @@
+import { refuse } from '#kernel/errors.ts'
+import type { Body } from './body.ts'
+
+/** A field that decides something is short; what is longer is content. */
+const LONGEST_FIELD = 65_536
+const MOST_PARTS = 1_000
+
+/** The boundary of a multipart body, or null where it is none. */
+export function boundaryOf(contentType: string | undefined): string | null {
+  const found = /^multipart\/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i.exec(
+    contentType ?? '',
+  )
+  return found?.[1] ?? found?.[2] ?? null
+}
+
+/**
+ * A client's form: the bytes travel on, its short text fields decide. What another parser might read in another way —
+ * a field's name that is no plain word, a field that is there twice — is refused. RFC 7578.
+ */
+export function readForm(bytes: Buffer, boundary: string): Body {
+  const json: Record<string, unknown> = {}
+  const places = new Map<string, { start: number; end: number }>()
+  const line = Buffer.from(`\r\n--${boundary}`)
+  const broken = (why: string): never => refuse('invalid_parameter', { message: `The form cannot be read: ${why}.` })
+  const first = bytes.indexOf(line.subarray(2))
+  if (first < 0) broken('its boundary is nowhere')
+  let at = first + line.length - 2
+  for (let parts = 0; bytes.toString('latin1', at, at + 2) !== '--'; parts++) {
+    if (parts === MOST_PARTS) broken(`it has more than ${MOST_PARTS} parts`)
+    const start = bytes.indexOf('\r\n\r\n', at)
+    const end = bytes.indexOf(line, Math.max(at, start))
+    if (start < 0 || end < 0) broken('a part does not end')
+    const head = bytes.toString('utf8', at, start)
+    const named =
+      /^\s*content-disposition:\s*form-data\s*;\s*name="?([\w.[\]-]+)"?\s*(;\s*filename="?[^\r\n]*)?$/im.exec(head)
+    if (!named || /name\*/i.test(named[0])) return broken('a part has no plain name')
+    const name = named[1]!
+    if (named[2] === undefined && end - (start + 4) <= LONGEST_FIELD) {
+      if (places.has(name) && !name.endsWith('[]')) broken(`\`${name}\` is there twice`)
+      places.set(name, { start: start + 4, end })
+      json[name] = bytes.toString('utf8', start + 4, end)
+    } else if (name === 'model') broken('`model` is no field')
+    at = end + line.length
+  }
+  return { bytes, source: bytes, json, places }
+}

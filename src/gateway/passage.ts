@@ -1,0 +1,104 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import type { Dispatcher } from 'undici'
+import { type Reading, unread } from './dialects/dialect.ts'
+import { Ending } from './ending.ts'
+import { type Attempt, faultOf } from './forward.ts'
+import { readFault } from './shapes/faults.ts'
+
+const ERROR_BODY = 65_536
+/** A client that does not read for so long has left. */
+const STALL_MS = 300_000
+
+/** Bytes of any kind — sound, pictures, JSON, events — on their way to the client, and what their end tells. */
+export class Passage implements Dispatcher.DispatchHandler {
+  readonly #attempt: Attempt
+  readonly #response: ServerResponse
+  readonly #read: (contentType: string, tail: string) => Reading
+  readonly #ending = new Ending()
+  #controller: Dispatcher.DispatchController | null = null
+  #headers: IncomingHttpHeaders = {}
+  #status = 0
+  #error: Buffer[] = []
+  #errorSize = 0
+  #firstByteAt = 0
+  #over = false
+  #stall: NodeJS.Timeout | null = null
+  /** Nothing of what came is text to be counted. */
+  readonly characters = 0
+
+  constructor(attempt: Attempt, response: ServerResponse, read: (contentType: string, tail: string) => Reading) {
+    this.#attempt = attempt
+    this.#response = response
+    this.#read = read
+  }
+
+  leave(): { reading: Reading; characters: number } {
+    this.#finish()
+    this.#controller?.abort(new Error('the client left'))
+    return { reading: { ...unread(), unpriced: true }, characters: 0 }
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#over) controller.abort(new Error('the client left'))
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    this.#status = status
+    this.#headers = headers
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#status >= 300) {
+      if (this.#errorSize < ERROR_BODY) this.#error.push(chunk)
+      this.#errorSize += chunk.length
+      return
+    }
+    this.#begin()
+    this.#ending.push(chunk)
+    if (this.#response.write(chunk)) return
+    controller.pause()
+    this.#stall = setTimeout(() => this.#response.destroy(), STALL_MS).unref()
+    this.#response.once('drain', () => {
+      if (this.#stall) clearTimeout(this.#stall)
+      if (!this.#over) controller.resume()
+    })
+  }
+
+  onResponseEnd(): void {
+    if (this.#over) return
+    this.#finish()
+    if (this.#status >= 300)
+      return this.#attempt.failed(readFault(this.#status, this.#headers, Buffer.concat(this.#error).toString()))
+    this.#begin()
+    this.#response.end()
+    const tail = this.#ending.length === 0 ? '' : this.#ending.bytes().toString()
+    this.#attempt.ended(this.#read(this.#type, tail), null, this.#firstByteAt, 0)
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    if (this.#over) return
+    this.#finish()
+    const why = faultOf(error)
+    if (this.#firstByteAt === 0) return this.#attempt.failed(why)
+    // Half a picture has no frame that could say so: the connection does.
+    this.#response.destroy()
+    this.#attempt.ended({ ...unread(), unpriced: true }, why, this.#firstByteAt, 0)
+  }
+
+  get #type(): string {
+    return this.#headers['content-type'] ?? 'application/octet-stream'
+  }
+
+  #begin(): void {
+    if (this.#firstByteAt > 0) return
+    this.#firstByteAt = performance.now()
+    const length = Number(this.#headers['content-length'])
+    this.#attempt.begin(this.#type, Number.isInteger(length) ? length : null, this.#headers)
+  }
+
+  #finish(): void {
+    this.#over = true
+    if (this.#stall) clearTimeout(this.#stall)
+  }
+}

@@ -1,0 +1,28 @@
+import type { Dialect } from '../../dialects/dialect.ts'
+import {
+  openaiAudio,
+  openaiCompletions,
+  openaiEmbeddings,
+  openaiImages,
+  openaiModerations,
+} from '../../dialects/openai-passed.ts'
+import type { Surface } from '../surface.ts'
+import { compatA } from './surface.ts'
+
+/** A path whose bytes pass to who speaks OpenAI's shape, and to nobody else. */
+const passed = (dialect: Dialect): Surface => ({
+  ...compatA,
+  routes: { [dialect.path]: { POST: 'generate' } },
+  dialect,
+  shapes: ['openai-chat', 'openai-responses', 'ollama'],
+  translates: false,
+  usageOnRequest: dialect.usageOption,
+})
+
+export const compatAPassed: readonly Surface[] = [
+  openaiEmbeddings,
+  openaiModerations,
+  openaiCompletions,
+  ...openaiImages,
+  ...openaiAudio,
+].map(passed)
