@@ -22,6 +22,12 @@ export const makers: Record<string, (person: Person) => Promise<string>> = {
       messages: [{ role: 'user', content: 'hello' }],
       background: true,
     }),
+  notification: (person) => made(person, '/notifications', { title: 'Hello' }),
+  push_subscription: (person) =>
+    made(person, '/notifications/push-subscriptions', {
+      endpoint: `https://push.example.com/${Math.random()}`,
+      keys: values.keys,
+    }),
   provider_endpoint: (person) =>
     made(person, '/ai-gateway/provider-endpoints', {
       name: 'Mine',
@@ -40,6 +46,10 @@ export const values: Record<string, unknown> = {
   content: 'hello',
   role: 'viewer',
   confirm: 'Team',
+  status: 'read',
+  endpoint: 'https://push.example.com/somebody',
+  keys: { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) },
+  preferences: [{ type: 'message', channel: 'email', enabled: true }],
 }
 
 async function made(person: Person, path: string, body: object): Promise<string> {

@@ -12,6 +12,7 @@ import { interruptedCalls } from './chats/interrupted.ts'
 import { sending } from './chats/service.ts'
 import { driveSchedules } from './drive/service.ts'
 import { textOperation } from './inference/service.ts'
+import { notificationConsumer, notificationJobs, notificationSchedules } from './notifications/service.ts'
 import { type OperationKind, operationSchedules, runOperations } from './operations/service.ts'
 
 export interface Background extends AsyncDisposable {
@@ -26,7 +27,7 @@ const kinds: readonly OperationKind[] = [textOperation, sending]
 export function background(engine: Engine, furtherKinds: readonly OperationKind[] = []): Background {
   const operations = runOperations(engine, [...kinds, ...furtherKinds])
   return {
-    handlers: { ...operations.handlers, ...mailJobs(engine) },
+    handlers: { ...operations.handlers, ...mailJobs(engine), ...notificationJobs(engine) },
     schedules: [
       every('changes.retain', 3600, async () => void (await retainChanges(engine.postgres))),
       every('spends.retain', 86_400, () => retainSpends(engine.postgres)),
@@ -35,8 +36,9 @@ export function background(engine: Engine, furtherKinds: readonly OperationKind[
       ...driveSchedules(engine),
       ...accountSchedules(engine),
       ...operationSchedules(engine),
+      ...notificationSchedules(engine),
     ],
-    consumers: [interruptedCalls(engine)],
+    consumers: [interruptedCalls(engine), notificationConsumer(engine)],
     [Symbol.asyncDispose]: () => operations[Symbol.asyncDispose](),
   }
 }

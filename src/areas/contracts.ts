@@ -23,6 +23,7 @@ export const contracts = {
   inference: async () => (await import('./inference/contract.ts')).inference,
   models: async () => (await import('./models/contract.ts')).models,
   web: async () => (await import('./web/contract.ts')).web,
+  notifications: async () => (await import('./notifications/contract.ts')).notifications,
   realtime: async () => (await import('./realtime/contract.ts')).realtime,
   ai_gateway: async () => (await import('./ai-gateway/contract.ts')).aiGateway,
 } as const

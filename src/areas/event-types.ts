@@ -6,6 +6,7 @@ import { providerEndpointEvents } from './ai-gateway/event-types.ts'
 import { apiKeyEvents } from './api-keys/event-types.ts'
 import { chatEvents } from './chats/event-types.ts'
 import { driveEvents } from './drive/event-types.ts'
+import { notificationEvents } from './notifications/event-types.ts'
 import { operationEvents } from './operations/event-types.ts'
 import { workspaceEvents } from './workspaces/event-types.ts'
 
@@ -17,5 +18,6 @@ export const events = eventTable([
   ...chatEvents,
   ...driveEvents,
   ...operationEvents,
+  ...notificationEvents,
   ...providerEndpointEvents,
 ])

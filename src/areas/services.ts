@@ -10,6 +10,7 @@ import { driveService } from './drive/service.ts'
 import { inferenceService } from './inference/service.ts'
 import { modelService } from './models/service.ts'
 import { operationService } from './operations/service.ts'
+import { notificationService } from './notifications/service.ts'
 import { realtimeService } from './realtime/service.ts'
 import { invitationService } from './workspaces/invitations.ts'
 import { webService } from './web/service.ts'
@@ -31,6 +32,7 @@ export const services: readonly Service<Context>[] = [
   driveService,
   inferenceService,
   modelService,
+  notificationService,
   realtimeService,
   aiGatewayService,
   webService,

@@ -23,7 +23,7 @@ const ATTEMPTS = 28
 export const canMail = ({ config }: Pick<Engine, 'config'>): boolean => config.smtpUrl !== null
 
 /** Sends when the transaction of `ctx` is durable, and again until the mail server took it. Sealed, for mails carry tokens. */
-export async function sendMail(ctx: Context, mail: Mail): Promise<void> {
+export async function sendMail(ctx: Pick<Context, 'engine' | 'db'>, mail: Mail): Promise<void> {
   const id = newId()
   const sealed: Sealed = { id, mail: ctx.engine.secrets.seal(JSON.stringify(mail), id) }
   await ctx.engine.jobs.add(ctx, 'mail.send', { ...sealed }, { attempts: ATTEMPTS })

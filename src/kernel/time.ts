@@ -33,3 +33,12 @@ function keysOf(at: Date): Record<Period, string> {
     total: 'total',
   }
 }
+
+/** Whether this is an IANA time zone such as `Europe/Berlin`. */
+export function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== undefined
+  } catch {
+    return false
+  }
+}

@@ -2,13 +2,13 @@ import { createPersonalWorkspace, isInvited } from '#areas/workspaces/service.ts
 import { writeAudit } from '#engine/audit.ts'
 import { type Context, implement } from '#engine/context.ts'
 import { every } from '#engine/jobs.ts'
-import { sqlState } from '#engine/postgres/client.ts'
+import { type Db, sqlState } from '#engine/postgres/client.ts'
 import { retainRightsChanges, rightsChanged } from '#engine/rights.ts'
 import { refuse } from '#kernel/errors.ts'
-import { newId } from '#kernel/ids.ts'
+import { type Id, newId } from '#kernel/ids.ts'
 import { fromUsd, nanoOrNull, toUsd } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
-import { iso } from '#kernel/time.ts'
+import { isTimeZone, iso } from '#kernel/time.ts'
 import { admin, auth, me, settings } from './contract.ts'
 import { hashPassword, passwordMatches } from './password.ts'
 import { MAX_SESSIONS, SESSION_IDLE_SECONDS, SESSION_MAX_SECONDS, startSession } from './sessions.ts'
@@ -245,6 +245,35 @@ export const callersAccount = (ctx: Context): Promise<AccountRow> => present(ctx
 export const verifyEmail = (ctx: Context, accountId: string): Promise<void> =>
   accountStore.verifyEmail(ctx.db, accountId)
 
+/** Somebody the server tells things. */
+export interface Person {
+  id: Id
+  name: string
+  email: string
+  /** Whether mail may go there: the address is known to be theirs, or they run the instance. */
+  mailable: boolean
+  time_zone: string | null
+}
+
+const showPerson = ({ id, name, email, email_verified_at, administrator, settings }: AccountRow): Person => ({
+  id,
+  name,
+  email,
+  mailable: email_verified_at !== null || administrator,
+  time_zone: (settings as { time_zone?: string | null }).time_zone ?? null,
+})
+
+export async function personOf(db: Db, id: Id): Promise<Person | null> {
+  const row = await accountStore.get(db, id)
+  return row ? showPerson(row) : null
+}
+
+/** Whose address this is known to be. */
+export async function personBehind(db: Db, email: string): Promise<Person | null> {
+  const row = await accountStore.byEmail(db, email)
+  return row && row.email_verified_at !== null ? showPerson(row) : null
+}
+
 async function present(ctx: Context): Promise<AccountRow> {
   return (await accountStore.get(ctx.db, ctx.principal.accountId)) ?? refuse('session_expired')
 }
@@ -282,12 +311,4 @@ async function takeLogin(ctx: Context, subjects: readonly string[]): Promise<voi
 async function refundLogin(ctx: Context, subjects: readonly string[]): Promise<void> {
   if (ctx.engine.config.limits.logins === 0) return
   for (const subject of subjects) await loginStore.refund(ctx.db, subject)
-}
-
-function isTimeZone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== undefined
-  } catch {
-    return false
-  }
 }

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { writeAudit } from '#engine/audit.ts'
 import { type Context, implement } from '#engine/context.ts'
+import type { Db } from '#engine/postgres/client.ts'
 import { rightsChanged } from '#engine/rights.ts'
 import { hashSecret, newSecret } from '#kernel/api-key.ts'
 import { refuse } from '#kernel/errors.ts'
@@ -209,3 +210,6 @@ const show = (ctx: Context, row: ApiKeyRow, spent: Nano): z.output<typeof ApiKey
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),
 })
+
+/** Keys with a cap that were used within a day. */
+export const cappedKeys = (db: Db) => apiKeyStore.capped(db, 24)

@@ -98,4 +98,17 @@ export const apiKeyStore = {
       .where('revoked_at', 'is', null)
       .returningAll()
       .execute(),
+
+  /** Those with a cap that were used of late. */
+  capped: (
+    db: Db,
+    hours: number,
+  ): Promise<Pick<ApiKeyRow, 'id' | 'account_id' | 'name' | 'spend_cap_nano' | 'spend_cap_period'>[]> =>
+    db
+      .selectFrom('api_keys')
+      .select(['id', 'account_id', 'name', 'spend_cap_nano', 'spend_cap_period'])
+      .where('spend_cap_nano', 'is not', null)
+      .where('revoked_at', 'is', null)
+      .where('last_used_at', '>', sql<Date>`now() - make_interval(hours => ${hours})`)
+      .execute(),
 }

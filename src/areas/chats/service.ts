@@ -1,6 +1,6 @@
 import { agentFor } from '#areas/agents/service.ts'
 import { defineOperation, startOperation } from '#areas/operations/service.ts'
-import { type Context, implement } from '#engine/context.ts'
+import { type Context, type Engine, implement } from '#engine/context.ts'
 import { lifecycleOf } from '#engine/lifecycle.ts'
 import { insertResource, touchResource, visibleWorkspaces } from '#engine/resources.ts'
 import { finder } from '#kernel/context.ts'
@@ -187,3 +187,31 @@ const tell = (
     resource: { type: 'chat', id },
     data: { id, workspace_id, status },
   })
+
+/** A run as somebody is told of it; null when it is gone. */
+export async function runForTelling(
+  postgres: Engine['postgres'],
+  id: Id,
+): Promise<{
+  accountId: Id
+  chatId: Id
+  workspaceId: Id
+  title: string
+  seconds: number
+  error: string | null
+  automated: boolean
+} | null> {
+  const [run] = await runStore.byIds(postgres.db, [id])
+  const chat = run && (await chatStore.find(postgres, run.chat_id))
+  if (!run || !chat) return null
+  const ended = run.completed_at ?? new Date()
+  return {
+    accountId: run.account_id,
+    chatId: run.chat_id,
+    workspaceId: run.workspace_id,
+    title: chat.title,
+    seconds: (ended.getTime() - (run.started_at ?? run.queued_at).getTime()) / 1000,
+    error: run.error?.message ?? null,
+    automated: run.automation_run_id !== null,
+  }
+}

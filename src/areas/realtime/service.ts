@@ -115,3 +115,7 @@ function repeat({ log }: Engine, ms: number, work: () => Promise<void>): AsyncDi
     },
   }
 }
+
+/** Whether somebody said so within the last 30 s. */
+export const isPresent = async (db: Context['db'], channel: string, userId: Id): Promise<boolean> =>
+  (await presence.list(db, { channel, userId, before: null, limit: 1 })).length > 0

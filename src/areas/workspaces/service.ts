@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { revokeKeysWithin } from '#areas/api-keys/service.ts'
 import { type Context, implement } from '#engine/context.ts'
+import type { Db } from '#engine/postgres/client.ts'
 import { rightsChanged } from '#engine/rights.ts'
 import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
@@ -213,3 +214,42 @@ export async function createPersonalWorkspace(ctx: Context, id: Id, accountId: I
 /** Whether this token is of a pending invitation to this address: one invitation lets one account in. */
 export const isInvited = (ctx: Context, token: string, email: string): Promise<boolean> =>
   invitationStore.isPending(ctx.db, hash('sha256', token, 'buffer'), email)
+
+/** Refuses with 404 unless the caller shares a workspace with this account, or is it. */
+export async function checkMet(ctx: Context, accountId: Id, param: string): Promise<void> {
+  const shared = reachableWorkspaces(ctx.principal, null)
+  if (accountId !== ctx.principal.accountId && !(await memberStore.isInOneOf(ctx.db, accountId, shared)))
+    refuse('not_found', { param, message: 'There is no such user in the workspaces you share.' })
+}
+
+/** What an invitation says to whom. */
+export async function invitationOf(
+  db: Db,
+  id: Id,
+): Promise<{
+  email: string
+  workspaceId: Id
+  workspace: string
+  role: string
+  createdBy: Id | null
+  acceptedBy: Id | null
+} | null> {
+  const row = await invitationStore.get(db, id)
+  const workspace = row && (await workspaceStore.get(db, row.workspace_id))
+  return row && workspace
+    ? {
+        email: row.email,
+        workspaceId: workspace.id,
+        workspace: workspace.name,
+        role: row.role,
+        createdBy: row.created_by,
+        acceptedBy: row.accepted_by,
+      }
+    : null
+}
+
+export const workspaceName = async (db: Db, id: Id): Promise<string | null> =>
+  (await workspaceStore.get(db, id))?.name ?? null
+
+/** Workspaces that have a budget, with who manages them. */
+export const budgetedWorkspaces = (db: Db) => workspaceStore.budgeted(db)

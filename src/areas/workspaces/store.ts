@@ -92,4 +92,21 @@ export const workspaceStore = {
   async delete(db: Db, id: Id): Promise<void> {
     await db.deleteFrom('workspaces').where('id', '=', id).execute()
   },
+
+  /** Those that have a budget, with who manages them. */
+  async budgeted(
+    db: Db,
+  ): Promise<{ id: Id; name: string; spend_cap_nano: Nano; spend_cap_period: Period; managers: Id[] }[]> {
+    const { rows } = await sql<{
+      id: Id
+      name: string
+      spend_cap_nano: Nano
+      spend_cap_period: Period
+      managers: Id[]
+    }>`
+      select w.id, w.name, w.spend_cap_nano, w.spend_cap_period, array(select m.account_id::text from members m
+        where m.workspace_id = w.id and m.role in ('admin', 'owner')) as managers
+      from workspaces w where w.spend_cap_nano is not null and w.status = 'active'`.execute(db)
+    return rows
+  },
 }

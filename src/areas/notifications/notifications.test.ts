@@ -1,0 +1,337 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { newId } from '#kernel/ids.ts'
+import { readEvents } from '#test/events.ts'
+import { type Mailbox, mailbox } from '#test/mailbox.ts'
+import { type PushService, pushService } from '#test/push-service.ts'
+import { type Person, type TestServer, testServer } from '#test/server.ts'
+import { watchCaps } from './caps.ts'
+
+let server: TestServer
+let mails: Mailbox
+let alice: Person
+let bob: Person
+let carol: Person
+let teamId: string
+before(async () => {
+  mails = await mailbox()
+  server = await testServer({ environment: { SMTP_URL: mails.url, UK_FETCH_ALLOW: '127.0.0.0/8' } })
+  alice = await server.person('Alice')
+  bob = await server.person('Bob')
+  carol = await server.person('Carol')
+  teamId = (await alice.post('/workspaces', { name: 'Team' })).body.data.id
+  await alice.post(`/workspaces/${teamId}/invitations`, { email: bob.email })
+  const token = /#token=([\w-]{43})/.exec(await mails.next())![1]
+  assert.equal((await bob.post('/invitations/accept', { token })).status, 200)
+})
+after(async () => {
+  await server[Symbol.asyncDispose]()
+  await mails[Symbol.asyncDispose]()
+})
+
+/** The person's notifications of a type once there are so many. */
+async function told(person: Person, type: string, n = 1): Promise<Record<string, any>[]> {
+  for (;;) {
+    const { body } = await person.get(`/notifications?type=${type}`)
+    if (body.data.length >= n) return body.data
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+/** What happens on the person's own channel. */
+async function own(person: Person) {
+  const events = readEvents(person, `/realtime/subscribe?channels=user:${person.id}`)
+  await events.next()
+  return {
+    async until(type: string) {
+      for await (const { data } of { [Symbol.asyncIterator]: () => ({ next: () => events.next() }) })
+        if (data.type === type) return data
+      throw new Error('the stream ended')
+    },
+    [Symbol.asyncDispose]: async () => void (await events.return()),
+  }
+}
+
+test('alice sends bob a word; it reaches him in the app at once; carol, whom she does not know, is 404', async () => {
+  await using bobs = await own(bob)
+  const sent = await alice.post('/notifications', {
+    user_id: bob.id,
+    title: 'Lunch?',
+    body: 'At <noon>',
+    action_url: '/app/chats',
+    resource: { type: 'workspace', id: teamId },
+  })
+  assert.equal(sent.status, 201, sent.text)
+  const { data } = await bobs.until('notification.created')
+  assert.deepEqual(data.notification.title, 'Lunch?')
+  assert.equal(data.silent, false)
+  const { body } = await bob.get(`/notifications/${sent.body.data.id}`)
+  assert.deepEqual(
+    [body.data.type, body.data.severity, body.data.sender_id, body.data.status, body.data.resource.id],
+    ['message', 'info', alice.id, 'unread', teamId],
+  )
+  assert.equal((await alice.get(`/notifications/${sent.body.data.id}`)).status, 404)
+  for (const user_id of [carol.id, newId()]) {
+    const answer = await alice.post('/notifications', { user_id, title: 'Hello' })
+    assert.deepEqual([answer.status, answer.body.error.param], [404, 'user_id'])
+  }
+  for (const action_url of ['javascript:alert(1)', '//evil.example', 'http://a b'])
+    assert.equal((await alice.post('/notifications', { title: 'x', action_url })).body.error.param, 'action_url')
+})
+
+test('reading, reading all, deleting: each is told on the channel, and repeating changes nothing', async () => {
+  const send = async (title: string) => (await carol.post('/notifications', { title })).body.data
+  const [first, second, third] = [await send('one'), await send('two'), await send('three')]
+  const unread = async () => (await carol.get('/notifications/config')).body.data.unread_count
+  assert.equal(await unread(), 3)
+  await using carols = await own(carol)
+  const read = await carol.patch(`/notifications/${first.id}`, { status: 'read' })
+  assert.deepEqual([read.body.data.status, read.body.data.read_at !== null], ['read', true])
+  assert.deepEqual((await carols.until('notification.updated')).data.status, 'read')
+  assert.deepEqual((await carol.patch(`/notifications/${first.id}`, { status: 'read' })).body, read.body)
+  const back = await carol.patch(`/notifications/${first.id}`, { status: 'unread' })
+  assert.deepEqual([back.body.data.status, back.body.data.read_at], ['unread', null])
+  assert.ok(back.body.data.updated_at > read.body.data.updated_at)
+  const until = await carol.post('/notifications/read-all', { before: second.created_at })
+  assert.equal(until.body.data.read_count, 2)
+  assert.deepEqual(
+    (await carol.get('/notifications?status=unread')).body.data.map(({ id }: { id: string }) => id),
+    [third.id],
+  )
+  assert.equal((await carol.post('/notifications/read-all', {})).body.data.read_count, 1)
+  assert.equal((await carol.post('/notifications/read-all', {})).body.data.read_count, 0)
+  assert.equal(await unread(), 0)
+  assert.deepEqual((await carol.delete(`/notifications/${second.id}`)).body, { deleted: true, id: second.id })
+  assert.equal((await carols.until('notification.deleted')).resource.id, second.id)
+  assert.equal((await carol.get(`/notifications/${second.id}`)).status, 404)
+  const page = await carol.get('/notifications?limit=1')
+  assert.equal(page.body.data[0].id, third.id)
+  const next = await carol.get(`/notifications?limit=1&cursor=${page.body.pagination.next_cursor}`)
+  assert.deepEqual([next.body.data[0].id, next.body.pagination.has_more], [first.id, false])
+})
+
+test('preferences are changed in bulk; what is wanted by mail comes by mail, with the title escaped', async () => {
+  const before = (await bob.get('/notifications/preferences')).body.data
+  assert.ok(
+    before.preferences.some((each: any) => each.type === 'run.failed' && each.channel === 'push' && each.enabled),
+  )
+  const changed = await bob.patch('/notifications/preferences', {
+    preferences: [
+      { type: 'message', channel: 'email', enabled: true },
+      { type: 'message', channel: 'push', enabled: false },
+      { type: 'deploy.done', channel: 'in_app', enabled: false },
+    ],
+  })
+  assert.equal(changed.status, 200, changed.text)
+  assert.ok(changed.body.data.updated_at > before.updated_at)
+  const of = (type: string) =>
+    changed.body.data.preferences
+      .filter((each: any) => each.type === type)
+      .map((each: any) => [each.channel, each.enabled])
+  assert.deepEqual(of('message'), [
+    ['in_app', true],
+    ['email', true],
+    ['push', false],
+  ])
+  assert.deepEqual(of('deploy.done'), [
+    ['in_app', false],
+    ['email', false],
+    ['push', true],
+  ])
+  const sent = await alice.post('/notifications', {
+    user_id: bob.id,
+    title: 'A <b>\nmail',
+    body: 'words',
+    action_url: '/app/x',
+  })
+  const mail = await mails.next()
+  assert.match(mail, /^To: bob@example\.com\r$/m)
+  assert.match(mail, /^Subject: A <b> mail\r$/m)
+  assert.match(mail, /A &#60;b&#62;/)
+  assert.match(mail, /http:\/\/127\.0\.0\.1:\d+\/app\/x/)
+  const shown = await bob.get(`/notifications/${sent.body.data.id}`)
+  assert.deepEqual(
+    shown.body.data.deliveries.map(({ channel, status }: any) => [channel, status]),
+    [['email', 'sent']],
+  )
+  // Carol's address is not known to be hers: nothing goes there.
+  await carol.patch('/notifications/preferences', {
+    preferences: [{ type: 'message', channel: 'email', enabled: true }],
+  })
+  const unmailed = await carol.post('/notifications', { title: 'To myself' })
+  assert.deepEqual(
+    unmailed.body.data.deliveries.map(({ channel }: any) => channel),
+    ['push'],
+  )
+  const wrong = await bob.patch('/notifications/preferences', {
+    preferences: [{ type: 'message', channel: 'push', digest: 'daily' }],
+  })
+  assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'preferences.0.digest'])
+})
+
+test('in quiet hours mail waits until their end and toasts keep quiet; a digest is one mail', async () => {
+  const { pool } = server.app.engine.postgres
+  const clock = (ms: number) => new Date(Date.now() + ms).toISOString().slice(11, 16)
+  const config = await bob.patch('/notifications/config', {
+    sound: false,
+    quiet_hours: { start: clock(-3_600_000), end: clock(7_200_000), time_zone: 'UTC' },
+  })
+  assert.deepEqual([config.body.data.quiet_now, config.body.data.sound, config.body.data.toasts], [true, false, true])
+  const bad = await bob.patch('/notifications/config', {
+    quiet_hours: { start: '22:00', end: '06:00', time_zone: 'Mars/Base' },
+  })
+  assert.equal(bad.body.error.code, 'invalid_time_zone')
+  await using bobs = await own(bob)
+  const sent: string[] = []
+  for (const title of ['first', 'second', 'read meanwhile'])
+    sent.push((await alice.post('/notifications', { user_id: bob.id, title })).body.data.id)
+  assert.equal((await bobs.until('notification.created')).data.silent, true)
+  const waiting = (await bob.get(`/notifications/${sent[0]}`)).body.data.deliveries[0]
+  assert.equal(waiting.status, 'waiting')
+  assert.ok(Date.parse(waiting.due_at) > Date.now() + 3_600_000)
+  await bob.patch(`/notifications/${sent[2]}`, { status: 'read' })
+  // The end comes.
+  await pool.query(`update notification_deliveries set due_at = now() where status = 'waiting' and account_id = $1`, [
+    bob.id,
+  ])
+  await pool.query(
+    `select graphile_worker.reschedule_jobs(array(select id from graphile_worker.jobs where key like 'notifications:%'), run_at => now())`,
+  )
+  const mail = await mails.next()
+  assert.match(mail, /^Subject: 2 notifications: first\r$/m)
+  assert.ok(mail.includes('second') && !mail.includes('read meanwhile'))
+  await bob.patch('/notifications/config', { quiet_hours: null })
+  await bob.patch('/notifications/preferences', {
+    preferences: [{ type: 'message', channel: 'email', digest: 'hourly' }],
+  })
+  const hourly = (await alice.post('/notifications', { user_id: bob.id, title: 'later' })).body.data
+  const due = new Date((await bob.get(`/notifications/${hourly.id}`)).body.data.deliveries[0].due_at)
+  assert.deepEqual([due.getUTCMinutes(), due > new Date()], [0, true])
+  await bob.patch('/notifications/preferences', {
+    preferences: [{ type: 'message', channel: 'email', enabled: false }],
+  })
+})
+
+test('a browser subscribes; the push is signed for its service and only the browser can read it; a browser that is gone is forgotten', async () => {
+  const dave = await server.person('Dave')
+  let key = ''
+  await using service: PushService = await pushService(() => key)
+  key = (await dave.get('/notifications/push-key')).body.data.public_key
+  assert.equal((await alice.get('/notifications/push-key')).body.data.public_key, key)
+  const made = await dave.post('/notifications/push-subscriptions', { ...service.subscription, expirationTime: null })
+  assert.equal(made.status, 201, made.text)
+  assert.equal(made.body.data.endpoint_origin, service.origin)
+  assert.ok(!made.text.includes('/send/'))
+  const again = await dave.post('/notifications/push-subscriptions', service.subscription)
+  assert.equal(again.body.data.id, made.body.data.id)
+  const words = 'ü'.repeat(3_000)
+  const sent = await dave.post('/notifications', { title: 'Ping', body: words, severity: 'warning' })
+  const { payload, headers } = await service.next()
+  assert.deepEqual(
+    [payload.id, payload.title, payload.body, headers.urgency, headers.topic],
+    [sent.body.data.id, 'Ping', words.slice(0, 1_500), 'high', sent.body.data.id],
+  )
+  const { rows } = await server.app.engine.postgres.pool.query(
+    'select endpoint, keys from push_subscriptions where account_id = $1 union all select value::text, name from instance where name = $2',
+    [dave.id, 'vapid'],
+  )
+  assert.ok(!JSON.stringify(rows).includes('/send/') && !JSON.stringify(rows).includes(service.subscription.keys.auth))
+  // First it fails for a while, then it takes it.
+  service.answerWith(503)
+  await dave.post('/notifications', { title: 'Once more' })
+  const asked = service.asked()
+  while (service.asked() === asked) await new Promise((resolve) => setTimeout(resolve, 20))
+  service.answerWith(201)
+  assert.equal((await service.next()).payload.title, 'Once more')
+  service.answerWith(410)
+  const last = await dave.post('/notifications', { title: 'Nobody there' })
+  while ((await dave.get('/notifications/push-subscriptions')).body.data.length > 0)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  for (;;) {
+    const [push] = (await dave.get(`/notifications/${last.body.data.id}`)).body.data.deliveries
+    if (push.status === 'skipped') break
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+})
+
+test('a run in the background, an invitation, a membership: each tells those whom it concerns, once', async () => {
+  const chat = (await alice.post('/chats', { title: 'Report' })).body.data.id
+  const sent = await alice.post(`/chats/${chat}/messages`, { content: 'write', model: 'sim/echo', background: true })
+  assert.equal(sent.status, 202, sent.text)
+  const [finished] = await told(alice, 'run.completed')
+  assert.deepEqual(
+    [finished!.title, finished!.resource.type, finished!.action_url],
+    ['Finished: Report', 'run', `/app/chats/${chat}`],
+  )
+  const wait = await alice.post(`/chats/${chat}/messages`, { content: 'and this', model: 'sim/echo' })
+  assert.equal(wait.status, 200)
+
+  // Bob's address is known to be his, since the token of his first invitation was mailed there.
+  const other = (await alice.post('/workspaces', { name: 'Other' })).body.data.id
+  await alice.post(`/workspaces/${other}/invitations`, { email: bob.email })
+  const [invited] = await told(bob, 'invitation.received')
+  assert.deepEqual([invited!.title, invited!.sender_id], ['Alice invites you to Other', null])
+  await bob.post('/invitations/accept', { invitation_id: invited!.resource.id })
+  assert.equal((await told(alice, 'invitation.accepted', 2))[0]!.title, 'Bob joined Other')
+  const third = (await alice.post('/workspaces', { name: 'Third' })).body.data.id
+  await alice.post(`/workspaces/${third}/members`, { user_id: bob.id, role: 'viewer' })
+  const [added] = await told(bob, 'member.added')
+  assert.deepEqual([added!.title, added!.workspace_id], ['You were added to Third', third])
+  assert.equal((await told(alice, 'run.completed')).length, 1)
+  // The event comes again, as it may: nobody is told twice.
+  const { pool } = server.app.engine.postgres
+  await pool.query(
+    `insert into deliveries (consumer, seq, event) select 'notifications', 1000000, json_build_object('id', event_id, 'type', type,
+      'channels', array['user:' || $2::text], 'resource_type', resource_type, 'resource_id', resource_id, 'actor', null, 'data', data, 'at', at)
+     from changes where type = 'member.added' and channel = $1`,
+    [`workspace:${third}`, bob.id],
+  )
+  server.app.engine.bus.poke('deliveries')
+  while ((await pool.query(`select 1 from deliveries where consumer = 'notifications'`)).rowCount !== 0)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  assert.equal((await told(bob, 'member.added')).length, 1)
+})
+
+test('a key, a budget and a balance near their end are told of at 80 % and at 100 %, once each', async () => {
+  const { engine } = server.app
+  const key = await alice.key({ spend_cap_usd: 0.001, spend_cap_period: 'day' })
+  // 1 USD per million input tokens, 2 per million output tokens: 20 words there and back are 0.00006.
+  const say = (n: number) =>
+    key.post('/inference/text', {
+      model: 'sim/echo',
+      messages: [{ role: 'user', content: Array(n).fill('w').join(' ') }],
+      max_output_tokens: n,
+    })
+  for (let i = 0; i < 14; i++) {
+    const said = await say(20)
+    assert.equal(said.status, 200, said.text)
+    await engine.ledger.flush()
+  }
+  const used = async () => {
+    await engine.ledger.flush()
+    await engine.postgres.pool.query('update api_keys set last_used_at = now() where id = $1', [key.keyId])
+  }
+  await used()
+  await watchCaps(engine)
+  await watchCaps(engine)
+  const [near] = await told(alice, 'cap.near')
+  assert.match(near!.title, /^80 % of the cap of the key test is used$/)
+  assert.equal(near!.body, '0.00084 of 0.001 USD.')
+  await engine.postgres.pool.query('update api_keys set spend_cap_nano = 840000 where id = $1', [key.keyId])
+  await watchCaps(engine)
+  await watchCaps(engine)
+  const [reached] = await told(alice, 'cap.reached')
+  assert.equal(reached!.severity, 'error')
+
+  await alice.post(`/admin/accounts/${carol.id}/credits`, { amount_usd: 1, note: 'a gift' })
+  while (
+    (await engine.postgres.pool.query('select 1 from filled_balances where account_id = $1', [carol.id])).rowCount === 0
+  )
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  await engine.postgres.pool.query('update balances set nano = 150000000 where account_id = $1', [carol.id])
+  await watchCaps(engine)
+  assert.match((await told(carol, 'cap.near'))[0]!.title, /^80 % of your credits are used$/)
+  await watchCaps(engine)
+  assert.equal((await told(carol, 'cap.near')).length, 1)
+  assert.equal((await told(alice, 'cap.near')).length, 1)
+})

@@ -1,0 +1,110 @@
+import { hash } from 'node:crypto'
+import { type Generated, type Selectable, sql } from 'kysely'
+import type { Secrets } from '#engine/secrets.ts'
+import { type Db, nextTime } from '#engine/postgres/client.ts'
+import type { Id } from '#kernel/ids.ts'
+
+declare module '#engine/postgres/tables.ts' {
+  interface Database {
+    push_subscriptions: PushTable
+  }
+}
+interface PushTable {
+  id: Id
+  account_id: Id
+  endpoint_hash: Buffer
+  /** Sealed, as the keys are. */
+  endpoint: string
+  keys: string
+  user_agent: string | null
+  last_success_at: Date | null
+  created_at: Generated<Date>
+  updated_at: Generated<Date>
+}
+export type PushRow = Selectable<PushTable>
+
+export interface PushKeys {
+  p256dh: string
+  auth: string
+}
+
+/** A push service's address for one browser, in the clear. */
+export interface Subscription {
+  id: Id
+  endpoint: string
+  keys: PushKeys
+}
+
+export const openSubscription = (secrets: Secrets, { id, endpoint, keys }: PushRow): Subscription => ({
+  id,
+  endpoint: secrets.open(endpoint, id),
+  keys: JSON.parse(secrets.open(keys, id)) as PushKeys,
+})
+
+export const pushStore = {
+  /** The same browser again keeps its id; another account's is taken over, for the browser has one owner at a time. */
+  save: async (
+    db: Db,
+    secrets: Secrets,
+    {
+      id: fresh,
+      accountId,
+      endpoint,
+      keys,
+      userAgent,
+    }: { id: Id; accountId: Id; endpoint: string; keys: PushKeys; userAgent: string | null },
+  ): Promise<PushRow> => {
+    const endpoint_hash = hash('sha256', endpoint, 'buffer')
+    const known = await db
+      .selectFrom('push_subscriptions')
+      .selectAll()
+      .where('endpoint_hash', '=', endpoint_hash)
+      .forUpdate()
+      .executeTakeFirst()
+    const id = known?.id ?? fresh
+    const sealed = {
+      endpoint: secrets.seal(endpoint, id),
+      keys: secrets.seal(JSON.stringify(keys), id),
+      user_agent: userAgent?.slice(0, 300) ?? null,
+      account_id: accountId,
+    }
+    return db
+      .insertInto('push_subscriptions')
+      .values({ id, endpoint_hash, last_success_at: null, ...sealed })
+      .onConflict((conflict) =>
+        conflict.column('id').doUpdateSet({ ...sealed, updated_at: sql<Date>`clock_timestamp()` }),
+      )
+      .returningAll()
+      .executeTakeFirstOrThrow()
+  },
+
+  find: async (db: Db, id: Id, accountId: Id): Promise<PushRow | null> =>
+    (await db
+      .selectFrom('push_subscriptions')
+      .selectAll()
+      .where('id', '=', id)
+      .where('account_id', '=', accountId)
+      .executeTakeFirst()) ?? null,
+
+  list: (db: Db, accountId: Id, before: Id | null, limit: number): Promise<PushRow[]> =>
+    db
+      .selectFrom('push_subscriptions')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .$if(before !== null, (query) => query.where('id', '<', before!))
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .execute(),
+
+  succeeded: async (db: Db, id: Id): Promise<void> => {
+    await db
+      .updateTable('push_subscriptions')
+      .set({ last_success_at: sql<Date>`now()`, updated_at: nextTime })
+      .where('id', '=', id)
+      .execute()
+  },
+
+  delete: async (db: Db, id: Id): Promise<void> => {
+    await db.deleteFrom('push_subscriptions').where('id', '=', id).execute()
+  },
+}

@@ -1,0 +1,208 @@
+import { personBehind, personOf } from '#areas/accounts/service.ts'
+import { runForTelling } from '#areas/chats/service.ts'
+import { invitationOf, workspaceName } from '#areas/workspaces/service.ts'
+import type { Engine } from '#engine/context.ts'
+import type { Consumer, Happened } from '#engine/deliveries.ts'
+import type { Id } from '#kernel/ids.ts'
+import { isPresent } from '#areas/realtime/service.ts'
+import { filled } from './caps.ts'
+import { type Word, notify } from './notify.ts'
+
+/** Runs shorter than that are waited for by whoever asked. */
+const LONG_SECONDS = 30
+
+type Source = (engine: Engine, event: Happened) => Promise<Omit<Word, 'toldOf'>[]>
+
+/** What is worth a word, and to whom. The id of its event is kept with each notification, so that a repeat tells nobody twice. */
+const sources: Readonly<Record<string, Source>> = {
+  'run.completed': async (engine, event) => runEnded(engine, event, false),
+  'run.failed': async (engine, event) => runEnded(engine, event, false),
+  'run.requires_action': async (engine, event) => runEnded(engine, event, true),
+  'operation.succeeded': operationEnded,
+  'operation.failed': operationEnded,
+  'automation.run.failed': async (_, event) => automation(event, 'automation.failed', 'A run of %s failed'),
+  'automation.paused': async (_, event) =>
+    event.actor === null || event.actor.via === 'server'
+      ? automation(event, 'automation.paused', '%s was paused because it kept failing')
+      : [],
+  'invitation.created': async ({ postgres: { db } }, event) => {
+    const invitation = await invitationOf(db, event.resource_id!)
+    const invited = invitation && (await personBehind(db, invitation.email))
+    if (!invitation || !invited) return []
+    const inviter = invitation.createdBy && (await personOf(db, invitation.createdBy))
+    return [
+      {
+        to: invited.id,
+        type: 'invitation.received',
+        title: `${inviter ? inviter.name : 'Somebody'} invites you to ${invitation.workspace}`,
+        body: `You would be a ${invitation.role} there.`,
+        resource: { type: 'invitation', id: event.resource_id! },
+        actionUrl: '/app/invitations',
+      },
+    ]
+  },
+  'invitation.accepted': async ({ postgres: { db } }, event) => {
+    const invitation = await invitationOf(db, event.resource_id!)
+    const who = invitation?.acceptedBy ? await personOf(db, invitation.acceptedBy) : null
+    if (!invitation?.createdBy || !who || who.id === invitation.createdBy) return []
+    return [
+      {
+        to: invitation.createdBy,
+        type: 'invitation.accepted',
+        title: `${who.name} joined ${invitation.workspace}`,
+        workspaceId: invitation.workspaceId,
+        resource: { type: 'workspace', id: invitation.workspaceId },
+      },
+    ]
+  },
+  'member.added': async ({ postgres: { db } }, event) => {
+    const workspaceId = event.data.workspace_id as Id
+    const name = await workspaceName(db, workspaceId)
+    return concerned(event).map((to) => ({
+      to,
+      type: 'member.added',
+      title: `You were added to ${name ?? 'a workspace'}`,
+      workspaceId,
+      resource: { type: 'workspace', id: workspaceId },
+    }))
+  },
+  'share.created': async ({ postgres: { db } }, event) => {
+    const sharer = event.actor && (await personOf(db, event.actor.account_id))
+    const thing = (event.data.resource_type as string | undefined) ?? 'something'
+    return concerned(event).map((to) => ({
+      to,
+      type: 'share.received',
+      title: `${sharer ? sharer.name : 'Somebody'} shared a ${thing} with you`,
+      resource: sharedThing(event),
+      actionUrl: '/app/shared-with-me',
+    }))
+  },
+  'cap.near': cap,
+  'cap.reached': cap,
+  'webhook_endpoint.disabled': async (_, event) =>
+    concerned(event).map((to) => ({
+      to,
+      type: 'webhook.disabled',
+      title: `The webhook ${(event.data.name as string | null) ?? ''} was switched off`.replaceAll(/\s+/g, ' '),
+      body: 'Its address has refused every delivery for days. Enable it again when it is back.',
+      workspaceId: (event.data.workspace_id as Id | null) ?? null,
+      resource: { type: 'webhook_endpoint', id: event.resource_id! },
+    })),
+}
+
+export const notificationConsumer = (engine: Engine): Consumer => ({
+  name: 'notifications',
+  types: [...Object.keys(sources), 'credits.granted', 'account.created'],
+  async handle(event) {
+    const { db } = engine.postgres
+    if (event.type === 'credits.granted' || event.type === 'account.created')
+      return await filled(db, event.resource_id!)
+    const words = await sources[event.type]!(engine, event)
+    if (words.length === 0) return
+    await db.transaction().execute(async (tx) => {
+      for (const word of words) await notify(engine, tx, { toldOf: event.id, ...word })
+    })
+    engine.bus.poke('outbox')
+  },
+})
+
+/** The accounts that an event names, apart from whoever made it happen. */
+const concerned = ({ channels, actor }: Happened): Id[] =>
+  channels
+    .filter((channel) => channel.startsWith('user:'))
+    .map((channel) => channel.slice(5))
+    .filter((id) => id !== actor?.account_id)
+
+async function runEnded(engine: Engine, event: Happened, atOnce: boolean) {
+  const run = await runForTelling(engine.postgres, event.resource_id!)
+  // An automation tells of its own runs, and who looks at the chat sees it.
+  if (!run || run.automated || (!atOnce && run.seconds < LONG_SECONDS)) return []
+  if (await isPresent(engine.postgres.db, `chat:${run.chatId}`, run.accountId)) return []
+  return [runWord(event.type as 'run.completed', event.resource_id!, run)]
+}
+
+const runTitles = {
+  'run.completed': 'Finished: %s',
+  'run.failed': 'Failed: %s',
+  'run.requires_action': 'Waits for you: %s',
+} as const
+
+const runWord = (
+  type: keyof typeof runTitles,
+  id: Id,
+  run: NonNullable<Awaited<ReturnType<typeof runForTelling>>>,
+) => ({
+  to: run.accountId,
+  type,
+  title: runTitles[type].replace('%s', () => run.title),
+  body: run.error,
+  workspaceId: run.workspaceId,
+  resource: { type: 'run', id },
+  actionUrl: `/app/chats/${run.chatId}`,
+  // A run in the background ends twice: as a run, and as its operation.
+  toldOf: `${type} ${id}`,
+})
+
+async function operationEnded(engine: Engine, event: Happened) {
+  const { operation } = event.data as {
+    operation: { kind: string; resource: { type: string; id: Id } | null; error: { message: string } | null }
+  }
+  const failed = event.type === 'operation.failed'
+  if (operation.resource?.type === 'run') {
+    const run = await runForTelling(engine.postgres, operation.resource.id)
+    return run ? [runWord(failed ? 'run.failed' : 'run.completed', operation.resource.id, run)] : []
+  }
+  return accountsOf(event).map((to) => ({
+    to,
+    type: failed ? 'operation.failed' : 'operation.succeeded',
+    title: `${failed ? 'Failed' : 'Done'}: ${operation.kind}`,
+    body: operation.error?.message ?? null,
+    resource: { type: 'operation', id: event.resource_id! },
+  }))
+}
+
+/** Whoever made it happen included: it is their own work. */
+const accountsOf = ({ channels }: Happened): Id[] =>
+  channels.filter((channel) => channel.startsWith('user:')).map((channel) => channel.slice(5))
+
+function automation(event: Happened, type: 'automation.failed' | 'automation.paused', title: string) {
+  const { name, automation_id, workspace_id, error } = event.data
+  const message = typeof error === 'string' ? error : (error as { message?: string } | null)?.message
+  const id = (automation_id as Id | undefined) ?? event.resource_id!
+  return accountsOf(event).map((to) => ({
+    to,
+    type,
+    title: title.replace('%s', () => (typeof name === 'string' ? name : 'an automation')),
+    body: message ?? null,
+    workspaceId: (workspace_id as Id | undefined) ?? null,
+    resource: { type: 'automation', id },
+    actionUrl: `/app/automations/${id}`,
+  }))
+}
+
+function sharedThing({ data, resource_type, resource_id }: Happened): { type: string; id: string } | null {
+  if (typeof data.resource_type === 'string' && typeof data.resource_id === 'string')
+    return { type: data.resource_type, id: data.resource_id }
+  return resource_type !== null && resource_id !== null ? { type: resource_type, id: resource_id } : null
+}
+
+async function cap(_: Engine, event: Happened) {
+  const { kind, name, cap_usd, spent_usd } = event.data
+  const what =
+    kind === 'api_key'
+      ? `the cap of the key ${String(name)}`
+      : kind === 'workspace'
+        ? `the budget of ${String(name)}`
+        : 'your credits'
+  const reached = event.type === 'cap.reached'
+  return accountsOf(event).map((to) => ({
+    to,
+    type: event.type as 'cap.near' | 'cap.reached',
+    title: reached
+      ? `${what[0]!.toUpperCase()}${what.slice(1)} ${kind === 'account' ? 'are' : 'is'} used up`
+      : `80 % of ${what} ${kind === 'account' ? 'are' : 'is'} used`,
+    body: `${String(spent_usd)} of ${String(cap_usd)} USD.`,
+    workspaceId: kind === 'workspace' ? event.resource_id! : null,
+    resource: { type: String(kind), id: event.resource_id! },
+  }))
+}

@@ -1,0 +1,58 @@
+/** What the server itself tells people of, and where they hear of it unless they say otherwise. */
+export const channels = ['in_app', 'email', 'push'] as const
+export type Channel = (typeof channels)[number]
+export const digests = ['none', 'hourly', 'daily'] as const
+export type Digest = (typeof digests)[number]
+export const severities = ['info', 'success', 'warning', 'error'] as const
+export type Severity = (typeof severities)[number]
+
+export interface NotificationType {
+  summary: string
+  severity: Severity
+  /** Where it goes by default. */
+  on: readonly Channel[]
+}
+
+const everywhere = channels
+const here = ['in_app', 'push'] as const
+
+export const types = {
+  message: { summary: 'Somebody, or an agent, sends you a word.', severity: 'info', on: here },
+  'run.completed': {
+    summary: 'A run that took a while, or went on without you, is finished.',
+    severity: 'success',
+    on: here,
+  },
+  'run.failed': {
+    summary: 'A run that took a while, or went on without you, has failed.',
+    severity: 'error',
+    on: here,
+  },
+  'run.requires_action': { summary: 'A run waits for your decision.', severity: 'warning', on: here },
+  'operation.succeeded': { summary: 'Other background work is done.', severity: 'success', on: [] },
+  'operation.failed': { summary: 'Other background work has failed.', severity: 'error', on: [] },
+  'automation.failed': { summary: 'A run of an automation has failed.', severity: 'error', on: everywhere },
+  'automation.paused': {
+    summary: 'An automation was paused because it kept failing.',
+    severity: 'error',
+    on: everywhere,
+  },
+  'invitation.received': { summary: 'You are invited to a workspace.', severity: 'info', on: here },
+  'invitation.accepted': { summary: 'Somebody accepted your invitation.', severity: 'success', on: here },
+  'member.added': { summary: 'You were added to a workspace.', severity: 'info', on: here },
+  'share.received': { summary: 'Something was shared with you.', severity: 'info', on: here },
+  'cap.near': { summary: '80 % of a cap, a budget or your balance is used.', severity: 'warning', on: everywhere },
+  'cap.reached': { summary: 'A cap, a budget or your balance is used up.', severity: 'error', on: everywhere },
+  'webhook.disabled': {
+    summary: 'A webhook endpoint was switched off because it kept failing.',
+    severity: 'error',
+    on: everywhere,
+  },
+} as const satisfies Record<string, NotificationType>
+
+export type KnownType = keyof typeof types
+
+const known: Readonly<Record<string, NotificationType>> = types
+
+/** Types that others make up go where a message goes. */
+export const typeOf = (type: string): NotificationType => (Object.hasOwn(known, type) ? known[type]! : types.message)
