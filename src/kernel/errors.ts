@@ -65,7 +65,11 @@ const catalogue = {
   invitation_expired: [410, 'gone', 'The invitation has expired or was revoked.'],
   precondition_failed: [412, 'precondition_failed', '`If-Match` does not name the present state.'],
   payload_too_large: [413, 'payload_too_large', 'The body is larger than this endpoint takes.'],
-  checksum_mismatch: [460, 'invalid_request', 'The bytes are not those that the checksum names; nothing of them was kept.'],
+  checksum_mismatch: [
+    460,
+    'invalid_request',
+    'The bytes are not those that the checksum names; nothing of them was kept.',
+  ],
   unsupported_media_type: [415, 'unsupported_media_type', 'The content type is not one that this endpoint takes.'],
   range_not_satisfiable: [416, 'range_not_satisfiable', 'The range lies outside the content.'],
   misdirected_request: [

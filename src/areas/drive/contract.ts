@@ -333,7 +333,14 @@ export const drive = area(
       reply: none,
       status: 201,
       capabilities: tusCapabilities,
-      errors: ['invalid_parameter', 'precondition_failed', 'storage_full', 'limit_reached', 'not_found', 'already_exists'],
+      errors: [
+        'invalid_parameter',
+        'precondition_failed',
+        'storage_full',
+        'limit_reached',
+        'not_found',
+        'already_exists',
+      ],
       beyond: true,
     }),
     get_upload: endpoint('GET /drive/uploads/:id', {

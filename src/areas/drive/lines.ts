@@ -99,9 +99,7 @@ async function* transcoded(parts: Parts, encoding: Encoding): AsyncGenerator<Uin
 }
 
 /** Counts lines as `eachLine` does, and notes on the way where some of them begin: of a huge file the end is found again. */
-export async function countLines(
-  parts: Parts,
-): Promise<{ total: number; marks: { line: number; byte: number }[] }> {
+export async function countLines(parts: Parts): Promise<{ total: number; marks: { line: number; byte: number }[] }> {
   const marks = [{ line: 1, byte: 0 }]
   let lines = 0
   let at = 0

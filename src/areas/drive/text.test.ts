@@ -24,7 +24,10 @@ test('alice reads a file by lines, from its end, and where a pattern is', async 
   ])
   assert.deepEqual([first.total_lines, first.truncated, first.encoding], [30_000, true, 'utf-8'])
   const end = await read('tail=2')
-  assert.deepEqual(end.lines.map(({ text }: { text: string }) => text), ['line 29999 é', 'line 30000 é'])
+  assert.deepEqual(
+    end.lines.map(({ text }: { text: string }) => text),
+    ['line 29999 é', 'line 30000 é'],
+  )
   assert.deepEqual([numbers(end), end.truncated], [[29_999, 30_000], false])
   const found = await read(`pattern=${encodeURIComponent('^LINE 2999\\d É$')}&context=1&case=insensitive&limit=2`)
   assert.deepEqual(
@@ -75,9 +78,22 @@ test('lines come out the same however the bytes are cut', async () => {
       async (pieces, size) => {
         const text = pieces.join('')
         const bytes = Buffer.from(text)
-        const expected = text === '' ? [] : text.replace(/\n$/, '').split('\n').map((line, i, all) => (i < all.length - 1 || text.endsWith('\n') ? line.replace(/\r$/, '') : line.replace(/\r$/, '')))
+        const expected =
+          text === ''
+            ? []
+            : text
+                .replace(/\n$/, '')
+                .split('\n')
+                .map((line, i, all) =>
+                  i < all.length - 1 || text.endsWith('\n') ? line.replace(/\r$/, '') : line.replace(/\r$/, ''),
+                )
         const got: string[] = []
-        const total = await eachLine(cut(bytes, size), 'utf-8', () => true, ({ text }) => got.push(text) > 0)
+        const total = await eachLine(
+          cut(bytes, size),
+          'utf-8',
+          () => true,
+          ({ text }) => got.push(text) > 0,
+        )
         assert.deepEqual(got, expected)
         assert.equal(total, expected.length)
         assert.equal((await countLines(cut(bytes, size))).total, expected.length)

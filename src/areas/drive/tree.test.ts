@@ -47,7 +47,11 @@ test('alice trashes a folder and brings it back: exactly what went with it comes
   assert.equal((await alice.delete(`/drive/files/${plans.id}/permanent-delete`)).status, 200)
   assert.equal((await alice.get(`/drive/files/${inner.id}/metadata`)).status, 404)
   const orphan = await alice.post(`/drive/files/${kept.id}/restore`)
-  assert.deepEqual([orphan.body.data.path, orphan.body.data.parent_id], ['a.md', null], 'its folder is gone: to the root')
+  assert.deepEqual(
+    [orphan.body.data.path, orphan.body.data.parent_id],
+    ['a.md', null],
+    'its folder is gone: to the root',
+  )
   const active = await alice.delete(`/drive/files/${kept.id}/permanent-delete`)
   assert.deepEqual([active.status, active.body.error.code], [409, 'invalid_state'])
 })
@@ -86,7 +90,12 @@ test('folders move with all that is in them, never into themselves, and never on
   const there = await folder(alice, { workspace_id: team.id }, 'inbox')
   const crossed = await alice.post(`/drive/files/${b.id}/move`, { parent_id: there.id })
   assert.deepEqual([crossed.body.data.workspace_id, crossed.body.data.path], [team.id, 'inbox/B'], crossed.text)
-  assert.deepEqual(await paths(alice, `&workspace_id=${team.id}`), ['inbox', 'inbox/B', 'inbox/B/c', 'inbox/B/c/deep.txt'])
+  assert.deepEqual(await paths(alice, `&workspace_id=${team.id}`), [
+    'inbox',
+    'inbox/B',
+    'inbox/B/c',
+    'inbox/B/c/deep.txt',
+  ])
 })
 
 test('two folders that move into each other at once never make a ring', async () => {
@@ -107,15 +116,14 @@ test('of writers who saw the same file one wins, and each loser learns what is t
   await using server = await testServer()
   const alice = await server.person('Alice')
   const key = await alice.key({ scopes: ['drive:write'] })
-  const made = (await alice.post('/drive/files', { workspace_id: alice.workspaceId, name: 'n.txt', content: '0' })).body.data
+  const made = (await alice.post('/drive/files', { workspace_id: alice.workspaceId, name: 'n.txt', content: '0' })).body
+    .data
   const at = `/drive/files/${made.id}`
   let expected = made.content_updated_at
   let rounds = 0
   for (; rounds < 5; rounds++) {
     const answers = await Promise.all(
-      Array.from({ length: 8 }, (_, i) =>
-        key.patch(at, { content: `${rounds}/${i}`, expected_updated_at: expected }),
-      ),
+      Array.from({ length: 8 }, (_, i) => key.patch(at, { content: `${rounds}/${i}`, expected_updated_at: expected })),
     )
     const winners = answers.filter(({ status }) => status === 200)
     assert.equal(winners.length, 1, answers.map(({ text }) => text).join('\n'))
@@ -141,7 +149,8 @@ test('of writers who saw the same file one wins, and each loser learns what is t
 test('every content a file had can be read and brought back', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
-  const made = (await alice.post('/drive/files', { workspace_id: alice.workspaceId, name: 'n.txt', content: 'one' })).body.data
+  const made = (await alice.post('/drive/files', { workspace_id: alice.workspaceId, name: 'n.txt', content: 'one' }))
+    .body.data
   const at = `/drive/files/${made.id}`
   await alice.patch(at, { content: 'dHdv', encoding: 'base64' })
   const same = await alice.patch(at, { content: 'two' })
@@ -156,7 +165,10 @@ test('every content a file had can be read and brought back', async () => {
     ],
   )
   const rest = await alice.get(`${at}/content-versions?cursor=${list.body.pagination.next_cursor}`)
-  assert.deepEqual(rest.body.data.map((row: { version: number }) => row.version), [1])
+  assert.deepEqual(
+    rest.body.data.map((row: { version: number }) => row.version),
+    [1],
+  )
   assert.equal((await alice.get(`${at}?version=1`)).text, 'one')
   const back = await alice.post(`${at}/content-versions/restore`, { version: 1 })
   assert.deepEqual([back.status, back.body.data.content_version], [200, 4], back.text)
@@ -175,7 +187,8 @@ test('every content a file had can be read and brought back', async () => {
 test('a link lets whoever has it read the file, until it is over, used, or the file was trashed', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
-  const { data: file } = (await upload(alice, { workspace_id: alice.workspaceId }, Buffer.from('bytes'), 'ä b.txt')).body
+  const { data: file } = (await upload(alice, { workspace_id: alice.workspaceId }, Buffer.from('bytes'), 'ä b.txt'))
+    .body
   const at = `/drive/files/${file.id}`
   const mint = async (more: object = {}) => new URL((await alice.post(`${at}/signed-url`, more)).body.data.url)
   const read = (url: URL, method = 'GET') => server.stranger.request(method, url.pathname + url.search)
@@ -201,7 +214,10 @@ test('a link lets whoever has it read the file, until it is over, used, or the f
   const once = await mint({ single_use: true, disposition: 'attachment' })
   assert.equal((await read(once, 'HEAD')).status, 200)
   const first = await read(once)
-  assert.match(first.headers.get('content-disposition')!, /^attachment; filename="_ b.txt"; filename\*=UTF-8''%C3%A4%20b.txt$/)
+  assert.match(
+    first.headers.get('content-disposition')!,
+    /^attachment; filename="_ b.txt"; filename\*=UTF-8''%C3%A4%20b.txt$/,
+  )
   assert.deepEqual([first.status, (await read(once)).body.error.code], [200, 'link_expired'])
   const short = await mint({ expires_in_seconds: 1 })
   while (Date.now() < Number(short.searchParams.get('expires')) * 1000) await new Promise((go) => setTimeout(go, 100))

@@ -105,9 +105,9 @@ async function checkDeepest(ctx: Context, row: FileRow, lies: { path: string; an
 
 /** Into another workspace, with its versions and what of it is in the trash. */
 async function crossOver(ctx: Context, id: Id, workspaceId: Id): Promise<void> {
-  const { rows } = await sql<{ id: Id }>`select id from files where id = ${id} or ancestors @> array[${id}::text]`.execute(
-    ctx.db,
-  )
+  const { rows } = await sql<{
+    id: Id
+  }>`select id from files where id = ${id} or ancestors @> array[${id}::text]`.execute(ctx.db)
   const ids = rows.map((row) => row.id)
   const { rows: sums } = await sql<{ bytes: bigint }>`select coalesce(sum(size_bytes), 0)::int8 as bytes
     from file_versions where file_id = any(${ids}::text[])`.execute(ctx.db)

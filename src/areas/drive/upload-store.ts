@@ -72,7 +72,8 @@ export const uploadStore = {
 
   /** False when another sender was quicker: the bytes from `start` on are there already. */
   async advance(db: Db, id: Id, start: number, more: number, expiresAt: Date): Promise<boolean> {
-    const { rows } = await sql`update uploads set offset_bytes = ${String(start + more)}::int8, expires_at = ${expiresAt},
+    const { rows } =
+      await sql`update uploads set offset_bytes = ${String(start + more)}::int8, expires_at = ${expiresAt},
         updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')
       where id = ${id} and offset_bytes = ${String(start)}::int8 and file_id is null returning 1`.execute(db)
     return rows.length === 1

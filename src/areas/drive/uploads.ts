@@ -38,7 +38,10 @@ export async function begin(ctx: Context, given: Begin): Promise<UploadRow> {
   checkVersion(given.tus_resumable)
   const length = given.upload_length ?? null
   if (length === null && given.upload_defer_length !== '1')
-    refuse('missing_parameter', { param: 'Upload-Length', message: 'Send `Upload-Length`, or `Upload-Defer-Length: 1`.' })
+    refuse('missing_parameter', {
+      param: 'Upload-Length',
+      message: 'Send `Upload-Length`, or `Upload-Defer-Length: 1`.',
+    })
   const about = metadataIn(given.upload_metadata)
   const ids = { workspace_id: idIn(about, 'workspace_id'), parent_id: idIn(about, 'parent_id') }
   const target = await targetOf(ctx, ids)

@@ -3,9 +3,9 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs
 import { dirname, join, relative } from 'node:path'
 import { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { refuse } from '#kernel/errors.ts'
 import { newId } from '#kernel/ids.ts'
 import { BlobMissing, type Blobs, HEAD_BYTES, type Range } from './blobs.ts'
+import { tooLarge } from './too-large.ts'
 
 /** Large enough that reads and writes cost little beside the bytes, small enough that a thousand readers fit in memory. */
 const PART_BYTES = 256 * 1024
@@ -111,17 +111,6 @@ async function writeAll(file: FileHandle, buffers: readonly Buffer[]): Promise<v
   if (bytesWritten === whole) return
   let rest = Buffer.concat(buffers).subarray(bytesWritten)
   while (rest.length > 0) rest = rest.subarray((await file.write(rest)).bytesWritten)
-}
-
-export function tooLarge(limit: number): Error {
-  try {
-    return refuse('payload_too_large', {
-      message: `A file may hold ${limit} bytes at most.`,
-      details: { limit_bytes: limit },
-    })
-  } catch (error) {
-    return error as Error
-  }
 }
 
 async function syncFolder(path: string): Promise<void> {

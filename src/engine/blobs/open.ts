@@ -4,6 +4,14 @@ import type { Blobs } from './blobs.ts'
 import { localBlobs } from './local.ts'
 
 /** The store that `UK_BLOBS` names. What only one of them needs is loaded with it. */
-export async function openBlobs({ dataDir }: Pick<Config, 'blobs' | 's3Endpoint' | 'dataDir'>): Promise<Blobs> {
-  return localBlobs(join(dataDir, 'blobs'))
+export async function openBlobs({
+  blobs,
+  s3Endpoint: endpoint,
+  dataDir,
+  environment,
+}: Pick<Config, 'blobs' | 's3Endpoint' | 'dataDir' | 'environment'>): Promise<Blobs> {
+  const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)(?:\/(.*?))?\/*$/.exec(blobs) ?? []
+  if (bucket === undefined) return localBlobs(join(dataDir, 'blobs'))
+  const { s3Blobs } = await import('./s3.ts')
+  return s3Blobs({ bucket, prefix, endpoint, environment })
 }

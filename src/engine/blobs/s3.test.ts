@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { upload } from '#test/drive.ts'
+import { testServer } from '#test/server.ts'
+import { type S3Server, signatureOf, startS3 } from '#test/vendors/s3.ts'
+import { openBlobs } from './open.ts'
+import { sweepBlobs } from './sweep.ts'
+
+const environmentOf = (s3: S3Server) => ({
+  UK_BLOBS: `s3://${s3.bucket}/ukiyo/blobs`,
+  UK_S3_ENDPOINT: s3.origin,
+  AWS_ACCESS_KEY_ID: s3.accessKeyId,
+  AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,
+  AWS_REGION: s3.region,
+})
+const configOf = (environment: Record<string, string>) => ({
+  blobs: environment.UK_BLOBS!,
+  s3Endpoint: environment.UK_S3_ENDPOINT!,
+  dataDir: '/nowhere',
+  environment,
+})
+
+test('the signature of the tests is the one that the vendor publishes as an example', () => {
+  // “Example: GET Object” of the page that test/vendors/s3.md names.
+  const signature = signatureOf({
+    method: 'GET',
+    url: '/test.txt',
+    headers: {
+      host: 'examplebucket.s3.amazonaws.com',
+      range: 'bytes=0-9',
+      'x-amz-content-sha256': 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+      'x-amz-date': '20130524T000000Z',
+    },
+    signedHeaders: ['host', 'range', 'x-amz-content-sha256', 'x-amz-date'],
+    payloadHash: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+    date: '20130524T000000Z',
+    region: 'us-east-1',
+    secret: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
+  })
+  assert.equal(signature, 'f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41')
+})
+
+test('files live in a bucket: in parts, by ranges, once per content, and gone after the sweep', async () => {
+  await using s3 = await startS3()
+  await using server = await testServer({ environment: environmentOf(s3) })
+  const alice = await server.person('Alice')
+  const bytes = randomBytes(40_000_000)
+  const put = (bytes: Buffer, name: string) => upload(alice, { workspace_id: alice.workspaceId }, bytes, name)
+  const made = await put(bytes, 'big.bin')
+  assert.equal(made.status, 201, made.text)
+  const { id, sha256 } = made.body.data
+  assert.equal(sha256, createHash('sha256').update(bytes).digest('hex'))
+  assert.deepEqual(
+    [...s3.objects.values()].map((object) => object.bytes.equals(bytes)),
+    [true],
+  )
+  const response = await fetch(`${server.origin}/v1/drive/files/${id}`, { headers: alice.headers })
+  assert.ok(Buffer.from(await response.arrayBuffer()).equals(bytes))
+  const part = await fetch(`${server.origin}/v1/drive/files/${id}`, {
+    headers: { ...alice.headers, range: 'bytes=16777210-16777219' },
+  })
+  assert.equal(part.status, 206)
+  assert.ok(Buffer.from(await part.arrayBuffer()).equals(bytes.subarray(16_777_210, 16_777_220)))
+  await put(bytes, 'again.bin')
+  const empty = await put(Buffer.alloc(0), 'empty')
+  assert.equal((await alice.get(`/drive/files/${empty.body.data.id}`)).text, '')
+  assert.equal((await alice.get(`/drive/files/${empty.body.data.id}/content`)).body.data.total_lines, 0)
+  assert.equal(s3.objects.size, 2)
+
+  const cut = new AbortController()
+  const form = new FormData()
+  form.append('workspace_id', alice.workspaceId)
+  form.append('file', new Blob([bytes]), 'cut.bin')
+  const sending = fetch(`${server.origin}/v1/drive/files`, {
+    method: 'POST',
+    headers: alice.headers,
+    body: form,
+    signal: cut.signal,
+  })
+  for (let tries = 0; s3.uploads.size === 0 && tries < 1_000; tries++) await new Promise((go) => setTimeout(go, 1))
+  cut.abort()
+  await sending.catch(() => {})
+  for (let tries = 0; s3.uploads.size > 0 && tries < 500; tries++) await new Promise((go) => setTimeout(go, 10))
+  assert.equal(s3.uploads.size, 0, 'what was cut off leaves no parts')
+
+  s3.uploads.set('lost', { key: 'ukiyo/blobs/lost', parts: new Map(), at: new Date(0) })
+  s3.objects.set('ukiyo/blobs/stray', { bytes: Buffer.from('x'), at: new Date(0) })
+  s3.objects.set('other/thing', { bytes: Buffer.from('x'), at: new Date(0) })
+  await alice.delete(`/drive/files/${empty.body.data.id}`)
+  await alice.delete(`/drive/files/${empty.body.data.id}/permanent-delete`)
+  const swept = await sweepBlobs(server.app.engine, { graceMinutes: 0, strayMinutes: 60 })
+  assert.deepEqual(swept, { unreferenced: 1, stray: 2 })
+  assert.deepEqual([s3.uploads.size, s3.objects.size, s3.objects.has('other/thing')], [0, 2, true])
+  assert.deepEqual(
+    s3.refused.filter((why) => !why.startsWith('InvalidRange GET')),
+    [],
+    'every request was signed right',
+  )
+  s3.fail(1, 503)
+  assert.equal((await put(Buffer.from('tried again'), 'c')).status, 201, 'what S3 asks to try again is tried again')
+})
+
+test('a wrong secret or an unknown bucket keeps the server from starting, and says which', async () => {
+  await using s3 = await startS3()
+  const right = environmentOf(s3)
+  await assert.rejects(
+    openBlobs(configOf({ ...right, AWS_SECRET_ACCESS_KEY: 'wrong' })),
+    /the bucket ukiyo-test cannot be used/,
+  )
+  assert.match(s3.refused[0]!, /SignatureDoesNotMatch/)
+  await assert.rejects(openBlobs(configOf({ ...right, UK_BLOBS: 's3://another' })), /the bucket another cannot be used/)
+  await using blobs = await openBlobs(configOf(right))
+  await assert.rejects(Array.fromAsync(blobs.read('nothing')), /not in the store/)
+})
