@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
+import { CarryFailed } from './carriers/carrier.ts'
 import { type Dialect, type Reading, producedCharacters, unread } from './dialects/dialect.ts'
 import { Ending, readEnding } from './ending.ts'
 import { Frames, eventsFromEnd } from './frames.ts'
@@ -248,6 +249,7 @@ function isWhole(rest: Buffer): boolean {
 
 /** What undici or the network says, in words that name no address. */
 export function faultOf(error: Error & { code?: string; cause?: unknown }): UpstreamFault {
+  if (error instanceof CarryFailed) return error.fault
   switch (error.code) {
     case 'UK_ADDRESS_REFUSED':
       return {

@@ -4,6 +4,7 @@ import { newId } from '#kernel/ids.ts'
 import { toUsd } from '#kernel/money.ts'
 import { Attempts, type Step } from './attempts.ts'
 import { type Body, type Edit, locate, setField, splice } from './body.ts'
+import { isWrapped, lossesOnTheWay } from './carriers/losses.ts'
 import { costOf } from './cost.ts'
 import type { Dialect, Reading } from './dialects/dialect.ts'
 import type { Offer, Shape } from './directory.ts'
@@ -14,7 +15,7 @@ import { ENVELOPE } from './shapes/envelope.ts'
 import { isObject } from './shapes/json.ts'
 import { Translation, type Way, isServed, lossesHeader, lossless, travels } from './translate.ts'
 import { Try } from './try.ts'
-import type { UpstreamFault } from './turn.ts'
+import type { Loss, UpstreamFault } from './turn.ts'
 import type { Visit } from './visit.ts'
 
 /** One call of a model through a surface: who may serve it, one try after the other, and the answer's head and end. */
@@ -62,7 +63,7 @@ export class Generation {
     visit.after(visit.gateway.directory.offers(visit.caller.principal, this.model), (offers) => {
       const candidates = this.#choose(offers)
       const strict = visit.request.headers['x-uk-strict'] === '1'
-      this.#candidates = strict ? lossless(candidates, (offer) => this.#wayTo(offer)?.losses ?? []) : candidates
+      this.#candidates = strict ? lossless(candidates, (offer) => this.#losses(this.#wayTo(offer), offer)) : candidates
       this.#begin(this.#candidates[0]!)
     })
   }
@@ -103,7 +104,9 @@ export class Generation {
     const { surface } = this.visit
     // What was sealed for the client's keeping is nothing to a provider: a translation opens it.
     const sealed = surface.seals && this.body.source.includes(ENVELOPE)
-    return !sealed && travels(surface, offer) ? null : this.translation.to(offer)
+    // Wrapped, a count would need a request of another kind: it is a guess.
+    const counted = !this.#metered && isWrapped(offer.endpoint)
+    return !sealed && !counted && travels(surface, offer) ? null : this.translation.to(offer)
   }
 
   /** The request as it is read for whoever speaks another shape. */
@@ -176,7 +179,8 @@ export class Generation {
     const { endpoint } = candidate.offer
     head.push('content-type', contentType, 'x-uk-route', this.#route(candidate))
     if (length !== null) head.push('content-length', String(length))
-    if (way !== null && way.losses.length > 0) this.#declare(way, endpoint.shape)
+    const losses = this.#losses(way, candidate.offer)
+    if (losses.length > 0) this.#declare(losses, endpoint.shape)
     if (contentType.startsWith('text/event-stream')) head.push('cache-control', 'no-cache', 'x-accel-buffering', 'no')
     // How much of its quota is left says something only to who owns the account.
     if (endpoint.billing === 'byok')
@@ -187,7 +191,11 @@ export class Generation {
     if (this.streaming) visit.watchRights(endpoint.id)
   }
 
-  #declare({ losses }: Way, shape: Shape): void {
+  #losses(way: Way | null, { endpoint }: Offer): readonly Loss[] {
+    return way?.losses ?? lossesOnTheWay(endpoint, this.body.json, this.visit.request.headers)
+  }
+
+  #declare(losses: readonly Loss[], shape: Shape): void {
     const { head, gateway, surface } = this.visit
     head.push('x-uk-losses', lossesHeader(losses))
     for (const name of losses) gateway.engine.metrics.loss(surface.name, shape, name)

@@ -5,6 +5,7 @@ import { refuse } from '#kernel/errors.ts'
 import { anthropicMessages } from './dialects/anthropic-messages.ts'
 import { openaiChat } from './dialects/openai-chat.ts'
 import { openaiResponses } from './dialects/openai-responses.ts'
+import { dispatch } from './carriers/dispatch.ts'
 import type { Offer, Shape } from './directory.ts'
 import { faultOf } from './forward.ts'
 import { encode as encodeAnthropic } from './shapes/anthropic-messages/encode.ts'
@@ -101,7 +102,9 @@ export function prepare(offer: Offer, turn: Turn): Prepared {
     body,
     async *chunks(outbound, signal) {
       const arrival = new Arrival(translator, signal)
-      outbound.dispatch(
+      dispatch(
+        outbound,
+        upstream,
         {
           origin: upstream.origin,
           path: upstream.base + translator.path(offer.upstreamModel),
@@ -110,6 +113,7 @@ export function prepare(offer: Offer, turn: Turn): Prepared {
           body: Buffer.from(JSON.stringify(body)),
           mayBePrivate: upstream.mayBePrivate,
         },
+        { model: offer.upstreamModel, stream: true },
         arrival,
       )
       try {

@@ -4,6 +4,7 @@ import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { usageOf } from '#kernel/usage.ts'
 import { locate } from './body.ts'
+import { dispatch } from './carriers/dispatch.ts'
 import type { Reading } from './dialects/dialect.ts'
 import type { Offer } from './directory.ts'
 import { type Attempt, Forward } from './forward.ts'
@@ -109,7 +110,7 @@ export class Try implements Attempt {
         : new Forward(this, visit.response, dialect, streaming, generation.hidesUsage)
       this.#answer = forward
       metering?.sent(this.#inputBound(), forward)
-      visit.gateway.outbound.dispatch(send, forward)
+      dispatch(visit.gateway.outbound, upstream, send, { model: offer.upstreamModel, stream: streaming }, forward)
     } catch (error) {
       metering?.release()
       throw error

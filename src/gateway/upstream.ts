@@ -1,4 +1,8 @@
 import { Refusal } from '#kernel/errors.ts'
+import { azureCarrier } from './carriers/azure.ts'
+import { bedrockCarrier } from './carriers/bedrock.ts'
+import { type Carrier, SETTING } from './carriers/carrier.ts'
+import { vertexCarrier } from './carriers/vertex.ts'
 import type { ProviderEndpoint, Shape } from './directory.ts'
 
 /** How a provider endpoint is called: everything about it that does not change from call to call. */
@@ -11,6 +15,8 @@ export interface Upstream {
   /** Lower-case names that a caller's own headers must not set again. */
   names: ReadonlySet<string>
   mayBePrivate: boolean
+  /** What wraps its requests; null: they are sent as they are. */
+  carrier: Carrier | null
 }
 
 const known = new WeakMap<ProviderEndpoint, Upstream>()
@@ -23,7 +29,8 @@ export function upstreamOf(endpoint: ProviderEndpoint): Upstream {
   return upstream
 }
 
-function read({ baseUrl, shape, apiKey, headers: own, mayBePrivate, slug }: ProviderEndpoint): Upstream {
+function read(endpoint: ProviderEndpoint): Upstream {
+  const { baseUrl, shape, apiKey, headers: own, mayBePrivate, preset, slug } = endpoint
   const url = URL.parse(baseUrl)
   if (url === null || !/^https?:$/.test(url.protocol))
     throw new Refusal('provider_error', { message: `The address of ${slug} is not one of http or https.` })
@@ -33,16 +40,35 @@ function read({ baseUrl, shape, apiKey, headers: own, mayBePrivate, slug }: Prov
     // Usage is read from the answer as it passes.
     ['accept-encoding', 'identity'],
   ])
-  if (apiKey !== null && shape === 'anthropic-messages') headers.set('x-api-key', apiKey)
-  else if (apiKey !== null && shape === 'gemini') headers.set('x-goog-api-key', apiKey)
-  else if (apiKey !== null) headers.set('authorization', `Bearer ${apiKey}`)
-  for (const name in own) headers.set(name.toLowerCase(), own[name]!)
+  const base = basePath(shape, path)
+  const carrier = carrierOf(endpoint, base)
+  // Those that sign or get tokens send the key itself nowhere.
+  const sent = preset === 'bedrock' || preset === 'vertex' ? null : apiKey
+  if (sent !== null && preset === 'azure') headers.set('api-key', sent)
+  else if (sent !== null && shape === 'anthropic-messages') headers.set('x-api-key', sent)
+  else if (sent !== null && shape === 'gemini') headers.set('x-goog-api-key', sent)
+  else if (sent !== null) headers.set('authorization', `Bearer ${sent}`)
+  for (const name in own) if (!SETTING.test(name.toLowerCase())) headers.set(name.toLowerCase(), own[name]!)
   return {
     origin: url.origin,
-    base: basePath(shape, path),
+    base,
     headers: [...headers].flat(),
     names: new Set(headers.keys()),
     mayBePrivate,
+    carrier,
+  }
+}
+
+function carrierOf(endpoint: ProviderEndpoint, base: string): Carrier | null {
+  switch (endpoint.preset) {
+    case 'azure':
+      return azureCarrier(endpoint, base)
+    case 'bedrock':
+      return bedrockCarrier(endpoint, base)
+    case 'vertex':
+      return vertexCarrier(endpoint, base)
+    default:
+      return null
   }
 }
 

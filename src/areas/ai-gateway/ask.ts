@@ -1,4 +1,6 @@
 import type { Outbound } from '#engine/outbound/outbound.ts'
+import { CarryFailed } from '#gateway/carriers/carrier.ts'
+import { dispatch } from '#gateway/carriers/dispatch.ts'
 import { scrub } from '#gateway/retry.ts'
 import type { ProviderEndpoint } from '#gateway/directory.ts'
 import { upstreamOf } from '#gateway/upstream.ts'
@@ -9,6 +11,8 @@ export class AskFailed extends Error {
 }
 
 const MOST_BYTES = 32 << 20
+/** What nobody serves: asked for where the model stands in the address. */
+export const NO_MODEL = 'uk-no-such-model'
 
 /** One short question to a provider: the JSON of its answer. Throws `AskFailed`. `path` stands below its base. */
 export async function ask(
@@ -27,11 +31,12 @@ export async function ask(
     return fail(`The provider answered ${status}${saidIn(json, text)}.`)
   } catch (error) {
     if (error instanceof AskFailed) throw error
-    return fail(why(error))
+    return fail(error instanceof CarryFailed ? error.message : why(error))
   }
 }
 
-function exchange(
+/** The status and the text of an answer, whatever it is. Throws what went wrong on the way. */
+export function exchange(
   outbound: Outbound,
   endpoint: ProviderEndpoint,
   path: string,
@@ -49,7 +54,9 @@ function exchange(
     abort(late)
     reject(late)
   }, timeoutMs)
-  outbound.dispatch(
+  dispatch(
+    outbound,
+    upstream,
     {
       origin: upstream.origin,
       path: upstream.base + path,
@@ -60,6 +67,7 @@ function exchange(
       headersTimeoutMs: timeoutMs,
       bodyTimeoutMs: timeoutMs,
     },
+    { model: NO_MODEL, stream: false },
     {
       onRequestStart(controller) {
         abort = (reason) => controller.abort(reason)
@@ -85,6 +93,27 @@ function exchange(
 
 const versionHeader = ({ shape }: ProviderEndpoint, names: ReadonlySet<string>): string[] =>
   shape === 'anthropic-messages' && !names.has('anthropic-version') ? ['anthropic-version', '2023-06-01'] : []
+
+/**
+ * Whether the key is taken, of a provider that lists nothing where it serves: it is asked for a model that nobody has,
+ * which costs nothing and is refused only once the key was checked. Throws `AskFailed`.
+ */
+export async function checkKey(outbound: Outbound, endpoint: ProviderEndpoint): Promise<void> {
+  const fail = (message: string): never => {
+    throw new AskFailed(scrub({ kind: 'unreachable', message }, endpoint).message)
+  }
+  const path = endpoint.shape === 'gemini' ? `/models/${NO_MODEL}:generateContent` : '/chat/completions'
+  const content = endpoint.shape === 'gemini' ? { contents: [{ role: 'user', parts: [{ text: '.' }] }] } : null
+  const body = content ?? { model: NO_MODEL, max_tokens: 1, messages: [{ role: 'user', content: '.' }] }
+  let answer: { status: number; text: string }
+  try {
+    answer = await exchange(outbound, endpoint, path, body, 10_000)
+  } catch (error) {
+    return fail(error instanceof AskFailed || error instanceof CarryFailed ? error.message : why(error))
+  }
+  const { status, text } = answer
+  if (status !== 400 && status !== 404) fail(`The provider answered ${status}${saidIn(parse(text), text)}.`)
+}
 
 function parse(text: string): unknown {
   try {

@@ -61,11 +61,15 @@ const fields = {
     .trim()
     .regex(/^[\x21-\x7e]{1,4096}$/, 'must be visible ASCII without spaces')
     .nullable()
-    .describe('Never shown again. Null takes it away.'),
+    .describe(
+      'Never shown again. Null takes it away. Of several parts for `bedrock`: `<access key id>:<secret>[:<session token>]`, or a Bedrock API key; for `vertex`: a service account’s key file in base64, or an access token.',
+    ),
   headers: z
     .record(headerName, headerValue)
     .refine((headers) => Object.keys(headers).length <= 32, 'may hold 32 headers at most')
-    .describe('Sent with every call; the values are never shown again.'),
+    .describe(
+      'Sent with every call; the values are never shown again. Settings of the gateway’s own stand under `x-uk-…` and are never sent: `x-uk-region` (`bedrock`, where the host names none), `x-uk-api-version` (`azure`, where `base_url` does not end in /openai/v1), `x-uk-betas` (`bedrock`, `vertex`: betas of Anthropic’s that may travel).',
+    ),
   models: z
     .array(EndpointModel)
     .max(500)

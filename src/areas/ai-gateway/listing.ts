@@ -1,6 +1,6 @@
 import type { Outbound } from '#engine/outbound/outbound.ts'
 import type { ProviderEndpoint } from '#gateway/directory.ts'
-import { AskFailed, ask } from './ask.ts'
+import { AskFailed, ask, checkKey } from './ask.ts'
 import { presetOf } from './presets.ts'
 
 /** A model as its provider lists it; null and empty: it does not say. */
@@ -30,6 +30,7 @@ export async function askModels(
   endpoint: ProviderEndpoint,
   timeoutMs?: number,
 ): Promise<AskedModel[]> {
+  if (presetOf(endpoint.preset)?.lists === false) return []
   const listed = await listOf(outbound, endpoint, timeoutMs === undefined ? {} : { timeoutMs })
   const byId = new Map(
     listed.filter(({ id }) => id !== '' && id.length <= LONGEST_ID).map((model) => [model.id, model]),
@@ -58,6 +59,7 @@ function listOf(outbound: Outbound, endpoint: ProviderEndpoint, more: { timeoutM
 export async function probe(outbound: Outbound, endpoint: ProviderEndpoint): Promise<AskedModel[]> {
   const check = presetOf(endpoint.preset)?.key_check ?? null
   if (check !== null) await ask(outbound, endpoint, check)
+  if (presetOf(endpoint.preset)?.lists === false) await checkKey(outbound, endpoint)
   return askModels(outbound, endpoint)
 }
 

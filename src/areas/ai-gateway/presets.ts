@@ -22,6 +22,8 @@ export interface Preset {
   env: string | null
   /** Below `base_url`: what only answers to a valid key, where the list of models answers to anybody. */
   key_check: string | null
+  /** It tells what it serves, at the address where it serves. */
+  lists: boolean
 }
 
 const cloud = (
@@ -41,6 +43,7 @@ const cloud = (
   local: false,
   env,
   key_check: null,
+  lists: true,
   ...more,
 })
 const local = (id: string, name: string, base_url: string | null, more: Partial<Preset> = {}): Preset =>
@@ -66,9 +69,10 @@ export const presets: readonly Preset[] = [
   cloud('cohere', 'Cohere', 'COHERE', 'https://api.cohere.ai/compatibility/v1'),
   cloud('cerebras', 'Cerebras', 'CEREBRAS', 'https://api.cerebras.ai/v1'),
   cloud('moonshotai', 'Moonshot AI', 'MOONSHOT', 'https://api.moonshot.ai/v1'),
-  cloud('azure', 'Azure OpenAI', null, null),
-  cloud('bedrock', 'Amazon Bedrock', null, null),
-  cloud('vertex', 'Google Vertex AI', null, null),
+  // Deployments have names of their customer's: it is asked for them.
+  cloud('azure', 'Azure OpenAI', 'AZURE_OPENAI', null, { catalogue: null }),
+  cloud('bedrock', 'Amazon Bedrock', 'BEDROCK', null, { shape: 'anthropic-messages', lists: false }),
+  cloud('vertex', 'Google Vertex AI', 'VERTEX', null, { shape: 'gemini', lists: false }),
   local('ollama', 'Ollama', 'http://127.0.0.1:11434', { shape: 'ollama', needs_key: false }),
   local('vllm', 'vLLM', 'http://127.0.0.1:8000/v1'),
   local('lm-studio', 'LM Studio', 'http://127.0.0.1:1234/v1'),

@@ -24,10 +24,18 @@ export function rowsOf(source: Source, asked: readonly AskedModel[] | null): Row
   if (source.from === 'simulated') return simModels.map((model) => fromCatalogue(source, model))
   if (source.models.length > 0) return source.models.map((model) => fromGiven(source, model))
   const provider = catalogueProviderOf(source.endpoint)
-  const known = provider === null ? [] : (byProvider().get(provider) ?? [])
+  const known = (provider === null ? [] : (byProvider().get(provider) ?? [])).filter((model) => isIn(source, model))
   const names = new Set(known.map(({ upstream_model }) => upstream_model))
   const further = (asked ?? []).filter(({ id }) => id !== '' && !names.has(id))
   return [...known.map((model) => fromCatalogue(source, model)), ...further.map((model) => fromAsked(source, model))]
+}
+
+/** Clouds serve the models of several houses, each in a shape of its own; an endpoint has one. */
+function isIn({ endpoint: { preset, shape } }: Source, { upstream_model: name }: CatalogueModel): boolean {
+  if (preset !== 'bedrock' && preset !== 'vertex') return true
+  if (shape === 'anthropic-messages') return name.includes('claude')
+  // Bedrock's OpenAI shape is not for these (docs.aws.amazon.com/bedrock, inference APIs).
+  return !/claude|nova|llama/.test(name)
 }
 
 /** A model that nobody serves for the caller now. */

@@ -183,7 +183,13 @@ export const aiGatewayService = implement(
           ...row,
           account_id: row.owner_id === INSTANCE ? null : row.account_id,
         })
-        return { ...about, ok: true, latency_ms: took(), models_count: models.length, error: null }
+        return {
+          ...about,
+          ok: true,
+          latency_ms: took(),
+          models_count: presetOf(row.preset)?.lists === false ? null : models.length,
+          error: null,
+        }
       } catch (error) {
         if (!(error instanceof AskFailed)) throw error
         return { ...about, ok: false, latency_ms: took(), models_count: null, error: error.message }

@@ -27,7 +27,7 @@ export const openaiChat: Dialect = {
   ],
   travellingOnOwnKey: ['openai-organization', 'openai-project'],
   // OpenAI's reasoning models refuse the older name, others know only that one.
-  limitField: (preset) => (preset === 'openai' ? 'max_completion_tokens' : 'max_tokens'),
+  limitField: (preset) => (preset === 'openai' || preset === 'azure' ? 'max_completion_tokens' : 'max_tokens'),
   limitFields: ['max_completion_tokens', 'max_tokens'],
   usageOption: true,
 

@@ -8,7 +8,8 @@ const tooLong =
   /context[ _]?(length|window|size)|maximum context|prompt is too long|input is too long|too many (input )?tokens|exceeds? the (available )?context|maximum (allowed )?(number of )?(input )?tokens/i
 const outOfMoney =
   /insufficient_quota|insufficient[ _](credit|fund|balance)|credit balance is too low|billing|payment required/i
-const unknownModel = /model_not_found|no such model|model .{0,120}(not found|does not exist|not exist)/i
+const unknownModel =
+  /model_not_found|no such model|model identifier is invalid|DeploymentNotFound|model .{0,120}(not found|does not exist|not exist)/i
 
 /**
  * What a provider's refusal means, from its status and whatever its body says; for statuses of 400 and above, and for
@@ -26,6 +27,8 @@ export function kindOf(status: number | null, words: string): FaultKind {
   if (status === 429) return 'rate_limited'
   if (status === 408 || status === 504 || status === 524) return 'timeout'
   if (status === 503 || status === 529) return 'overloaded'
+  // Bedrock: the model failed, the request did not.
+  if (status === 424) return 'server_error'
   if (status !== null && status >= 500) return 'server_error'
   if (tooLong.test(words)) return 'context_length'
   if (status === 404 || unknownModel.test(words)) return 'model_not_found'

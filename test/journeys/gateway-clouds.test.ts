@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import Anthropic, { APIError as MessagesError } from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
+import { startAzure } from '#test/vendors/azure.ts'
+import { type Bedrock, startBedrock } from '#test/vendors/bedrock.ts'
+import type { Vendor } from '#test/vendors/vendor.ts'
+import { type Vertex, startVertex } from '#test/vendors/vertex.ts'
+import { type World, gatewayWorld, priced, said } from './gateway-world.ts'
+
+let world: World
+let bedrock: Bedrock
+let vertex: Vertex
+let azure: Vendor
+let openai: OpenAI
+let anthropic: Anthropic
+
+const claude = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0'
+const place = () => `${vertex.origin}/v1/projects/${vertex.project}/locations/${vertex.location}`
+const keyFile = () => Buffer.from(JSON.stringify(vertex.account)).toString('base64')
+const awsKey = () => `${bedrock.account.accessKeyId}:${bedrock.account.secretAccessKey}`
+
+before(async () => {
+  bedrock = await startBedrock()
+  vertex = await startVertex()
+  azure = await startAzure()
+  world = await gatewayWorld()
+  const inBedrock = { preset: 'bedrock', base_url: bedrock.origin, api_key: awsKey() }
+  const messages = { shape: 'anthropic-messages' }
+  await world.bring(bedrock, 'aws', {
+    ...inBedrock,
+    ...messages,
+    headers: { 'x-uk-region': 'us-east-1' },
+    models: [priced(claude)],
+  })
+  const inVertex = { preset: 'vertex', base_url: place(), api_key: keyFile() }
+  await world.bring(vertex, 'vx', { ...inVertex, shape: 'gemini', models: [priced('gemini-3.8-flash')] })
+  await world.bring(vertex, 'vc', { ...inVertex, ...messages, models: [priced('claude-sonnet-5-5')] })
+  await world.bring(azure, 'az', {
+    preset: 'azure',
+    base_url: `${azure.origin}/openai/v1`,
+    models: [priced('my-gpt-4o')],
+  })
+  await world.bring(azure, 'old', {
+    preset: 'azure',
+    base_url: `${azure.origin}/openai`,
+    headers: { 'x-uk-api-version': '2024-10-21' },
+    models: [priced('my-gpt-4o')],
+  })
+  const { key } = world.key
+  openai = new OpenAI({ apiKey: key, baseURL: `${world.server.origin}/compat-a/v1`, maxRetries: 0 })
+  anthropic = new Anthropic({ apiKey: key, baseURL: `${world.server.origin}/compat-b`, maxRetries: 0 })
+})
+after(async () => {
+  await world[Symbol.asyncDispose]()
+  for (const vendor of [bedrock, vertex, azure]) await vendor[Symbol.asyncDispose]()
+})
+
+const last = (vendor: Vendor) => vendor.requests.findLast(({ method, path }) => method === 'POST' && path !== '/token')!
+
+test('Claude on Bedrock: signed, whole and streamed, for its own clients and for OpenAI’s', async () => {
+  const model = `aws/${claude}`
+  const reply = { reasoning: 'hm', text: 'Grüße aus 東京', tools: [{ name: 'get', arguments: { q: 'é' } }] }
+  bedrock.script({ reply: 'Hello', usage: { input: 30, cached: 10, output: 5 } }, { reply }, { reply, chunking: 7 })
+  const tools = [{ name: 'get', input_schema: { type: 'object' as const } }]
+  const ask = { model, max_tokens: 2000, messages: said('hi'), tools }
+  const { data, response } = await anthropic.messages
+    .create(ask, { headers: { 'anthropic-beta': 'a-beta' } })
+    .withResponse()
+  assert.equal(data.content[0]?.type === 'text' && data.content[0].text, 'Hello')
+  assert.equal(response.headers.get('x-uk-losses'), 'anthropic-beta')
+  assert.match(String(last(bedrock).headers.authorization), /^AWS4-HMAC-SHA256 Credential=AKIALOOPBACK/)
+  assert.ok(!JSON.stringify(last(bedrock).headers).includes(bedrock.account.secretAccessKey))
+  const call = await world.record(response.headers.get('request-id')!)
+  assert.deepEqual([call.input_tokens, call.cache_read_tokens, call.output_tokens], [20n, 10n, 5n])
+
+  const message = await anthropic.messages
+    .stream({ ...ask, thinking: { type: 'enabled', budget_tokens: 1024 } })
+    .finalMessage()
+  assert.deepEqual(
+    message.content.map(({ type }) => type),
+    ['thinking', 'text', 'tool_use'],
+  )
+  assert.equal(last(bedrock).json()['stream'], undefined)
+  const stream = openai.chat.completions.stream({
+    model,
+    messages: said('hi'),
+    tools: [{ type: 'function', function: { name: 'get', parameters: { type: 'object' } } }],
+  })
+  const { message: chat } = (await stream.finalChatCompletion()).choices[0]!
+  assert.equal(chat.content, 'Grüße aus 東京')
+  const [called] = chat.tool_calls ?? []
+  assert.deepEqual(called?.type === 'function' && JSON.parse(called.function.arguments), { q: 'é' })
+})
+
+test('what breaks on Bedrock comes in the client’s own words; a wrong secret is the gateway’s trouble', async () => {
+  const ask = { model: `aws/${claude}`, max_tokens: 50, messages: said('x') }
+  bedrock.script({ reply: 'a b c d e f', midStreamError: { status: 429 } })
+  const stream = anthropic.messages.stream(ask)
+  await assert.rejects(
+    stream.finalMessage(),
+    (error) => error instanceof MessagesError && error.type === 'rate_limit_error',
+  )
+  await world.bring(bedrock, 'bad', {
+    preset: 'bedrock',
+    shape: 'anthropic-messages',
+    base_url: bedrock.origin,
+    api_key: `${bedrock.account.accessKeyId}:not-the-secret-at-all`,
+    headers: { 'x-uk-region': 'us-east-1' },
+    models: [priced(claude)],
+  })
+  await assert.rejects(
+    anthropic.messages.create({ ...ask, model: `bad/${claude}` }),
+    (error) => error instanceof MessagesError && error.status === 502 && !/not-the-secret/.test(error.message),
+  )
+  await world.bring(bedrock, 'bearer', {
+    preset: 'bedrock',
+    shape: 'anthropic-messages',
+    base_url: bedrock.origin,
+    models: [priced(claude)],
+  })
+  bedrock.script({ reply: 'with a Bedrock key' })
+  const answer = await anthropic.messages.create({ ...ask, model: `bearer/${claude}` })
+  assert.equal(answer.content[0]?.type === 'text' && answer.content[0].text, 'with a Bedrock key')
+})
+
+test('Gemini and Claude on Vertex: one token from the service account for many calls', async () => {
+  const gemini = () => openai.chat.completions.create({ model: 'vx/gemini-3.8-flash', messages: said('one two') })
+  const both = await Promise.all([gemini(), gemini()])
+  assert.deepEqual(
+    both.map(({ choices }) => choices[0]?.message.content),
+    ['one two', 'one two'],
+  )
+  const tokens = () => vertex.requests.filter(({ path }) => path === '/token').length
+  assert.equal(tokens(), 1)
+  assert.match(last(vertex).path, /\/publishers\/google\/models\/gemini-3\.8-flash:streamGenerateContent$/)
+
+  const ask = { model: 'vc/claude-sonnet-5-5', max_tokens: 50, messages: said('three four') }
+  const whole = await anthropic.messages.create(ask)
+  assert.equal(whole.content[0]?.type === 'text' && whole.content[0].text, 'three four')
+  assert.match(last(vertex).path, /:rawPredict$/)
+  assert.equal(await anthropic.messages.stream(ask).finalText(), 'three four')
+  assert.match(last(vertex).path, /:streamRawPredict$/)
+  assert.equal(tokens(), 2, 'the other endpoint has a token of its own')
+  for (const { headers } of vertex.requests) assert.ok(!JSON.stringify(headers).includes('PRIVATE'))
+})
+
+test('Azure: its own header, deployments as models, and the older paths with their version', async () => {
+  for (const slug of ['az', 'old']) {
+    const model = `${slug}/my-gpt-4o`
+    azure.script({ reply: 'Hello', usage: { input: 9, output: 3 } }, { reply: 'a b c', usage: { input: 4, output: 3 } })
+    const whole = await openai.chat.completions.create({ model, messages: said('hi') })
+    assert.equal(whole.choices[0]?.message.content, 'Hello')
+    const stream = openai.chat.completions.stream({ model, messages: said('hi') })
+    assert.equal((await stream.finalChatCompletion()).choices[0]?.message.content, 'a b c')
+    assert.equal(last(azure).headers['api-key'], azure.key)
+    assert.equal(last(azure).headers['authorization'], undefined)
+    assert.equal(last(azure).headers['x-uk-api-version'], undefined, 'a setting of the gateway goes nowhere')
+    const message = await anthropic.messages.create({ model, max_tokens: 20, messages: said('to Azure') })
+    assert.equal(message.content[0]?.type === 'text' && message.content[0].text, 'to Azure')
+  }
+  assert.equal(last(azure).path, '/openai/deployments/my-gpt-4o/chat/completions')
+  assert.equal(last(azure).query.get('api-version'), '2024-10-21')
+})
+
+test('an endpoint in a cloud is tested without being billed for it', async () => {
+  const { body } = await world.person.get('/ai-gateway/provider-endpoints?limit=100')
+  const tested = new Map<string, { ok: boolean; error: string | null }>()
+  for (const { id, slug } of body.data as { id: string; slug: string }[])
+    tested.set(slug, (await world.person.post(`/ai-gateway/provider-endpoints/${id}/test`)).body.data)
+  for (const slug of ['aws', 'bearer', 'vx', 'vc', 'az']) assert.equal(tested.get(slug)?.ok, true, slug)
+  assert.match(String(tested.get('bad')?.error), /403.*signature/i)
+})
