@@ -34,4 +34,11 @@ export const pages: { name: string; path: string; open?: (page: Page) => Promise
       await page.getByLabel('Workspace', { exact: true }).selectOption({ label: 'Print shop' })
     },
   },
+  {
+    name: 'usage',
+    path: '/app/ai-routing/usage',
+    async open(page) {
+      await page.getByRole('table', { name: 'By model' }).waitFor()
+    },
+  },
 ]

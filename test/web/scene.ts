@@ -44,7 +44,7 @@ export async function furnish(server: TestServer): Promise<AsyncDisposable & { a
     priority: 1,
     models: [{ id: 'claude-opus-5-5', pricing: { input: 5, output: 25, cache_read: 0.5 }, context_length: 200_000 }],
   })
-  const shop = await made('/workspaces', { name: 'Print shop' })
+  const shop = await made('/workspaces', { name: 'Print shop', spend_cap_usd: 2, spend_cap_period: 'month' })
   const gateway = ['gateway:run', 'model:read']
   const laptop = await aki.key({
     name: 'Laptop, Claude Code',

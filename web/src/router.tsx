@@ -3,6 +3,7 @@ import { queryClient } from './api.ts'
 import { sessionQuery } from './session.ts'
 import { Broken, Missing } from './shell/broken.tsx'
 import { Shell } from './shell/shell.tsx'
+import { viewIn } from './usage/view.ts'
 
 const root = createRootRoute()
 
@@ -71,12 +72,18 @@ const gatewayKeys = createRoute({
   path: '/keys',
   component: lazyRouteComponent(() => import('./routing/gateway-keys.tsx'), 'GatewayKeys'),
 })
+const usage = createRoute({
+  getParentRoute: () => routing,
+  path: '/usage',
+  validateSearch: viewIn,
+  component: lazyRouteComponent(() => import('./usage/usage.tsx'), 'UsagePage'),
+})
 
 export const router = createRouter({
   basepath: '/app',
   routeTree: root.addChildren([
     entry.addChildren([signIn, signUp]),
-    shell.addChildren([home, developer, routing.addChildren([providers, gatewayKeys])]),
+    shell.addChildren([home, developer, routing.addChildren([providers, gatewayKeys, usage])]),
   ]),
   defaultPreload: 'intent',
   defaultErrorComponent: Broken,

@@ -5,9 +5,9 @@ import { Print } from './print.tsx'
 export function Entry() {
   return (
     <div className="grid min-h-dvh max-lg:grid-rows-[auto_1fr] lg:grid-cols-[minmax(0,1fr)_minmax(28rem,34rem)]">
-      <div className="relative h-44 overflow-hidden border-b border-keyline sm:h-64 lg:h-auto lg:border-r lg:border-b-0">
+      <div className="relative h-52 overflow-hidden border-b border-keyline sm:h-64 lg:h-auto lg:border-r lg:border-b-0">
         {/* Where there is no room for the whole picture: the sun and the first of the sea. */}
-        <Print className="absolute inset-x-0 top-0 h-auto w-full max-lg:-translate-y-[35%] lg:size-full" />
+        <Print className="absolute inset-x-0 top-0 h-auto w-full max-lg:-translate-y-[29%] lg:size-full" />
         <p
           aria-hidden="true"
           className="absolute top-8 left-8 hidden border border-[#8c8472] bg-[#f6f2e8] px-2.5 py-4 font-serif text-2xl tracking-[0.2em] text-[#1e2329] [writing-mode:vertical-rl] lg:block"

@@ -55,7 +55,7 @@ export function EndpointFields({ draft, onDraft, at, before, needsKey }: Props) 
           value={draft.slug}
           onValue={(slug) => set({ slug })}
           error={at('slug')}
-          hint={`Its models are called ${draft.slug.trim() || 'slug'}/….`}
+          hint={`Its models are called ${draft.slug.trim() || 'slug'}/…`}
         />
         {own && (
           <SelectField

@@ -11,6 +11,7 @@ import { Button } from '../ui/button.tsx'
 import { SelectField } from '../ui/field.tsx'
 import { Empty, Failure, Waiting } from '../ui/notice.tsx'
 import { Section } from '../ui/page.tsx'
+import { Budget } from './budget.tsx'
 
 /** Keys that reach one workspace and may call models, so that what a team's programs spend is capped and counted there. */
 export function GatewayKeys() {
@@ -32,6 +33,7 @@ export function GatewayKeys() {
         />
       )}
       <KeysOf key={workspace.id} workspace={workspace} />
+      <Budget key={`budget ${workspace.id}`} workspace={workspace} />
     </>
   )
 }

@@ -20,7 +20,7 @@ export function Page({
       <header className="mb-7 flex flex-wrap items-end gap-x-6 gap-y-4">
         <div className="min-w-0 flex-1 basis-80">
           <h1 className="font-serif text-[2rem] leading-tight tracking-[-0.01em]">{title}</h1>
-          <p className="mt-1.5 max-w-[62ch] text-quiet">{lead}</p>
+          <p className="mt-1.5 max-w-[72ch] text-quiet">{lead}</p>
         </div>
         {action}
       </header>
@@ -48,7 +48,7 @@ export function Section({
           <h2 id={id} className="font-serif text-xl leading-tight">
             {title}
           </h2>
-          {about && <p className="mt-1 max-w-[64ch] text-sm text-quiet">{about}</p>}
+          {about && <p className="mt-1 max-w-[72ch] text-sm text-quiet">{about}</p>}
         </div>
         {action}
       </div>

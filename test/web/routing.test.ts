@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { needs } from '../needs.ts'
+import { testServer } from '../server.ts'
+import { startOpenAI } from '../vendors/openai.ts'
+import { hasChromium, openBrowser, visit } from './browser.ts'
+import { environment } from './scene.ts'
+import { signIn } from './steps.ts'
+
+test(
+  'aki brings two keys of hers: wrong ones are told apart, calls go where the order says',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    await using server = await testServer({ environment })
+    await using vendor = await startOpenAI()
+    const aki = await server.person('Aki')
+    const program = await aki.key({ scopes: ['gateway:run'] })
+    await using browser = await openBrowser()
+    await using visitor = await visit(browser, server.origin)
+    const { page } = visitor
+    await signIn(page, aki)
+    await page.getByRole('link', { name: 'AI routing' }).click()
+    await page.getByText('Bring a key of yours').waitFor()
+
+    const dialog = page.getByRole('dialog')
+    const add = async (preset: string, fields: Record<string, string>) => {
+      await page.getByRole('button', { name: 'Add provider' }).click()
+      await dialog.getByLabel('Provider').selectOption(preset)
+      for (const [label, value] of Object.entries(fields)) await dialog.getByLabel(label).fill(value)
+      await dialog.getByRole('button', { name: 'Add provider' }).click()
+    }
+    const row = (name: string) =>
+      page.getByRole('listitem').filter({ has: page.getByRole('button', { name: `Test ${name}` }) })
+
+    await add('OpenAI', { Address: `${vendor.origin}/v1`, 'API key': 'not-the-key' })
+    await row('OpenAI').getByText(/The provider answered 401/).waitFor()
+    const act = async (name: string, words: string) => {
+      await page.getByRole('button', { name: `More for ${name}` }).click()
+      await page.getByRole('menuitem', { name: words }).click()
+    }
+    await act('OpenAI', 'Change')
+    await dialog.getByLabel('API key').fill(vendor.key)
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await row('OpenAI')
+      .getByText(/Works · \d+ ms · lists 4 models/)
+      .waitFor()
+
+    // A slug that is taken is said at its field, and what was typed stays.
+    await add('Another one, by its address', {
+      Address: `${vendor.origin}/v1`,
+      'API key': vendor.key,
+      Name: 'Second',
+      Slug: 'openai',
+    })
+    await dialog.getByText('There is an endpoint openai already.').waitFor()
+    assert.equal(await dialog.getByLabel('Address').inputValue(), `${vendor.origin}/v1`)
+    await dialog.getByLabel('Slug').fill('second')
+    await dialog.getByRole('button', { name: 'Add provider' }).click()
+    await row('Second').getByText(/Works/).waitFor()
+
+    const providerOf = async () => {
+      const answer = await program.post('/compat-a/v1/chat/completions', {
+        model: 'gpt-4o',
+        messages: [{ role: 'user', content: 'Hello' }],
+      })
+      assert.equal(answer.status, 200, answer.text)
+      return /provider=([^;]+)/.exec(answer.headers.get('x-uk-route') ?? '')![1]
+    }
+    // Both stand in one place; one step up gives Second a place of its own before the other.
+    await page.getByRole('button', { name: 'Move Second up' }).click()
+    await page.getByText('Second is in place 1 of 2').waitFor()
+    assert.deepEqual([await providerOf(), await providerOf(), await providerOf()], ['second', 'second', 'second'])
+    await page.getByRole('button', { name: 'Move Second down' }).click()
+    await page.getByText('Second is in place 1 of 1').waitFor()
+    await page.getByRole('button', { name: 'Move Second down' }).click()
+    await page.getByText('Second is in place 2 of 2').waitFor()
+    assert.deepEqual([await providerOf(), await providerOf(), await providerOf()], ['openai', 'openai', 'openai'])
+
+    await page.getByRole('switch', { name: 'Use OpenAI' }).click()
+    await row('OpenAI').getByText('switched off').waitFor()
+    assert.equal(await providerOf(), 'second')
+
+    await act('Second', 'Delete')
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete provider' }).click()
+    await row('Second').waitFor({ state: 'detached' })
+
+    // What it all came to: seven calls, on her own keys.
+    await page.getByRole('link', { name: 'Usage' }).click()
+    await page
+      .getByRole('table', { name: 'By provider' })
+      .getByRole('row', { name: /^second 4/ })
+      .waitFor()
+    assert.equal(await page.getByRole('list', { name: 'Latest calls' }).getByRole('listitem').count(), 7)
+    assert.deepEqual(visitor.wrongs, [])
+  },
+)
+
+test(
+  'a workspace gets a gateway key with a cap and a budget, and calls beyond it are refused',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    await using server = await testServer({ environment })
+    const aki = await server.person('Aki')
+    await aki.post('/workspaces', { name: 'Print shop' })
+    await using browser = await openBrowser()
+    await using visitor = await visit(browser, server.origin)
+    const { page } = visitor
+    await signIn(page, aki)
+    await page.goto('/app/ai-routing/keys')
+    await page.getByLabel('Workspace', { exact: true }).selectOption('Print shop')
+    await page.getByRole('button', { name: 'New gateway key' }).click()
+    await page.getByLabel('Name').fill('Shop assistant')
+    await page.getByLabel('Spend cap').fill('nothing')
+    await page.getByRole('button', { name: 'Create key' }).click()
+    await page.getByText(/expected number/i).waitFor()
+    await page.getByLabel('Spend cap').fill('5')
+    await page.getByRole('button', { name: 'Create key' }).click()
+    const key = await page.getByTestId('key').innerText()
+    await page.getByRole('button', { name: 'I have stored it' }).click()
+    const ask = async () => {
+      const answer = await fetch(`${server.origin}/compat-a/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'sim/echo', max_tokens: 2_000, messages: [{ role: 'user', content: 'Hello' }] }),
+      })
+      return [answer.status, ((await answer.json()) as { error?: { code?: string } }).error?.code]
+    }
+    assert.deepEqual(await ask(), [200, undefined])
+    await page.getByLabel('Budget in USD').fill('0.001')
+    await page.getByRole('button', { name: 'Set budget' }).click()
+    await page.getByText('The budget of Print shop is set').waitFor()
+    assert.deepEqual(await ask(), [402, 'budget_reached'])
+    assert.deepEqual(visitor.wrongs, [])
+  },
+)

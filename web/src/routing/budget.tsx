@@ -1,0 +1,81 @@
+import { useState } from 'react'
+import { type Workspace, queryClient, uk } from '../api.ts'
+import { type Period, capOf, periods } from '../developer/key-draft.ts'
+import { Button } from '../ui/button.tsx'
+import { SelectField, TextField } from '../ui/field.tsx'
+import { SpendMeter } from '../ui/meter.tsx'
+import { Refused } from '../ui/notice.tsx'
+import { Section } from '../ui/page.tsx'
+import { useSend } from '../ui/send.ts'
+import { say } from '../ui/toast.tsx'
+
+/** What all calls in the workspace may cost together, whoever makes them and with whichever key. */
+export function Budget({ workspace }: { workspace: Workspace }) {
+  const { name, role, spent_usd, spend_cap_usd, spend_cap_period } = workspace
+  const manages = role === 'admin' || role === 'owner'
+  return (
+    <Section
+      title={`Budget of ${name}`}
+      about="Covers every model call in this workspace, whoever makes it. It stands above the caps of the keys."
+    >
+      <div className="border border-line border-t-keyline bg-sheet px-4 py-4">
+        <div className="max-w-md">
+          <SpendMeter spent={spent_usd} cap={spend_cap_usd} per={spend_cap_period} name={name} />
+        </div>
+        {manages ? (
+          // Another budget, set here or elsewhere, is another form.
+          <BudgetForm key={`${spend_cap_usd} ${spend_cap_period}`} workspace={workspace} />
+        ) : (
+          <p className="mt-2 text-[0.8125rem] text-quiet">Its admins set it.</p>
+        )}
+      </div>
+    </Section>
+  )
+}
+
+function BudgetForm({ workspace: { id, name, spend_cap_usd, spend_cap_period } }: { workspace: Workspace }) {
+  const [cap, setCap] = useState(spend_cap_usd === null ? '' : String(spend_cap_usd))
+  const [period, setPeriod] = useState<Period>(spend_cap_period)
+  const { send, pending, at, rest, form } = useSend(uk.workspaces.update, async () => {
+    await queryClient.invalidateQueries({ queryKey: ['workspaces'] })
+    say(`The budget of ${name} is set`)
+  })
+  return (
+    <form
+      ref={form}
+      noValidate
+      className="mt-4"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void send({ id, spend_cap_usd: capOf(cap), spend_cap_period: period })
+      }}
+    >
+      <div className="flex flex-wrap items-start gap-4">
+        <TextField
+          label="Budget in USD"
+          optional
+          className="w-44"
+          inputMode="decimal"
+          placeholder="no budget"
+          value={cap}
+          onValue={setCap}
+          error={at('spend_cap_usd')}
+        />
+        <SelectField
+          label="Per"
+          className="w-36"
+          value={period}
+          onValue={setPeriod}
+          options={periods}
+          error={at('spend_cap_period')}
+        />
+        <Button type="submit" pending={pending} className="mt-[1.625rem] h-[2.375rem]!">
+          Set budget
+        </Button>
+      </div>
+      <div className="mt-2">
+        <Refused>{rest('spend_cap_usd', 'spend_cap_period')}</Refused>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,62 @@
+import type { Usage } from './queries.ts'
+import { short, usd } from '../ui/format.ts'
+import { measures } from './measures.ts'
+import type { View } from './view.ts'
+
+type Sums = Usage['total']
+export type Named = Sums & { name: string }
+
+/** Who had what part, as figures and as a bar behind them. */
+export function Breakdown({
+  title,
+  rows,
+  measure,
+}: {
+  title: string
+  rows: readonly Named[]
+  measure: View['measure']
+}) {
+  const { of } = measures[measure]
+  const sum = rows.reduce((total, row) => total + of(row), 0)
+  const ranked = rows.toSorted((a, b) => of(b) - of(a))
+  return (
+    <div className="overflow-x-auto border border-line border-t-keyline bg-sheet">
+      <table className="figures w-full min-w-72 table-fixed text-sm">
+        <caption className="px-4 pt-3 pb-1 text-left font-serif text-base">{title}</caption>
+        <thead>
+          <tr className="text-left text-[0.8125rem] text-quiet">
+            <th scope="col" className="px-4 py-1.5 font-normal">
+              <span className="sr-only">Name</span>
+            </th>
+            <th scope="col" className="w-16 px-2 py-1.5 text-right font-normal">
+              Calls
+            </th>
+            <th scope="col" className="w-20 px-2 py-1.5 text-right font-normal">
+              Tokens
+            </th>
+            <th scope="col" className="w-24 py-1.5 pr-4 pl-2 text-right font-normal">
+              Cost
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {ranked.map((row) => (
+            <tr key={row.name} className="border-t border-line">
+              <th scope="row" className="px-4 py-2 text-left font-normal">
+                <span className="block break-words">{row.name}</span>
+                <span aria-hidden="true" className="mt-1 block h-1 bg-sunk">
+                  <span className="block h-full bg-ai" style={{ width: `${sum === 0 ? 0 : (of(row) / sum) * 100}%` }} />
+                </span>
+              </th>
+              <td className="px-2 py-2 text-right align-top">{short(row.calls)}</td>
+              <td className="px-2 py-2 text-right align-top">{short(row.usage.total_tokens)}</td>
+              <td className="py-2 pr-4 pl-2 text-right align-top">
+                {row.unpriced_calls === row.calls ? <span title="No price in any source">—</span> : usd(row.cost_usd)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

@@ -1,0 +1,159 @@
+import { type KeyboardEvent, useState } from 'react'
+import { plural } from '../ui/format.ts'
+import { Button } from '../ui/button.tsx'
+import { type Stack, scaleFor } from './stack.ts'
+
+/** Pigments of the old prints; told apart by lightness too. */
+const pigments = ['bg-pigment-1', 'bg-pigment-2', 'bg-pigment-3', 'bg-pigment-4', 'bg-pigment-5', 'bg-pigment-6']
+
+interface Props {
+  stack: Stack
+  label: string
+  say: (value: number) => string
+}
+
+/** A column per day, stacked. Pointed at, or with the arrow keys, it says each day's figures; the table has them all. */
+export function DayChart({ stack, label, say }: Props) {
+  const [at, setAt] = useState<number | null>(null)
+  const [table, setTable] = useState(false)
+  const top = scaleFor(stack.peak)
+  const last = stack.days.length - 1
+  const move = (event: KeyboardEvent) => {
+    const to = { ArrowLeft: (at ?? last + 1) - 1, ArrowRight: (at ?? -1) + 1, Home: 0, End: last }[event.key]
+    if (to === undefined) return
+    event.preventDefault()
+    setAt(Math.min(last, Math.max(0, to)))
+  }
+  return (
+    <figure className="border border-line border-t-keyline bg-sheet px-4 pt-4 pb-3">
+      <figcaption className="mb-3 flex flex-wrap items-start justify-between gap-x-6 gap-y-2">
+        <Legend names={stack.names} />
+        <Button look="quiet" className="-my-1.5" aria-expanded={table} onClick={() => setTable(!table)}>
+          {table ? 'Hide the table' : 'Show as a table'}
+        </Button>
+      </figcaption>
+      <div
+        role="group"
+        aria-label={`${label} per day; arrow keys tell the days`}
+        tabIndex={0}
+        onKeyDown={move}
+        onBlur={() => setAt(null)}
+        onPointerLeave={() => setAt(null)}
+        className="relative grid grid-cols-[auto_minmax(0,1fr)] gap-x-2"
+      >
+        <div aria-hidden="true" className="figures flex h-48 flex-col justify-between text-right text-xs text-quiet">
+          {[1, 0.5, 0].map((part) => (
+            <span key={part} className="-my-2 leading-4">
+              {say(top * part)}
+            </span>
+          ))}
+        </div>
+        <div aria-hidden="true" className="relative h-48">
+          {[0, 50, 100].map((y) => (
+            <div key={y} className="absolute inset-x-0 border-t border-line" style={{ top: `${y}%` }} />
+          ))}
+          <div className="absolute inset-0 flex items-end gap-px sm:gap-[2px]">
+            {stack.days.map(({ day, values, total }, column) => (
+              <div
+                key={day}
+                onPointerEnter={() => setAt(column)}
+                className={`flex h-full min-w-0 flex-1 flex-col-reverse ${column === at ? 'bg-ai-wash' : ''}`}
+              >
+                {values.map((value, i) => (
+                  <div
+                    key={stack.names[i]}
+                    className={`w-full ${pigments[i]} ${value > 0 ? 'min-h-px' : ''}`}
+                    style={{ height: `${(value / top) * 100}%` }}
+                    data-value={value}
+                  />
+                ))}
+                <span className="sr-only">{say(total)}</span>
+              </div>
+            ))}
+          </div>
+        </div>
+        <div aria-hidden="true" className="col-start-2 mt-1.5 flex justify-between text-xs text-quiet">
+          {[0, Math.floor(last / 2), last].map((i) => (
+            <span key={i}>{sayDay(stack.days[i]!.day)}</span>
+          ))}
+        </div>
+      </div>
+      <p
+        aria-live="polite"
+        className="figures mt-2 min-h-11 border-t border-line pt-2 text-[0.8125rem] leading-snug text-quiet"
+      >
+        {readout(stack, at, say)}
+      </p>
+      {table && <Figures stack={stack} label={label} say={say} />}
+    </figure>
+  )
+}
+
+/** `2026-11-21` → `Nov 21`. Days are UTC, as the caps count them. */
+const sayDay = (day: string): string =>
+  new Date(`${day}T00:00:00Z`).toLocaleDateString('en', { month: 'short', day: 'numeric', timeZone: 'UTC' })
+
+function readout({ days, names }: Stack, at: number | null, say: (value: number) => string): string {
+  if (at === null) {
+    const busiest = days.reduce((a, b) => (b.total > a.total ? b : a))
+    return `${plural(days.length, 'day')}, UTC. The most on ${sayDay(busiest.day)}: ${say(busiest.total)}.`
+  }
+  const { day, values, total } = days[at]!
+  const parts = names.map((name, i) => ({ name, value: values[i]! })).filter(({ value }) => value > 0)
+  if (parts.length === 0) return `${sayDay(day)}: nothing.`
+  return `${sayDay(day)}: ${say(total)}. ${parts.map(({ name, value }) => `${name} ${say(value)}`).join(' · ')}`
+}
+
+const Legend = ({ names }: { names: readonly string[] }) => (
+  <ul aria-label="Key" className="flex flex-wrap gap-x-4 gap-y-1 text-[0.8125rem]">
+    {names.map((name, i) => (
+      <li key={name} className="flex min-w-0 items-center gap-1.5">
+        <span aria-hidden="true" className={`size-2.5 shrink-0 ${pigments[i]}`} />
+        <span className="break-all">{name}</span>
+      </li>
+    ))}
+  </ul>
+)
+
+function Figures({ stack: { names, days }, label, say }: Props) {
+  return (
+    <div
+      className="mt-3 max-h-80 overflow-auto border-t border-line"
+      tabIndex={0}
+      role="region"
+      aria-label={`${label} per day`}
+    >
+      <table className="figures w-full text-[0.8125rem]">
+        <thead>
+          <tr className="text-left text-quiet">
+            <th scope="col" className="sticky top-0 bg-sheet py-1.5 pr-4 font-medium">
+              Day
+            </th>
+            {[...names, 'Total'].map((name) => (
+              <th key={name} scope="col" className="sticky top-0 bg-sheet py-1.5 pl-4 text-right font-medium">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {days
+            .filter(({ total }) => total > 0)
+            .toReversed()
+            .map(({ day, values, total }) => (
+              <tr key={day} className="border-t border-line">
+                <th scope="row" className="py-1.5 pr-4 text-left font-normal whitespace-nowrap">
+                  {sayDay(day)}
+                </th>
+                {[...values, total].map((value, i) => (
+                  <td key={names[i] ?? 'total'} className="py-1.5 pl-4 text-right">
+                    {value === 0 ? '—' : say(value)}
+                  </td>
+                ))}
+              </tr>
+            ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

@@ -1,0 +1,45 @@
+import { plural, short, usd } from '../ui/format.ts'
+import type { Usage } from './queries.ts'
+
+/** The few figures that most people came for. */
+export function Totals({ total }: { total: Usage['total'] }) {
+  const { usage } = total
+  const cached = usage.cache_read_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
+  const failed = total.failed_calls + total.cancelled_calls
+  return (
+    <dl className="mb-6 grid grid-cols-2 gap-px border border-line bg-line md:grid-cols-4">
+      <Figure
+        label="Cost"
+        value={usd(total.cost_usd)}
+        note={
+          total.unpriced_calls > 0
+            ? `and ${plural(total.unpriced_calls, 'call')} without a price`
+            : `${usd(total.charged_usd)} of it in credits`
+        }
+      />
+      <Figure
+        label="Calls"
+        value={short(total.calls)}
+        note={failed > 0 ? `${short(failed)} failed or cancelled` : 'all went through'}
+      />
+      <Figure
+        label="Input tokens"
+        value={short(usage.input_tokens + cached)}
+        note={`${short(usage.cache_read_tokens)} read from caches`}
+      />
+      <Figure
+        label="Output tokens"
+        value={short(usage.output_tokens + usage.reasoning_tokens)}
+        note={`${short(usage.reasoning_tokens)} of reasoning`}
+      />
+    </dl>
+  )
+}
+
+const Figure = ({ label, value, note }: { label: string; value: string; note: string }) => (
+  <div className="bg-sheet px-4 py-3">
+    <dt className="text-[0.8125rem] text-quiet">{label}</dt>
+    <dd className="figures mt-0.5 font-serif text-2xl leading-tight">{value}</dd>
+    <dd className="mt-0.5 text-xs text-quiet">{note}</dd>
+  </div>
+)

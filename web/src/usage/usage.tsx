@@ -1,0 +1,130 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useAccount, workspacesQuery } from '../session.ts'
+import { SelectField } from '../ui/field.tsx'
+import { Empty, Failure, Waiting } from '../ui/notice.tsx'
+import { Breakdown } from './breakdown.tsx'
+import { Calls } from './calls.tsx'
+import { Choice } from './choice.tsx'
+import { DayChart } from './day-chart.tsx'
+import { measures } from './measures.ts'
+import { type Usage, usageQuery } from './queries.ts'
+import { stackOf } from './stack.ts'
+import { Totals } from './totals.tsx'
+import { type View, daysUpTo } from './view.ts'
+
+const UNNAMED = 'Signed in, no key'
+
+export function UsagePage() {
+  const view = useSearch({ from: '/shell/ai-routing/usage' })
+  const navigate = useNavigate()
+  const set = (change: Partial<View>) =>
+    void navigate({ to: '/ai-routing/usage', search: { ...view, ...change }, replace: true, resetScroll: false })
+  const { data: usage, error, refetch, isPlaceholderData } = useQuery(usageQuery(view))
+  return (
+    <>
+      <div className="mb-6 flex flex-wrap items-end gap-x-5 gap-y-3">
+        <Whose value={view.whose} onValue={(whose) => set({ whose })} />
+        <Choice
+          label="Last"
+          value={view.days}
+          onValue={(days) => set({ days })}
+          options={[
+            [7, '7 days'],
+            [30, '30 days'],
+            [90, '90 days'],
+          ]}
+        />
+        <Choice
+          label="Show"
+          value={view.measure}
+          onValue={(measure) => set({ measure })}
+          options={(['cost', 'tokens', 'calls'] as const).map((one) => [one, measures[one].label] as const)}
+        />
+        <Choice
+          label="By"
+          value={view.by}
+          onValue={(by) => set({ by })}
+          options={[
+            ['model', 'Model'],
+            ['provider', 'Provider'],
+            ['key', 'Key'],
+          ]}
+        />
+      </div>
+      {error && !usage ? (
+        <Failure what="What was used" error={error} again={refetch} />
+      ) : !usage ? (
+        <Waiting what="what was used" rows={5} />
+      ) : usage.total.calls === 0 ? (
+        <Empty title="No call in these days">
+          Model calls are counted here as soon as they are settled: what they used, what they cost, and on whose key.
+        </Empty>
+      ) : (
+        <div aria-busy={isPlaceholderData} className={isPlaceholderData ? 'opacity-60 transition-opacity' : ''}>
+          <Figures usage={usage} view={view} />
+        </div>
+      )}
+      {view.whose !== 'instance' && <Calls key={view.whose} whose={view.whose} />}
+    </>
+  )
+}
+
+function Figures({ usage, view: { by, measure } }: { usage: Usage; view: View }) {
+  const { label, of, say } = measures[measure]
+  const count = (Date.parse(usage.to) - Date.parse(usage.from)) / 86_400_000 + 1
+  // The answer says what it is divided by: while another is on its way, this is still the one before.
+  const parts = usage.series.map((row) => ({ day: row.day, name: row.name, value: of(row) }))
+  const stack = stackOf(parts, daysUpTo(usage.to, count), UNNAMED)
+  return (
+    <>
+      <Totals total={usage.total} />
+      <DayChart key={`${by} ${count}`} stack={stack} label={label} say={say} />
+      <div className="mt-4 grid items-start gap-4 xl:grid-cols-2">
+        <Breakdown
+          title="By model"
+          measure={measure}
+          rows={usage.by_model.map((row) => ({ ...row, name: row.model }))}
+        />
+        <Breakdown
+          title="By provider"
+          measure={measure}
+          rows={usage.by_provider.map((row) => ({ ...row, name: row.provider }))}
+        />
+        <Breakdown
+          title="By key"
+          measure={measure}
+          rows={usage.by_key.map((row) => ({
+            ...row,
+            name: row.name ?? (row.key_id === null ? UNNAMED : `Key ${row.key_id}`),
+          }))}
+        />
+        {usage.by_member.length > 1 && (
+          <Breakdown
+            title="By person"
+            measure={measure}
+            rows={usage.by_member.map((row) => ({ ...row, name: row.name ?? row.user_id }))}
+          />
+        )}
+      </div>
+    </>
+  )
+}
+
+function Whose({ value, onValue }: { value: string; onValue: (value: string) => void }) {
+  const { administrator } = useAccount()
+  const { data = [] } = useQuery(workspacesQuery)
+  return (
+    <SelectField
+      label="Whose calls"
+      className="w-full sm:w-56"
+      value={value}
+      onValue={onValue}
+      options={[
+        ['mine', 'Mine, everywhere'],
+        ...data.map(({ id, name }) => [id, `In ${name}`] as const),
+        ...(administrator ? [['instance', 'Everybody’s here'] as const] : []),
+      ]}
+    />
+  )
+}
