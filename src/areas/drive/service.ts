@@ -5,7 +5,9 @@ import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf, wholeAt } from '#kernel/paging.ts'
 import { iso } from '#kernel/time.ts'
+import { archiveOf } from './archive.ts'
 import { drive } from './contract.ts'
+import { copy } from './copy.ts'
 import { bytesOf } from './download.ts'
 import { edit } from './edit.ts'
 import { file, fileFor, heldTarget, holdTree, targetOf } from './find.ts'
@@ -15,6 +17,7 @@ import { showFile, showUpload, showVersion, uploadHeaders } from './show.ts'
 import { addUpStorage, checkRoom } from './storage.ts'
 import { fileStore } from './store.ts'
 import { compile, readText } from './text.ts'
+import { forgetThumbnails, thumbnailOf } from './thumbnail.ts'
 import { move, remove, restore, trash } from './tree.ts'
 import { append, begin, checkKept, expireUploads, speakingTus, terminate, upload } from './uploads.ts'
 import { restoreVersion, versionOf } from './versions.ts'
@@ -167,6 +170,16 @@ export const driveService = implement(
       return showFile(await restoreVersion(ctx, file.of(ctx), old, expected_updated_at ?? null))
     },
 
+    async copy(ctx, { workspace_id, parent_id, name }) {
+      const row = file.of(ctx)
+      const target = await targetOf(ctx, { workspace_id, parent_id })
+      return showFile(await copy(ctx, row, target, name === undefined ? row.name : checkName(name)))
+    },
+
+    archive: (ctx) => archiveOf(ctx, file.of(ctx)),
+
+    thumbnail: (ctx, { size }) => thumbnailOf(ctx, file.of(ctx), Number(size)),
+
     begin_upload: (ctx, given) =>
       speakingTus(ctx, async () => {
         const row = await begin(ctx, given)
@@ -242,5 +255,8 @@ async function* each(parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): A
 export const driveSchedules = (engine: Engine): Schedule[] => [
   every('storage.add_up', 60, () => addUpStorage(engine)),
   every('links.forget', 3600, () => forgetLinks(engine)),
+  every('thumbnails.forget', 3600, () => forgetThumbnails(engine)),
   every('uploads.expire', 600, () => expireUploads(engine)),
 ]
+
+export { copyFile, dropFilesOf } from './copy.ts'

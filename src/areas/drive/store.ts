@@ -96,6 +96,16 @@ export const fileStore = {
       .execute()
   },
 
+  /** What is not in the trash below a folder, folders before what is in them. */
+  below: (db: Db, id: Id, limit: number): Promise<FileRow[]> =>
+    whole(db)
+      .where(sql<boolean>`f.ancestors @> array[${id}::text]`)
+      .where('f.trashed', '=', false)
+      .orderBy(sql`cardinality(f.ancestors)`)
+      .orderBy('f.path')
+      .limit(limit)
+      .execute(),
+
   /** The one of this name that is not in the trash. */
   named: (db: Db, workspaceId: Id, parentId: Id | null, name: string): Promise<FileRow | undefined> =>
     whole(db)

@@ -45,7 +45,7 @@ test('files live in a bucket: in parts, by ranges, once per content, and gone af
   await using s3 = await startS3()
   await using server = await testServer({ environment: environmentOf(s3) })
   const alice = await server.person('Alice')
-  const bytes = randomBytes(40_000_000)
+  const bytes = randomBytes(18_000_000)
   const put = (bytes: Buffer, name: string) => upload(alice, { workspace_id: alice.workspaceId }, bytes, name)
   const made = await put(bytes, 'big.bin')
   assert.equal(made.status, 201, made.text)

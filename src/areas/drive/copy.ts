@@ -1,0 +1,70 @@
+import { sql } from 'kysely'
+import { holdBlob } from '#engine/blobs/keep.ts'
+import type { Context } from '#engine/context.ts'
+import { checkTarget } from '#engine/resources.ts'
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { type Target, fileFor, heldTarget, holdTree } from './find.ts'
+import { checkRoom } from './storage.ts'
+import { type FileRow, fileStore } from './store.ts'
+import { insert } from './write.ts'
+
+/** A copy is made in one transaction. */
+const MOST_COPIED = 5_000
+
+/**
+ * A file or folder as it is now, once more: for whoever takes a thing with its files elsewhere. Needs reading it and
+ * writing there; 404 with `param` for what the caller may not know of. Answers the row of the copy, whose name is
+ * numbered where it is taken. Its history starts anew, and the bytes lie in the store once.
+ */
+export async function copyFile(ctx: Context, fileId: Id, workspaceId: Id, param = 'file_id'): Promise<FileRow> {
+  const row = await fileFor(ctx, fileId, 'drive:read', param)
+  checkTarget(ctx, workspaceId, 'drive:write')
+  return copy(ctx, row, { workspaceId, folder: null }, row.name)
+}
+
+/** The same into a folder, under another name. */
+export function copy(ctx: Context, row: FileRow, to: Target, name: string): Promise<FileRow> {
+  if (row.trashed)
+    refuse('invalid_state', {
+      message: `This ${row.kind} is in the trash, so it is not copied.`,
+      details: { status: 'trashed', allowed: ['restore'] },
+    })
+  return ctx.transaction(async (ctx) => {
+    await holdTree(ctx, [row.workspace_id, to.workspaceId], 'shared')
+    const target = await heldTarget(ctx, to)
+    const rows = row.kind === 'file' ? [row] : await withAllBelow(ctx, row)
+    await checkRoom(
+      ctx,
+      target.workspaceId,
+      rows.reduce((sum, { size_bytes }) => sum + Number(size_bytes), 0),
+      'held',
+    )
+    const made = new Map<Id, FileRow>()
+    for (const one of rows) {
+      const { sha256, size_bytes, mime_type } = one
+      if (sha256 !== null && !(await holdBlob(ctx.db, sha256))) throw new Error(`the bytes of ${one.id} have no row`)
+      const content = sha256 === null ? null : { sha256, size_bytes, mime_type }
+      const first = one.id === row.id
+      const place = first ? target : { workspaceId: target.workspaceId, folder: made.get(one.parent_id!)! }
+      made.set(one.id, await insert(ctx, place, first ? name : one.name, first ? 'rename' : 'fail', content))
+    }
+    return made.get(row.id)!
+  })
+}
+
+/** Folders before what is in them. */
+async function withAllBelow(ctx: Context, row: FileRow): Promise<FileRow[]> {
+  const rows = await fileStore.below(ctx.db, row.id, MOST_COPIED)
+  if (rows.length >= MOST_COPIED)
+    refuse('limit_reached', {
+      message: `A folder is copied with ${MOST_COPIED - 1} things in it at most.`,
+      details: { limit: MOST_COPIED - 1 },
+    })
+  return [row, ...rows]
+}
+
+/** Before a workspace goes with all that is in it: what its files took is taken away in one statement, not one by one. */
+export async function dropFilesOf(ctx: Pick<Context, 'db'>, workspaceId: Id): Promise<void> {
+  await sql`delete from file_versions where workspace_id = ${workspaceId}`.execute(ctx.db)
+}
