@@ -8,12 +8,14 @@ import { chatEvents } from './chats/event-types.ts'
 import { driveEvents } from './drive/event-types.ts'
 import { notificationEvents } from './notifications/event-types.ts'
 import { operationEvents } from './operations/event-types.ts'
+import { shareEvents } from './shares/event-types.ts'
 import { workspaceEvents } from './workspaces/event-types.ts'
 
 export const events = eventTable([
   ...accountEvents,
   ...apiKeyEvents,
   ...workspaceEvents,
+  ...shareEvents,
   ...agentEvents,
   ...chatEvents,
   ...driveEvents,

@@ -12,6 +12,7 @@ import { modelService } from './models/service.ts'
 import { operationService } from './operations/service.ts'
 import { notificationService } from './notifications/service.ts'
 import { realtimeService } from './realtime/service.ts'
+import { shareService, sharedWithMeService } from './shares/service.ts'
 import { invitationService } from './workspaces/invitations.ts'
 import { webService } from './web/service.ts'
 import { memberService } from './workspaces/members.ts'
@@ -27,6 +28,8 @@ export const services: readonly Service<Context>[] = [
   workspaceService,
   memberService,
   invitationService,
+  shareService,
+  sharedWithMeService,
   agentService,
   chatService,
   driveService,

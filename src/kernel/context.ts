@@ -9,6 +9,8 @@ export interface Found {
   /** The account it belongs to; null for what lives in a workspace. */
   account_id?: Id | null
   status?: string
+  /** The folders that it lies in: who has a share of one has it of this. */
+  ancestors?: readonly Id[]
   updated_at: Date
 }
 

@@ -60,6 +60,8 @@ export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R exten
   onScope?: Scope
   /** The role needed on that resource or workspace where it is not the one of the scope's verb. */
   role?: Role
+  /** The share that is enough where the caller has no place in the resource's workspace. Default: `view` reads, nothing else is open to shares. */
+  onShare?: 'view' | 'edit' | 'none'
   /** The query or body field that names the workspace the call works in; absent in a call means the personal one. */
   within?: 'workspace_id'
   /** Works on what is archived or trashed too, where the default for anything but reading is 409 `invalid_state`. */

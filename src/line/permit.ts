@@ -1,5 +1,6 @@
 import type { Context } from '#engine/context.ts'
 import type { Found } from '#kernel/context.ts'
+import { sharedPlace } from '#engine/shares.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { checkPlace, checkWritable } from '#kernel/place.ts'
@@ -26,7 +27,7 @@ export async function permit(ctx: Context, entry: Entry<Context>, input: Record<
     const found = await finder.find(ctx, input[name!] as Id)
     if (found === null) refuse('not_found', { param: name! })
     ctx.found = found
-    const membership = placeOf(ctx, found)
+    const membership = placeOf(ctx, found) ?? (await placeByShare(ctx, entry, found))
     if (membership === null) refuse('not_found', { param: name! })
     if (found.workspace_id !== null) ctx.workspace = { id: found.workspace_id, membership }
     checkPlace(membership, endpoint.onScope ?? endpoint.scope, endpoint.role)
@@ -53,6 +54,22 @@ function placeOf(ctx: Context, found: Found): Membership | null {
   if (found.account_id !== undefined && found.account_id !== null && found.account_id === ctx.principal.accountId)
     return own
   return found.workspace_id === null ? null : membershipIn(ctx.principal, found.workspace_id)
+}
+
+/** The place that a share gives, if it is enough for this endpoint. What is in the trash is not shared. */
+async function placeByShare(ctx: Context, { endpoint }: Entry<Context>, found: Found): Promise<Membership | null> {
+  if (found.status === 'trashed') return null
+  const place = await sharedPlace(ctx.db, ctx.principal, endpoint.on!, found)
+  if (place === null) return null
+  const reads = (endpoint.onScope ?? endpoint.scope)?.endsWith(':read') === true
+  const needed = endpoint.onShare ?? (reads && endpoint.role === undefined ? 'view' : 'none')
+  if (needed === 'none')
+    refuse('insufficient_role', {
+      message: `This ${endpoint.on} is shared with you; only members of its workspace may do this.`,
+    })
+  if (needed === 'edit' && place.access === 'view')
+    refuse('insufficient_role', { message: `This ${endpoint.on} is shared with you to view, not to edit.` })
+  return place
 }
 
 function checkStatus({ endpoint }: Entry<Context>, found: Found | null, membership: Membership): void {

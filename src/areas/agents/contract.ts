@@ -107,6 +107,7 @@ export const agents = area(
       description: 'Makes the next version. What changes nothing makes none. `If-Match` keeps out changes in between.',
       scope: 'agent:write',
       on: 'agent',
+      onShare: 'edit',
       body: z.object(definition).partial().shape,
       reply: one(Agent),
       errors: ['invalid_state'],

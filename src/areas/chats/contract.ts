@@ -272,6 +272,7 @@ export const chats = area(
       summary: 'Change title, model, agent, or the active branch',
       scope: 'chat:write',
       on: 'chat',
+      onShare: 'edit',
       body: {
         title: z.string().trim().min(1).max(200).optional(),
         agent_id: id.nullable().optional(),

@@ -240,6 +240,7 @@ export const drive = area(
         'With `expected_updated_at` only if nobody changed it meanwhile: it is compared with `content_updated_at` when only content is sent, else with `updated_at`; who loses gets 409 `stale_update` with the present values. `If-Match` with the entity tag of the bytes does the same, with 412.',
       scope: 'drive:write',
       on: 'file',
+      onShare: 'edit',
       bodyLimit: 32 << 20,
       body: {
         name: words(1_024).optional(),
@@ -290,6 +291,7 @@ export const drive = area(
         'Whoever has it may read them, without a key, until it expires, the file is trashed, or the root key is rotated.',
       scope: 'drive:read',
       on: 'file',
+      onShare: 'none',
       body: {
         method: z.literal('GET').default('GET'),
         expires_in_seconds: z.number().int().min(1).max(604_800).default(900),
@@ -311,6 +313,7 @@ export const drive = area(
       description: 'As the newest version; those in between stay.',
       scope: 'drive:write',
       on: 'file',
+      onShare: 'edit',
       body: {
         version: z.number().int().min(1).max(2_147_483_647).optional().describe('Its number; or give `version_id`.'),
         version_id: id.optional(),

@@ -1,10 +1,12 @@
 import { sql } from 'kysely'
 import type { Context } from '#engine/context.ts'
-import { checkTarget, placeIn } from '#engine/resources.ts'
+import { checkTarget } from '#engine/resources.ts'
+import { sharedPlace } from '#engine/shares.ts'
 import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { checkPlace, checkWritable } from '#kernel/place.ts'
+import { membershipIn } from '#kernel/principal.ts'
 import type { Scope } from '#kernel/scopes.ts'
 import { type FileRow, fileStore } from './store.ts'
 
@@ -18,7 +20,10 @@ export const readFile = async (ctx: Context, id: Id, param = 'id'): Promise<File
 export async function fileFor(ctx: Context, id: Id, scope: Scope, param: string): Promise<FileRow> {
   const gone = { param, message: 'There is no such file or folder here.' }
   const row = (await fileStore.get(ctx.db, id)) ?? refuse('not_found', gone)
-  const place = placeIn(ctx, row.workspace_id, gone)
+  const place =
+    membershipIn(ctx.principal, row.workspace_id) ??
+    (row.trashed ? null : await sharedPlace(ctx.db, ctx.principal, 'file', row)) ??
+    refuse('not_found', gone)
   checkPlace(place, scope)
   if (!scope.endsWith(':read')) checkWritable(place)
   return row

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Share } from '#areas/shares/contract.ts'
 import { area, base, deleted, endpoint, id, idOut, one, page, period, time, usd } from '#kernel/contract.ts'
 import { roles, scopes } from '#kernel/scopes.ts'
 
@@ -255,13 +256,13 @@ export const invitations = area(
     accept: endpoint('POST /invitations/accept', {
       summary: 'Accept an invitation',
       description:
-        'With its token, or by `invitation_id` when it went to the verified e-mail address of the caller. Accepting with a token that came by mail to the address of the account verifies that address.',
+        'With its token, or by `invitation_id` when it went to the verified e-mail address of the caller. Accepting with a token that came by mail to the address of the account verifies that address. The token of something that was shared with an address is taken here too; then the share is answered.',
       scope: 'workspace:write',
       body: {
         token: z.string().trim().min(1).max(200).optional(),
         invitation_id: id.optional(),
       },
-      reply: one(AcceptedInvitation),
+      reply: one(z.union([AcceptedInvitation, Share])),
       errors: ['invitation_expired', 'limit_reached', 'invalid_state'],
       beyond: true,
     }),

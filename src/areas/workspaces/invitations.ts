@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import { callersAccount, verifyEmail } from '#areas/accounts/service.ts'
+import { claimShare } from '#areas/shares/service.ts'
 import { type Context, implement } from '#engine/context.ts'
 import { canMail, sendMail } from '#engine/mail.ts'
 import { refuse } from '#kernel/errors.ts'
@@ -120,6 +121,14 @@ export const invitationService = implement(invitations, {
         param: 'token',
         message: 'Send either `token` or `invitation_id`.',
       })
+    if (
+      token !== undefined &&
+      !isRestricted(ctx) &&
+      (await invitationStore.byToken(ctx.db, hashToken(token))) === undefined
+    ) {
+      const share = await claimShare(ctx, token)
+      if (share !== null) return share
+    }
     return changeRights(ctx, async (ctx) => {
       const account = await callersAccount(ctx)
       const presented =

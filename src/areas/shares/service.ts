@@ -1,0 +1,273 @@
+import { hash, randomBytes } from 'node:crypto'
+import { callersAccount } from '#areas/accounts/service.ts'
+import { writeAudit } from '#engine/audit.ts'
+import { type Context, implement } from '#engine/context.ts'
+import { canMail, sendMail } from '#engine/mail.ts'
+import { rightsChanged } from '#engine/rights.ts'
+import { placeIn } from '#engine/resources.ts'
+import { type Access, type SharedType, scopesOf } from '#engine/shares.ts'
+import { type RefusalMore, refuse } from '#kernel/errors.ts'
+import { type Id, newId } from '#kernel/ids.ts'
+import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
+import { checkPlace } from '#kernel/place.ts'
+import { hasScope } from '#kernel/principal.ts'
+import { iso, isoOrNull } from '#kernel/time.ts'
+import { shares, sharedWithMe } from './contract.ts'
+import { shareMail } from './mail.ts'
+import { type Grantee, type NamedShare, shareStore } from './store.ts'
+
+/** A resource is shared so often at most. */
+const MOST = 1_000
+
+/** What a call may name a share by. */
+interface Named {
+  share_id?: Id | undefined
+  resource_type?: SharedType | undefined
+  resource_id?: Id | undefined
+  grantee?: Grantee | undefined
+}
+
+export const shareService = implement(shares, {
+  async list(ctx, { resource_type, resource_id, cursor, limit }) {
+    await resourceFor(ctx, resource_type, resource_id, 'view')
+    const before = positionOf('shares', resource_id, cursor)
+    const rows = await shareStore.list(ctx.db, resource_id, (before?.[0] as Id) ?? null, limit + 1)
+    return pageOf(rows, limit, ({ id }) => cursorOf('shares', resource_id, [id]), showShare)
+  },
+
+  async create(ctx, { resource_type, resource_id, grantee, access }) {
+    const { title } = await resourceFor(ctx, resource_type, resource_id, access)
+    await checkGrantee(ctx, grantee)
+    const id = newId()
+    const token = 'email' in grantee ? randomBytes(32).toString('base64url') : null
+    const mailed = token !== null && canMail(ctx.engine)
+    const row = await changeRights(ctx, async (ctx) => {
+      if ((await shareStore.count(ctx.db, resource_id)) >= MOST)
+        refuse('limit_reached', { message: `A resource is shared ${MOST} times at most.`, details: { limit: MOST } })
+      const inserted = await shareStore.insert(ctx.db, {
+        id,
+        resource_id,
+        resource_type,
+        access,
+        grantee,
+        token_hash: token === null ? null : hashOf(token),
+        created_by: ctx.principal.accountId,
+      })
+      if (!inserted) {
+        const there = await shareStore.find(ctx.db, resource_id, grantee)
+        refuse('already_exists', {
+          param: 'grantee',
+          message: 'This is shared with them already. PATCH /shares changes the access.',
+          details: { share_id: there?.id, access: there?.access },
+        })
+      }
+      const row = (await shareStore.get(ctx.db, id))!
+      if (mailed)
+        await sendMail(
+          ctx,
+          shareMail({
+            to: row.email!,
+            what: title ?? resource_type,
+            by: row.shared_by ?? 'Somebody',
+            access,
+            link: `${ctx.engine.origin()}/app/invitations#token=${token}`,
+            token: token!,
+          }),
+        )
+      await tell(ctx, 'share.created', row)
+      return row
+    })
+    return { ...showShare(row), token: mailed ? null : token }
+  },
+
+  update: (ctx, { access, ...which }) =>
+    changeRights(ctx, async (ctx) => {
+      const row = await shareFor(ctx, which)
+      await resourceFor(ctx, row.resource_type, row.resource_id, access)
+      if (row.access === access) return showShare(row)
+      await shareStore.update(ctx.db, row.id, { access })
+      const after = (await shareStore.get(ctx.db, row.id))!
+      await tell(ctx, 'share.updated', after, { before: row.access })
+      return showShare(after)
+    }),
+
+  async revoke(ctx, { user_id, email, workspace_id, ...which }) {
+    const grantee = which.grantee ?? granteeOf({ user_id, email, workspace_id })
+    return changeRights(ctx, async (ctx) => {
+      const row = await shareFor(ctx, { ...which, ...(grantee && { grantee }) })
+      const { accountId } = ctx.principal
+      // Who it was given to may give it back; members of its workspace may take it back.
+      if (row.account_id !== accountId && row.claimed_by !== accountId)
+        await resourceFor(ctx, row.resource_type, row.resource_id, 'edit')
+      await tell(ctx, 'share.revoked', row)
+      await shareStore.delete(ctx.db, row.id)
+      return { id: row.id }
+    })
+  },
+})
+
+export const sharedWithMeService = implement(sharedWithMe, {
+  async list(ctx, { resource_type, cursor, limit }) {
+    const filters = { resource_type }
+    const before = positionOf('shared_with_me', filters, cursor)
+    const readable = (['chat', 'agent', 'file', 'folder'] as const).filter((type) =>
+      hasScope(ctx.principal, scopesOf(type).read),
+    )
+    if (resource_type !== undefined && !readable.includes(resource_type))
+      refuse('missing_scope', {
+        message: `The key lacks the scope \`${scopesOf(resource_type).read}\`.`,
+        details: { required_scope: scopesOf(resource_type).read },
+      })
+    const rows = await shareStore.received(ctx.db, ctx.principal, {
+      types: resource_type === undefined ? readable : [resource_type],
+      before: (before?.[0] as Id) ?? null,
+      limit: limit + 1,
+    })
+    const titles = await shareStore.titles(
+      ctx.db,
+      rows.map(({ resource_id }) => resource_id),
+    )
+    return pageOf(
+      rows,
+      limit,
+      ({ id }) => cursorOf('shared_with_me', filters, [id]),
+      (row) => ({ ...showShare(row), title: titles.get(row.resource_id) ?? null, shared_by: row.shared_by }),
+    )
+  },
+})
+
+/** Takes what was shared with an address for the caller's account, by its token. Null: no share has this token. */
+export async function claimShare(ctx: Context, token: string): Promise<ReturnType<typeof showShare> | null> {
+  return changeRights(ctx, async (ctx) => {
+    const row = await shareStore.byToken(ctx.db, hashOf(token))
+    if (row === undefined) return null
+    const { id: accountId } = await callersAccount(ctx)
+    if (row.claimed_by === accountId) return showShare(row)
+    if (row.claimed_by !== null)
+      return refuse('invitation_expired', { message: 'Somebody has taken this share already.' })
+    await shareStore.update(ctx.db, row.id, { claimed_by: accountId, claimed_at: ctx.now() })
+    const after = (await shareStore.get(ctx.db, row.id))!
+    await tell(ctx, 'share.claimed', after)
+    return showShare(after)
+  })
+}
+
+/** What is shared, for a member of its workspace who may do with it what the share gives; to others it is not there. */
+async function resourceFor(
+  ctx: Context,
+  type: SharedType,
+  id: Id,
+  access: Access,
+): Promise<{ workspaceId: Id; title: string | null }> {
+  const gone: RefusalMore = { param: 'resource_id', message: `There is no such ${type} here.` }
+  const found = await shareStore.resource(ctx.db, type, id)
+  if (found === undefined) return refuse('not_found', gone)
+  const place = placeIn(ctx, found.workspace_id, gone)
+  const { read, write } = scopesOf(type)
+  const scope = access === 'edit' ? write : read
+  if (!hasScope(ctx.principal, scope))
+    refuse('missing_scope', { message: `The key lacks the scope \`${scope}\`.`, details: { required_scope: scope } })
+  checkPlace(place, scope)
+  if (found.status === 'trashed')
+    refuse('invalid_state', {
+      message: `This ${type} is in the trash, so it cannot be shared.`,
+      details: { status: 'trashed', allowed: ['restore', 'permanent-delete'] },
+    })
+  return { workspaceId: found.workspace_id, title: found.title }
+}
+
+/** Nobody finds out by sharing who has an account here: an id counts where one knows it already. */
+async function checkGrantee(ctx: Context, grantee: Grantee): Promise<void> {
+  if ('workspace_id' in grantee)
+    return void placeIn(ctx, grantee.workspace_id, {
+      param: 'grantee.workspace_id',
+      message: 'There is no such workspace here.',
+    })
+  if (!('user_id' in grantee)) return
+  if (grantee.user_id === ctx.principal.accountId)
+    refuse('invalid_parameter', { param: 'grantee.user_id', message: 'You have this already.' })
+  if (!(await shareStore.acquainted(ctx.db, ctx.principal.accountId, grantee.user_id)))
+    refuse('not_found', {
+      param: 'grantee.user_id',
+      message: 'You share no workspace with such an account. Share by e-mail address instead.',
+    })
+}
+
+async function shareFor(ctx: Context, { share_id, resource_id, resource_type, grantee }: Named): Promise<NamedShare> {
+  const gone = { param: share_id === undefined ? 'resource_id' : 'share_id', message: 'There is no such share here.' }
+  if (share_id === undefined && (resource_id === undefined || grantee === undefined))
+    return refuse('missing_parameter', {
+      param: 'share_id',
+      message: 'Name the share by `share_id`, or by `resource_id` and its grantee.',
+    })
+  const row =
+    share_id !== undefined
+      ? await shareStore.get(ctx.db, share_id)
+      : await shareStore.find(ctx.db, resource_id!, grantee!)
+  if (row === undefined || (resource_type !== undefined && row.resource_type !== resource_type))
+    return refuse('not_found', gone)
+  const { accountId } = ctx.principal
+  if (row.account_id !== accountId && row.claimed_by !== accountId) placeIn(ctx, row.home, gone)
+  return row
+}
+
+function granteeOf(given: {
+  user_id?: Id | undefined
+  email?: string | undefined
+  workspace_id?: Id | undefined
+}): Grantee | null {
+  const { user_id, email, workspace_id } = given
+  if (user_id !== undefined) return { user_id }
+  if (email !== undefined) return { email }
+  return workspace_id === undefined ? null : { workspace_id }
+}
+
+async function changeRights<T>(ctx: Context, change: (ctx: Context) => Promise<T>): Promise<T> {
+  const result = await ctx.transaction(change)
+  await ctx.engine.rights.refresh()
+  return result
+}
+
+async function tell(
+  ctx: Context,
+  action: string,
+  row: NamedShare,
+  details: Record<string, unknown> = {},
+): Promise<void> {
+  const reached = await shareStore.reached(ctx.db, row)
+  await rightsChanged(ctx.db, reached)
+  const data = { resource_type: row.resource_type, resource_id: row.resource_id, access: row.access }
+  await writeAudit(ctx, {
+    action,
+    workspaceId: row.home,
+    subject: { type: 'share', id: row.id },
+    details: { ...data, account_id: row.account_id, workspace_id: row.workspace_id, email: row.email, ...details },
+  })
+  await ctx.emit({
+    type: action,
+    channels: [`workspace:${row.home}`, ...reached.map((id) => `user:${id}`)],
+    resource: { type: 'share', id: row.id },
+    data: { id: row.id, workspace_id: row.home, ...data },
+  })
+}
+
+const hashOf = (token: string): Buffer => hash('sha256', token, 'buffer')
+
+const showShare = (row: NamedShare) => ({
+  id: row.id,
+  resource_type: row.resource_type,
+  resource_id: row.resource_id,
+  workspace_id: row.home,
+  grantee: {
+    user_id: row.account_id ?? row.claimed_by,
+    workspace_id: row.workspace_id,
+    email: row.email,
+    name: row.grantee_name,
+  },
+  access: row.access,
+  status: row.email !== null && row.claimed_by === null ? ('pending' as const) : ('active' as const),
+  claimed_at: isoOrNull(row.claimed_at),
+  created_by: row.created_by,
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+})

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { testServer } from '#test/server.ts'
+
+const share = (type: string, id: string, grantee: object, access = 'view') => ({
+  resource_type: type,
+  resource_id: id,
+  grantee,
+  access,
+})
+
+test('alice shares a folder; bob reads what is in it and below, and may not change it; carol gets 404', async () => {
+  await using server = await testServer()
+  const [alice, bob, carol] = [await server.person('Alice'), await server.person('Bob'), await server.person('Carol')]
+  await together(alice, bob)
+  const folder = (await alice.post('/drive/files/folders', { workspace_id: alice.workspaceId, name: 'Plans' })).body
+    .data
+  const inner = (await alice.post('/drive/files/folders', { parent_id: folder.id, name: 'Deep' })).body.data
+  const file = (await alice.post('/drive/files', { parent_id: inner.id, name: 'a.txt', content: 'the plan' })).body.data
+  const beside = (await alice.post('/drive/files', { workspace_id: alice.workspaceId, name: 'b.txt', content: 'mine' }))
+    .body.data
+  assert.equal((await bob.get(`/drive/files/${file.id}`)).status, 404)
+
+  const made = await alice.post('/shares', share('folder', folder.id, { user_id: bob.id }))
+  assert.equal(made.status, 201, made.text)
+  assert.deepEqual([made.body.data.access, made.body.data.status, made.body.data.token], ['view', 'active', null])
+  assert.equal((await bob.get(`/drive/files/${file.id}`)).text, 'the plan')
+  assert.deepEqual(
+    (await bob.get(`/drive/files?parent_id=${inner.id}`)).body.data.map((row: { name: string }) => row.name),
+    ['a.txt'],
+  )
+  assert.equal((await bob.get(`/drive/files/${beside.id}/metadata`)).status, 404)
+  assert.equal((await carol.get(`/drive/files/${file.id}`)).status, 404)
+  for (const answer of [
+    await bob.patch(`/drive/files/${file.id}`, { content: 'another plan' }),
+    await bob.post('/drive/files', { parent_id: inner.id, name: 'c.txt', content: 'x' }),
+    await bob.delete(`/drive/files/${file.id}`),
+    await bob.post(`/drive/files/${file.id}/signed-url`, {}),
+    await bob.post(`/drive/files/${file.id}/move`, { parent_id: null }),
+  ])
+    assert.deepEqual([answer.status, answer.body.error.code], [403, 'insufficient_role'], answer.text)
+
+  const listed = await bob.get('/shared-with-me')
+  assert.deepEqual(
+    listed.body.data.map((row: Record<string, unknown>) => [row.resource_id, row.title, row.shared_by]),
+    [[folder.id, 'Plans', 'Alice']],
+  )
+  assert.deepEqual((await carol.get('/shared-with-me')).body.data, [])
+
+  const edit = await alice.patch('/shares', { ...share('folder', folder.id, { user_id: bob.id }, 'edit') })
+  assert.equal(edit.body.data?.access, 'edit', edit.text)
+  assert.equal((await bob.patch(`/drive/files/${file.id}`, { content: 'another plan' })).status, 200)
+  assert.equal((await bob.post('/drive/files', { parent_id: inner.id, name: 'c.txt', content: 'x' })).status, 201)
+  assert.equal((await alice.get(`/drive/files/${file.id}`)).text, 'another plan')
+  assert.equal((await bob.delete(`/drive/files/${file.id}`)).status, 403, 'to trash is for members')
+
+  const gone = await alice.delete(`/shares?resource_type=folder&resource_id=${folder.id}&user_id=${bob.id}`)
+  assert.deepEqual(gone.body, { deleted: true, id: made.body.data.id })
+  assert.equal((await bob.get(`/drive/files/${file.id}`)).status, 404)
+  assert.deepEqual((await bob.get('/shared-with-me')).body.data, [])
+})
+
+test('a share to a workspace is for all in it, and ends with the membership; a key of another workspace has no part in it', async () => {
+  await using server = await testServer()
+  const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
+  const team = await together(alice, bob)
+  const agent = (await alice.post('/agents', { name: 'Helper' })).body.data
+  assert.equal((await bob.get(`/agents/${agent.id}`)).status, 404)
+  assert.equal((await alice.post('/shares', share('agent', agent.id, { workspace_id: team }, 'edit'))).status, 201)
+  assert.equal((await bob.patch(`/agents/${agent.id}`, { name: 'Better' })).body.data.name, 'Better')
+  const here = await bob.key({ scopes: ['agent:read', 'share:read'], workspace_id: team })
+  const elsewhere = await bob.key({ scopes: ['agent:read', 'share:read'], workspace_id: bob.workspaceId })
+  const narrow = await bob.key({ scopes: ['share:read'] })
+  assert.equal((await here.get(`/agents/${agent.id}`)).status, 200)
+  assert.equal((await elsewhere.get(`/agents/${agent.id}`)).status, 404)
+  assert.deepEqual((await elsewhere.get('/shared-with-me')).body.data, [])
+  assert.deepEqual((await narrow.get('/shared-with-me')).body.data, [], 'a key without agent:read learns of no agent')
+  await alice.delete(`/workspaces/${team}/members/${bob.id}`)
+  assert.equal((await bob.get(`/agents/${agent.id}`)).status, 404)
+})
+
+test('what is shared with an address waits for who can show that it is theirs', async () => {
+  await using server = await testServer()
+  const [alice, bob, mallory] = [
+    await server.person('Alice'),
+    await server.person('Bob'),
+    await server.person('Mallory'),
+  ]
+  const chat = (await alice.post('/chats', { title: 'Secret' })).body.data
+  const made = await alice.post('/shares', share('chat', chat.id, { email: bob.email.toUpperCase() }))
+  assert.deepEqual([made.status, made.body.data.status], [201, 'pending'], made.text)
+  assert.match(made.body.data.token, /^[\w-]{43}$/)
+  assert.equal(
+    (await bob.get(`/chats/${chat.id}`)).status,
+    404,
+    'an address that anybody can sign up with shows nothing',
+  )
+  assert.equal((await mallory.post('/invitations/accept', { token: 'x'.repeat(43) })).status, 404)
+  const taken = await bob.post('/invitations/accept', { token: made.body.data.token })
+  assert.deepEqual(
+    [taken.status, taken.body.data.resource_id, taken.body.data.status],
+    [200, chat.id, 'active'],
+    taken.text,
+  )
+  assert.equal((await bob.get(`/chats/${chat.id}`)).body.data.title, 'Secret')
+  assert.equal((await mallory.post('/invitations/accept', { token: made.body.data.token })).status, 410)
+  assert.equal((await mallory.get(`/chats/${chat.id}`)).status, 404)
+  const back = await bob.delete('/shares', { share_id: made.body.data.id })
+  assert.equal(back.status, 200, 'who has a share may give it back')
+  assert.equal((await bob.get(`/chats/${chat.id}`)).status, 404)
+})
+
+test('nobody shares what they may not do, what is not theirs, or with whom they do not know', async () => {
+  await using server = await testServer()
+  const [alice, bob, carol] = [await server.person('Alice'), await server.person('Bob'), await server.person('Carol')]
+  const team = await together(alice, bob, 'viewer')
+  const agent = (await alice.post('/agents', { name: 'Helper', workspace_id: team })).body.data
+  const refused = async (who: typeof alice, body: object) => {
+    const { status, body: answer } = await who.post('/shares', body)
+    return [status, answer.error?.code ?? answer.error?.type, answer.error?.param ?? null]
+  }
+  assert.deepEqual(await refused(bob, share('agent', agent.id, { email: 'x@example.com' }, 'edit')), [
+    403,
+    'insufficient_role',
+    null,
+  ])
+  assert.deepEqual(await refused(carol, share('agent', agent.id, { email: 'x@example.com' })), [
+    404,
+    'not_found',
+    'resource_id',
+  ])
+  assert.deepEqual(await refused(alice, share('chat', agent.id, { email: 'x@example.com' })), [
+    404,
+    'not_found',
+    'resource_id',
+  ])
+  assert.deepEqual(await refused(alice, share('agent', agent.id, { user_id: carol.id })), [
+    404,
+    'not_found',
+    'grantee.user_id',
+  ])
+  assert.deepEqual(await refused(alice, share('agent', agent.id, { workspace_id: carol.workspaceId })), [
+    404,
+    'not_found',
+    'grantee.workspace_id',
+  ])
+  assert.equal((await refused(alice, share('agent', agent.id, { user_id: bob.id, email: 'x@example.com' })))[0], 400)
+  assert.equal((await alice.post('/shares', share('agent', agent.id, { email: 'x@example.com' }))).status, 201)
+  assert.deepEqual(await refused(alice, share('agent', agent.id, { email: 'X@example.com' })), [
+    409,
+    'already_exists',
+    'grantee',
+  ])
+  const listed = await alice.get(`/shares?resource_type=agent&resource_id=${agent.id}`)
+  assert.deepEqual(
+    listed.body.data.map((row: { grantee: { email: string } }) => row.grantee.email),
+    ['x@example.com'],
+  )
+  assert.equal((await carol.get(`/shares?resource_type=agent&resource_id=${agent.id}`)).status, 404)
+  assert.equal((await carol.delete('/shares', { share_id: listed.body.data[0].id })).status, 404)
+})
+
+/** A team of two; answers its id. */
+async function together(
+  owner: Awaited<ReturnType<Awaited<ReturnType<typeof testServer>>['person']>>,
+  other: typeof owner,
+  role = 'member',
+): Promise<string> {
+  const { id } = (await owner.post('/workspaces', { name: 'Team' })).body.data
+  const { token } = (await owner.post(`/workspaces/${id}/invitations`, { email: other.email, role })).body.data
+  await other.post('/invitations/accept', { token })
+  return id
+}

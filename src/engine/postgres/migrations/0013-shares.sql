@@ -1,0 +1,34 @@
+-- What somebody outside of a workspace may see or change of what is in it. A share of a folder covers what lies in it.
+create table shares (
+  id ulid primary key,
+  resource_id ulid not null references resources on delete cascade,
+  resource_type text not null check (resource_type in ('chat', 'agent', 'file', 'folder')),
+  -- Whom it is for: an account, all of a workspace, or whoever an address belongs to.
+  account_id ulid references accounts on delete cascade,
+  workspace_id ulid references workspaces on delete cascade,
+  email text,
+  access text not null check (access in ('view', 'edit')),
+  -- Of what was granted to an address: who presents the token takes it for their account.
+  token_hash bytea unique,
+  claimed_by ulid references accounts on delete cascade,
+  claimed_at timestamptz(3),
+  created_by ulid references accounts on delete set null,
+  created_at timestamptz(3) not null default clock_timestamp(),
+  updated_at timestamptz(3) not null default clock_timestamp(),
+  check (num_nonnulls(account_id, workspace_id, email) = 1)
+);
+create unique index shares_once on shares (resource_id, coalesce(account_id, workspace_id, lower(email)));
+create index shares_account on shares (account_id, id desc) where account_id is not null;
+create index shares_claimed on shares (claimed_by, id desc) where claimed_by is not null;
+create index shares_workspace on shares (workspace_id, id desc) where workspace_id is not null;
+create index shares_email on shares (lower(email), id desc) where email is not null;
+
+-- The shares that an account has, itself and by the given workspaces of it. An address counts once it is verified, or
+-- for the account that presented its token.
+create function shares_of(account text, workspaces text[]) returns setof shares language sql stable as $$
+  select * from shares where account_id = account
+  union all select * from shares where claimed_by = account
+  union all select * from shares where workspace_id = any(workspaces)
+  union all select s.* from accounts a join shares s on lower(s.email) = lower(a.email) and s.claimed_by is null
+    where a.id = account and a.email_verified_at is not null
+$$;
