@@ -46,6 +46,7 @@ export const values: Record<string, unknown> = {
   content: 'hello',
   role: 'viewer',
   confirm: 'Team',
+  resource_type: 'agent',
   status: 'read',
   endpoint: 'https://push.example.com/somebody',
   keys: { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) },

@@ -162,7 +162,12 @@ export const searxng: Provider = {
         'language',
         question.country ? `${question.language}-${question.country.toUpperCase()}` : question.language,
       )
-    return { url: `${base}/search?${query.toString()}`, method: 'GET', headers: ['accept', 'application/json'], body: null }
+    return {
+      url: `${base}/search?${query.toString()}`,
+      method: 'GET',
+      headers: ['accept', 'application/json'],
+      body: null,
+    }
   },
   read(answer, { page }) {
     const { data } = SearxngAnswer.safeParse(answer)
