@@ -13,6 +13,7 @@ import { type Candidate, newSeed, route } from './router.ts'
 import type { AnswerAbout } from './shapes/about.ts'
 import { ENVELOPE } from './shapes/envelope.ts'
 import { isObject } from './shapes/json.ts'
+import { takesStreamOptions } from './shapes/openai-chat/quirks.ts'
 import { Translation, type Way, isServed, lossesHeader, lossless, travels } from './translate.ts'
 import { Try } from './try.ts'
 import type { Loss, UpstreamFault } from './turn.ts'
@@ -165,7 +166,8 @@ export class Generation {
   /** The client's bytes with what has to differ. */
   bytesFor({ offer }: Candidate, limit: number | null): Buffer | string {
     const { body, dialect } = this
-    const edits: Edit[] = this.#usageEdit === null ? [] : [this.#usageEdit]
+    const asking = takesStreamOptions(offer.endpoint.preset) ? this.#usageEdit : null
+    const edits: Edit[] = asking === null ? [] : [asking]
     if (this.model !== offer.upstreamModel)
       edits.push({ ...this.#place, text: body.places ? offer.upstreamModel : JSON.stringify(offer.upstreamModel) })
     if (limit !== null) edits.push(setField(body, dialect.limitField(offer.endpoint.preset), String(limit)))

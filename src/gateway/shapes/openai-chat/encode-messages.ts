@@ -3,17 +3,15 @@ import { compact, type Json } from '../json.ts'
 import { Losses } from '../losses.ts'
 import { urlOf } from '../media.ts'
 import type { ToolNames } from '../tool-names.ts'
+import type { Quirks } from './quirks.ts'
 import { writeDetails } from './reasoning.ts'
 
 export interface MessageRules {
-  preset: string | null
+  quirks: Quirks
   names: ToolNames
   ids: (id: string) => string
   losses: Losses
 }
-
-/** Vendors that want their plain reasoning back with the calls that followed it. */
-const echoed = new Set(['deepseek', 'moonshotai'])
 
 /** Messages with paired tool results, as the vendor has them. */
 export function encodeMessages(messages: TurnMessage[], rules: MessageRules): Json[] {
@@ -29,7 +27,7 @@ export function encodeMessages(messages: TurnMessage[], rules: MessageRules): Js
 /** A string where there is only text: every vendor of this shape takes that, few take parts everywhere. */
 function userContent(content: TurnPart[], rules: MessageRules): string | Json[] {
   const marked = content.some((part) => 'cache' in part && part.cache !== undefined)
-  const keepMarks = marked && rules.preset === 'openrouter'
+  const keepMarks = marked && rules.quirks.openrouter
   if (marked && !keepMarks) rules.losses.add('cache_control')
   if (!keepMarks && content.every((part) => part.type === 'text')) return content.map(({ text }) => text).join('\n\n')
   return content.flatMap((part) => {
@@ -49,7 +47,7 @@ function encodePart(part: TurnPart): Json | null {
   return { type: 'file', file: { file_data: urlOf(part.source), filename: part.name ?? 'file' } }
 }
 
-function assistantMessage(content: TurnPart[], { preset, names, ids, losses }: MessageRules): Json {
+function assistantMessage(content: TurnPart[], { quirks, names, ids, losses }: MessageRules): Json {
   const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
   const reasoning = content.filter((part) => part.type === 'reasoning')
   const calls = content.filter((part) => part.type === 'tool_call')
@@ -63,8 +61,8 @@ function assistantMessage(content: TurnPart[], { preset, names, ids, losses }: M
     }))
   }
   if (reasoning.length === 0) return message
-  if (preset === 'openrouter') message['reasoning_details'] = reasoning.flatMap(writeDetails)
-  else if (preset !== null && echoed.has(preset) && reasoning.some(unsigned)) {
+  if (quirks.openrouter) message['reasoning_details'] = reasoning.flatMap(writeDetails)
+  else if (quirks.echoesReasoning && reasoning.some(unsigned)) {
     message['reasoning_content'] = reasoning
       .filter(unsigned)
       .map((part) => part.text)
@@ -88,7 +86,7 @@ function toolMessages(content: TurnPart[], rules: MessageRules): Json[] {
       return [`[${inner.type}: see the next user message]`]
     })
     const text = words.join('\n')
-    if (part.cache !== undefined && rules.preset !== 'openrouter') rules.losses.add('cache_control')
+    if (part.cache !== undefined && !rules.quirks.openrouter) rules.losses.add('cache_control')
     return [{ role: 'tool', tool_call_id: rules.ids(part.id), content: part.is_error ? `Error: ${text}` : text }]
   })
   return media.length === 0 ? messages : [...messages, { role: 'user', content: userContent(media, rules) }]

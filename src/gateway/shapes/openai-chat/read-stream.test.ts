@@ -9,7 +9,9 @@ import { StreamReader } from './read-stream.ts'
 
 const names =
   `text parallel-tools index-zero late-id openrouter-reasoning openrouter-error deepseek-reasoning bare-error
-  multi-line cut cut-in-arguments calls-without-finish nothing empty-answer`.split(/\s+/)
+  multi-line cut cut-in-arguments calls-without-finish nothing empty-answer ollama-tools ollama-swallowed mistral-thinking azure-filters`.split(
+    /\s+/,
+  )
 const read = (name: string) => readAll(new StreamReader(), recorded(import.meta.url, name))
 
 test('every recorded stream reads the same wherever its bytes are cut', () => {
@@ -171,4 +173,23 @@ test('reasoning that is counted beside the completion is not taken out of it', (
     [answer.usage?.output_tokens, answer.usage?.reasoning_tokens, answer.usage?.total_tokens],
     [5, 100, 115],
   )
+})
+
+test('Ollama: whole calls with their index, and an error that it swallows is no end', () => {
+  const { content, finish, usage } = fold(read('ollama-tools'))
+  assert.deepEqual(
+    content.map((part) => (part.type === 'tool_call' ? part.arguments : part.text)),
+    ['hm', '{"city":"Oslo"}', '{}'],
+  )
+  assert.deepEqual([finish?.reason, usage?.output_tokens], ['tool_calls', 5])
+  assert.equal(fold(read('ollama-swallowed')).error?.kind, 'garbage')
+})
+
+test('Mistral’s thinking parts are reasoning; Azure’s filter results are passed over', () => {
+  assert.deepEqual(fold(read('mistral-thinking')).content, [
+    { type: 'reasoning', text: 'let me see' },
+    { type: 'text', text: '42' },
+  ])
+  const { content, id, finish } = fold(read('azure-filters'))
+  assert.deepEqual([content, id, finish?.reason], [[{ type: 'text', text: 'Hello' }], 'chatcmpl-a', 'stop'])
 })

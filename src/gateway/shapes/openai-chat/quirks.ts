@@ -1,0 +1,116 @@
+import type { Turn } from '../../turn.ts'
+import type { Target } from '../target.ts'
+
+export type Effort = NonNullable<NonNullable<Turn['reasoning']>['effort']>
+
+/** How providers of this shape differ from OpenAI's chat. */
+export interface Quirks {
+  /** The field that bounds the output. */
+  limit: 'max_tokens' | 'max_completion_tokens'
+  /**
+   * How thinking is asked for. effort: `reasoning_effort`. thinking: `thinking: {type}`, and the effort beside it.
+   * switch: the same without an effort. enabled: `reasoning: {enabled}`. openrouter: `reasoning` as OpenRouter has it.
+   */
+  reasoning: 'effort' | 'thinking' | 'switch' | 'enabled' | 'openrouter'
+  /** The efforts that are known; null: all, or nobody knows. Another one becomes the next stronger, else the strongest. */
+  efforts: readonly Effort[] | null
+  /** Wants its plain reasoning back with the calls that followed it. */
+  echoesReasoning: boolean
+  /** Takes `reasoning_details` with signatures, cache marks on parts, and says what a call cost. */
+  openrouter: boolean
+  /** Takes `top_k`. */
+  topK: boolean
+  /** Takes `strict` of tools and schemas. */
+  strict: boolean
+  /** Takes `stream_options`, without which most say nothing of usage in a stream. */
+  streamOptions: boolean
+  /** What ids of tool calls must be: up to 40 of a–z, A–Z, 0–9, _ and -, or exactly nine letters and digits. */
+  callIds: 'usual' | 'nine'
+  /** Refuses sampling fields while it reasons. */
+  fixedSampling: boolean
+}
+
+const usual: Quirks = {
+  limit: 'max_tokens',
+  reasoning: 'effort',
+  efforts: null,
+  echoesReasoning: false,
+  openrouter: false,
+  topK: false,
+  strict: true,
+  streamOptions: true,
+  callIds: 'usual',
+  fixedSampling: false,
+}
+
+interface Row extends Partial<Quirks> {
+  preset: string
+  /** Only these models; later rows add to earlier ones. */
+  model?: RegExp
+}
+
+const openaiReasons = { limit: 'max_completion_tokens', fixedSampling: true } as const
+
+/**
+ * What is known, and where from. [p]: the `compat` and `thinkingLevelMap` data of @earendil-works/pi-ai 1.5.2
+ * (2026-11-10). A provider or a field that no row names is not known to differ: it is asked as OpenAI is.
+ */
+const rows: readonly Row[] = [
+  // OpenAI's reasoning models refuse the older limit and any sampling (compat.md 7.2).
+  { preset: 'openai', ...openaiReasons },
+  { preset: 'azure', ...openaiReasons },
+  // openrouter.ai/docs, OpenAPI of 2026-08-22.
+  { preset: 'openrouter', reasoning: 'openrouter', openrouter: true, topK: true },
+  // `Tool call id was … but must be a-z, A-Z, 0-9, with a length of 9`: anomalyco/opencode#1680. Efforts: [p].
+  { preset: 'mistral', callIds: 'nine', efforts: ['none', 'high'] },
+  { preset: 'mistral', model: /mistral-large-4/, efforts: ['low', 'medium', 'high'] },
+  { preset: 'mistral', model: /glm-5-3/, efforts: ['low', 'high', 'max'] },
+  // [p]
+  { preset: 'groq', efforts: ['low', 'medium', 'high'] },
+  { preset: 'groq', model: /qwen/, efforts: ['none', 'low', 'medium', 'high'] },
+  // docs.together.ai/docs/inference/chat/reasoning: most models are switched, gpt-oss has efforts. `strict`: [p].
+  { preset: 'together', reasoning: 'enabled', strict: false, topK: true },
+  { preset: 'together', model: /gpt-oss/, reasoning: 'effort', efforts: ['low', 'medium', 'high'] },
+  // [p]
+  { preset: 'fireworks', efforts: ['low', 'high', 'max'], topK: true },
+  { preset: 'fireworks', model: /kimi/, echoesReasoning: true },
+  // api-docs.deepseek.com/guides/thinking_mode (2026-11).
+  { preset: 'deepseek', reasoning: 'thinking', efforts: ['low', 'high', 'max'], echoesReasoning: true },
+  // [p]
+  { preset: 'xai', efforts: ['low', 'medium', 'high', 'xhigh'] },
+  { preset: 'xai', model: /grok-4\.3/, efforts: ['none', 'low', 'medium', 'high', 'xhigh'] },
+  // strandsagents.com, Cohere: the compatibility API rejects `stream_options`.
+  { preset: 'cohere', streamOptions: false },
+  // [p]
+  { preset: 'cerebras', efforts: ['low', 'medium', 'high'] },
+  { preset: 'cerebras', model: /qwen/, efforts: ['none', 'low', 'medium', 'high'] },
+  { preset: 'moonshotai', reasoning: 'switch', strict: false, echoesReasoning: true },
+  { preset: 'moonshotai', model: /kimi-k3/, reasoning: 'effort', efforts: ['low', 'high', 'max'] },
+  { preset: 'zai', reasoning: 'switch' },
+]
+
+export function quirksOf({ preset, model }: Pick<Target, 'preset' | 'model'>): Quirks {
+  if (preset === null) return usual
+  const name = model.toLowerCase()
+  const known = rows.filter((row) => row.preset === preset && (row.model === undefined || row.model.test(name)))
+  if (known.length === 0) return usual
+  const { preset: _, model: __, ...quirks } = Object.assign({}, usual, ...known) as Quirks & Row
+  return quirks
+}
+
+const silent: ReadonlySet<string> = new Set(
+  rows.filter((row) => row.streamOptions === false).map(({ preset }) => preset),
+)
+
+/** Whether a stream may be asked what it used. */
+export const takesStreamOptions = (preset: string | null): boolean => preset === null || !silent.has(preset)
+
+const scale: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
+
+/** The effort itself where it is known, else the next stronger that is, else the strongest. Null: thinking cannot be turned off. */
+export function effortFor(wanted: Effort, known: readonly Effort[] | null): Effort | null {
+  if (known === null || known.includes(wanted)) return wanted
+  if (wanted === 'none') return null
+  const stronger = known.filter((one) => one !== 'none' && scale.indexOf(one) > scale.indexOf(wanted))
+  return stronger[0] ?? known.at(-1)!
+}
