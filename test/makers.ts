@@ -28,6 +28,8 @@ export const makers: Record<string, (person: Person) => Promise<string>> = {
       endpoint: `https://push.example.com/${Math.random()}`,
       keys: values.keys,
     }),
+  webhook_endpoint: (person) =>
+    made(person, '/webhook-endpoints', { name: 'Ours', url: 'https://hooks.example.com/x', events: ['*'] }),
   provider_endpoint: (person) =>
     made(person, '/ai-gateway/provider-endpoints', {
       name: 'Mine',
@@ -48,6 +50,8 @@ export const values: Record<string, unknown> = {
   confirm: 'Team',
   resource_type: 'agent',
   status: 'read',
+  url: 'https://hooks.example.com/x',
+  events: ['*'],
   endpoint: 'https://push.example.com/somebody',
   keys: { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) },
   preferences: [{ type: 'message', channel: 'email', enabled: true }],

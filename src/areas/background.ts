@@ -14,6 +14,7 @@ import { driveSchedules } from './drive/service.ts'
 import { textOperation } from './inference/service.ts'
 import { notificationConsumer, notificationJobs, notificationSchedules } from './notifications/service.ts'
 import { type OperationKind, operationSchedules, runOperations } from './operations/service.ts'
+import { startSender, webhookConsumer, webhookSchedules } from './webhooks/service.ts'
 
 export interface Background extends AsyncDisposable {
   handlers: Record<string, JobHandler>
@@ -26,6 +27,7 @@ const kinds: readonly OperationKind[] = [textOperation, sending]
 
 export function background(engine: Engine, furtherKinds: readonly OperationKind[] = []): Background {
   const operations = runOperations(engine, [...kinds, ...furtherKinds])
+  const sender = startSender(engine)
   return {
     handlers: { ...operations.handlers, ...mailJobs(engine), ...notificationJobs(engine) },
     schedules: [
@@ -37,8 +39,11 @@ export function background(engine: Engine, furtherKinds: readonly OperationKind[
       ...accountSchedules(engine),
       ...operationSchedules(engine),
       ...notificationSchedules(engine),
+      ...webhookSchedules(engine),
     ],
-    consumers: [interruptedCalls(engine), notificationConsumer(engine)],
-    [Symbol.asyncDispose]: () => operations[Symbol.asyncDispose](),
+    consumers: [interruptedCalls(engine), notificationConsumer(engine), webhookConsumer(engine)],
+    async [Symbol.asyncDispose]() {
+      await Promise.all([operations[Symbol.asyncDispose](), sender[Symbol.asyncDispose]()])
+    },
   }
 }

@@ -26,6 +26,7 @@ export const contracts = {
   models: async () => (await import('./models/contract.ts')).models,
   web: async () => (await import('./web/contract.ts')).web,
   notifications: async () => (await import('./notifications/contract.ts')).notifications,
+  webhooks: async () => (await import('./webhooks/contract.ts')).webhooks,
   realtime: async () => (await import('./realtime/contract.ts')).realtime,
   ai_gateway: async () => (await import('./ai-gateway/contract.ts')).aiGateway,
 } as const

@@ -9,6 +9,7 @@ import { driveEvents } from './drive/event-types.ts'
 import { notificationEvents } from './notifications/event-types.ts'
 import { operationEvents } from './operations/event-types.ts'
 import { shareEvents } from './shares/event-types.ts'
+import { webhookEvents } from './webhooks/event-types.ts'
 import { workspaceEvents } from './workspaces/event-types.ts'
 
 export const events = eventTable([
@@ -21,5 +22,6 @@ export const events = eventTable([
   ...driveEvents,
   ...operationEvents,
   ...notificationEvents,
+  ...webhookEvents,
   ...providerEndpointEvents,
 ])

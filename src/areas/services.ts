@@ -13,6 +13,7 @@ import { operationService } from './operations/service.ts'
 import { notificationService } from './notifications/service.ts'
 import { realtimeService } from './realtime/service.ts'
 import { shareService, sharedWithMeService } from './shares/service.ts'
+import { webhookService } from './webhooks/service.ts'
 import { invitationService } from './workspaces/invitations.ts'
 import { webService } from './web/service.ts'
 import { memberService } from './workspaces/members.ts'
@@ -36,6 +37,7 @@ export const services: readonly Service<Context>[] = [
   inferenceService,
   modelService,
   notificationService,
+  webhookService,
   realtimeService,
   aiGatewayService,
   webService,

@@ -2,7 +2,7 @@ import type { Id } from '#kernel/ids.ts'
 import type { Bus } from './bus.ts'
 import type { Lease } from './leases.ts'
 import type { Log } from './log.ts'
-import type { Postgres } from './postgres/client.ts'
+import type { Db, Postgres } from './postgres/client.ts'
 
 /** An event as a consumer gets it. */
 export interface Happened {
@@ -25,6 +25,8 @@ export interface Consumer {
   name: string
   /** Which types it wants; absent: all. */
   types?: readonly string[]
+  /** Which of those, decided for a batch in the transaction that carries it: what is not wanted costs no more than this. */
+  sift?(db: Db): Promise<(event: Pick<Happened, 'type' | 'channels'>) => boolean>
   handle(event: Happened): Promise<void>
 }
 

@@ -123,11 +123,12 @@ async function relayBatch(db: Db, fence: bigint, consumers: readonly Consumer[],
     as x(channel text, "offset" bigint, id text, type text, resource_type text, resource_id text, data jsonb, at timestamptz)`.execute(
     db,
   )
-  const deliveries = rows.flatMap(({ seq, ...event }) =>
-    consumers
-      .filter(({ types }) => types === undefined || types.includes(event.type))
-      .map(({ name }) => ({ consumer: name, seq: String(seq), event })),
-  )
+  const deliveries: { consumer: string; seq: string; event: object }[] = []
+  for (const { name, types, sift } of consumers) {
+    const wanted = rows.filter(({ type }) => types === undefined || types.includes(type))
+    const sifted = wanted.length > 0 && sift ? wanted.filter(await sift(db)) : wanted
+    for (const { seq, ...event } of sifted) deliveries.push({ consumer: name, seq: String(seq), event })
+  }
   if (deliveries.length > 0)
     await sql`insert into deliveries (consumer, seq, event) select consumer, seq, event
       from jsonb_to_recordset(${JSON.stringify(deliveries)}::jsonb) as x(consumer text, seq bigint, event jsonb)

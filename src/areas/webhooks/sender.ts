@@ -1,0 +1,180 @@
+import type { Engine } from '#engine/context.ts'
+import { RetrieveFailed, retrieve } from '#engine/outbound/retrieve.ts'
+import { writeOutbox } from '#engine/outbox.ts'
+import type { Db } from '#engine/postgres/client.ts'
+import type { Id } from '#kernel/ids.ts'
+import { FAILING_DAYS, nextAttempt } from './retries.ts'
+import { signed } from './sign.ts'
+import { type Attempt, type DeliveryRow, type EndpointRow, deliveryStore, endpointStore } from './store.ts'
+
+const POLL_MS = 1_000
+const AT_ONCE = 64
+const PER_ENDPOINT = 4
+const TIMEOUT_MS = 15_000
+const LOST_SECONDS = 60
+const SHOWN_CHARACTERS = 1_000
+
+/**
+ * Sends what is due. The rows are the queue, not the job runner: an address that answers slowly must not take the place
+ * of other work.
+ */
+export function startSender(engine: Engine): AsyncDisposable {
+  const { db } = engine.postgres
+  const stopping = new AbortController()
+  const inFlight = new Map<Id, number>()
+  const running = new Set<Promise<void>>()
+  let taking: Promise<void> | null = null
+  let again = false
+
+  async function take(): Promise<void> {
+    while (again && !stopping.signal.aborted) {
+      again = false
+      const room = AT_ONCE - running.size
+      if (room <= 0) return
+      const busy = [...inFlight].filter(([, n]) => n >= PER_ENDPOINT).map(([id]) => id)
+      const rows = await deliveryStore.take(db, {
+        busy,
+        perEndpoint: PER_ENDPOINT,
+        limit: room,
+        lostSeconds: LOST_SECONDS,
+      })
+      for (const row of rows) begin(row)
+      if (rows.length === room) again = true
+    }
+  }
+  function begin(row: DeliveryRow): void {
+    inFlight.set(row.endpoint_id, (inFlight.get(row.endpoint_id) ?? 0) + 1)
+    const work = deliver(engine, row, stopping.signal)
+      .catch((error: unknown) => engine.log.error({ error, delivery: row.id }, 'a webhook was not delivered'))
+      .finally(() => {
+        running.delete(work)
+        const left = inFlight.get(row.endpoint_id)! - 1
+        if (left > 0) inFlight.set(row.endpoint_id, left)
+        else inFlight.delete(row.endpoint_id)
+        wake()
+      })
+    running.add(work)
+  }
+  function wake(): void {
+    again = true
+    taking ??= take()
+      .catch((error: unknown) => engine.log.warn({ error }, 'webhooks cannot be sent now'))
+      .finally(() => {
+        taking = null
+      })
+  }
+
+  const timer = setInterval(wake, POLL_MS)
+  const woken = engine.bus.on('webhooks', wake)
+  return {
+    async [Symbol.asyncDispose]() {
+      stopping.abort(new Error('the server stops'))
+      clearInterval(timer)
+      woken[Symbol.dispose]()
+      await taking
+      await Promise.all(running)
+    },
+  }
+}
+
+async function deliver(engine: Engine, row: DeliveryRow, signal: AbortSignal): Promise<void> {
+  const { db } = engine.postgres
+  const endpoint = await endpointStore.get(db, row.endpoint_id)
+  if (endpoint?.status !== 'enabled') return
+  const at = new Date()
+  const startedAt = performance.now()
+  const { answer, error } = await post(engine, endpoint, row, at, signal)
+  // One that was broken off by our own stop is sent by whoever comes next.
+  if (signal.aborted && answer === null) return
+  const attempt: Attempt = {
+    at: at.toISOString(),
+    duration_ms: Math.round(performance.now() - startedAt),
+    response_status: answer?.status ?? null,
+    response_body: answer && storable(answer.body),
+    error,
+  }
+  const status = answer?.status ?? 0
+  if (status >= 200 && status < 300) {
+    await deliveryStore.settle(db, row.id, attempt, { status: 'succeeded' })
+    return await endpointStore.succeeded(db, endpoint.id)
+  }
+  const again = status === 410 ? null : nextAttempt(row.attempts.length + 1, answer?.retryAfter)
+  await deliveryStore.settle(db, row.id, attempt, again === null ? { status: 'failed' } : { again })
+  const since = await endpointStore.failed(db, endpoint.id)
+  const days = since === null ? 0 : (Date.now() - since.getTime()) / 86_400_000
+  if (status === 410) await disable(engine, endpoint.id, 'gone')
+  else if (days >= FAILING_DAYS) await disable(engine, endpoint.id, 'failing')
+}
+
+interface Posted {
+  answer: { status: number; body: string; retryAfter: string | undefined } | null
+  error: string | null
+}
+
+async function post(
+  engine: Engine,
+  endpoint: EndpointRow,
+  row: DeliveryRow,
+  at: Date,
+  signal: AbortSignal,
+): Promise<Posted> {
+  try {
+    const { status, bytes, headers } = await retrieve(engine.outside, {
+      url: new URL(endpoint.url),
+      method: 'POST',
+      headers: Object.entries({
+        'content-type': 'application/json',
+        'user-agent': 'Ukiyo-Webhooks',
+        ...signed(secretsOf(engine, endpoint, at), { id: row.message_id, at, body: row.payload }),
+      }).flat(),
+      body: Buffer.from(row.payload),
+      mostBytes: 1 << 20,
+      timeoutMs: TIMEOUT_MS,
+      hops: 0,
+      signal,
+    })
+    const error = status < 200 || status >= 300 ? `It answered ${status}.` : null
+    return { answer: { status, body: bytes.toString(), retryAfter: headers['retry-after'] }, error }
+  } catch (error) {
+    // A redirect is no answer: the address is to be changed. What it says beyond the bound does not matter either.
+    if (error instanceof RetrieveFailed) return { answer: null, error: error.message }
+    if (signal.aborted) return { answer: null, error: null }
+    throw error
+  }
+}
+
+/** The present secret, and for a while the one before. */
+function secretsOf(
+  { secrets }: Engine,
+  { id, secret, previous_secret, previous_expires_at }: EndpointRow,
+  at: Date,
+): string[] {
+  const previous = previous_secret !== null && previous_expires_at !== null && previous_expires_at > at
+  return [secrets.open(secret, id), ...(previous ? [secrets.open(previous_secret, id)] : [])]
+}
+
+const storable = (text: string): string => text.replaceAll('\0', '').slice(0, SHOWN_CHARACTERS).toWellFormed()
+
+async function disable(engine: Engine, id: Id, reason: 'failing' | 'gone'): Promise<void> {
+  const row = await engine.postgres.db.transaction().execute(async (db) => {
+    const disabled = await endpointStore.disable(db, id, reason)
+    if (disabled) {
+      await deliveryStore.cancelWaiting(db, id)
+      await tellDisabled(db, disabled)
+    }
+    return disabled
+  })
+  if (row) engine.bus.poke('outbox')
+}
+
+const tellDisabled = (db: Db, row: EndpointRow): Promise<void> =>
+  writeOutbox(
+    db,
+    {
+      type: 'webhook_endpoint.disabled',
+      channels: [`workspace:${row.workspace_id}`, ...(row.created_by === null ? [] : [`user:${row.created_by}`])],
+      resource: { type: 'webhook_endpoint', id: row.id },
+      data: { id: row.id, workspace_id: row.workspace_id, name: row.name, reason: row.disabled_reason },
+    },
+    null,
+  )

@@ -1,0 +1,250 @@
+import { type ColumnType, type Generated, type Selectable, type Updateable, sql } from 'kysely'
+import { type Db, nextTime } from '#engine/postgres/client.ts'
+import type { Id } from '#kernel/ids.ts'
+
+declare module '#engine/postgres/tables.ts' {
+  interface Database {
+    webhook_endpoints: EndpointTable
+    webhook_deliveries: DeliveryTable
+  }
+}
+interface EndpointTable {
+  id: Id
+  workspace_id: Id
+  name: string
+  url: string
+  events: string[]
+  scopes: string[] | null
+  status: Generated<'enabled' | 'disabled'>
+  disabled_reason: 'manual' | 'failing' | 'gone' | null
+  disabled_at: Date | null
+  /** Sealed, as the one before it. */
+  secret: string
+  previous_secret: string | null
+  previous_expires_at: Date | null
+  failing_since: Date | null
+  last_success_at: Date | null
+  created_by: Id | null
+  created_at: Generated<Date>
+  updated_at: Generated<Date>
+}
+export type EndpointRow = Selectable<EndpointTable>
+
+export interface Attempt {
+  at: string
+  duration_ms: number
+  response_status: number | null
+  response_body: string | null
+  error: string | null
+}
+interface DeliveryTable {
+  id: Id
+  endpoint_id: Id
+  message_id: Id
+  event_type: string
+  payload: string
+  redelivery_of: Id | null
+  status: Generated<'waiting' | 'succeeded' | 'failed' | 'cancelled'>
+  attempts: ColumnType<Attempt[], string | undefined, string>
+  due_at: Date | null
+  completed_at: Date | null
+  created_at: Generated<Date>
+  updated_at: Generated<Date>
+}
+export type DeliveryRow = Selectable<DeliveryTable>
+
+const DAYS_KEPT = 30
+
+export const endpointStore = {
+  insert: (
+    db: Db,
+    row: Pick<EndpointRow, 'id' | 'workspace_id' | 'name' | 'url' | 'events' | 'scopes' | 'secret' | 'created_by'>,
+  ): Promise<EndpointRow> =>
+    db
+      .insertInto('webhook_endpoints')
+      .values({
+        ...row,
+        disabled_reason: null,
+        disabled_at: null,
+        previous_secret: null,
+        previous_expires_at: null,
+        failing_since: null,
+        last_success_at: null,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow(),
+
+  get: async (db: Db, id: Id): Promise<EndpointRow | null> =>
+    (await db.selectFrom('webhook_endpoints').selectAll().where('id', '=', id).executeTakeFirst()) ?? null,
+
+  list: (db: Db, workspaceId: Id, before: Id | null, limit: number): Promise<EndpointRow[]> =>
+    db
+      .selectFrom('webhook_endpoints')
+      .selectAll()
+      .where('workspace_id', '=', workspaceId)
+      .$if(before !== null, (query) => query.where('id', '<', before!))
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .execute(),
+
+  /** How many the workspace has. Holds its row, so that two creations count one after the other. */
+  count: async (db: Db, workspaceId: Id): Promise<number> => {
+    await sql`select 1 from workspaces where id = ${workspaceId} for no key update`.execute(db)
+    const { n } = await db
+      .selectFrom('webhook_endpoints')
+      .select(sql<number>`count(*)::int`.as('n'))
+      .where('workspace_id', '=', workspaceId)
+      .executeTakeFirstOrThrow()
+    return n
+  },
+
+  /** Null when it is gone, or not as `unchangedSince` has it. */
+  update: async (
+    db: Db,
+    id: Id,
+    changes: Updateable<EndpointTable>,
+    unchangedSince: Date | null = null,
+  ): Promise<EndpointRow | null> =>
+    (await db
+      .updateTable('webhook_endpoints')
+      .set({ ...changes, updated_at: nextTime })
+      .where('id', '=', id)
+      .$if(unchangedSince !== null, (query) => query.where('updated_at', '=', unchangedSince!))
+      .returningAll()
+      .executeTakeFirst()) ?? null,
+
+  delete: async (db: Db, id: Id): Promise<void> => {
+    await db.deleteFrom('webhook_endpoints').where('id', '=', id).execute()
+  },
+
+  enabledIn: (db: Db, workspaceIds: readonly Id[]): Promise<EndpointRow[]> =>
+    db
+      .selectFrom('webhook_endpoints')
+      .selectAll()
+      .where('status', '=', 'enabled')
+      .where(sql<boolean>`workspace_id = any(${workspaceIds}::ulid[])`)
+      .execute(),
+
+  /** Workspaces that have one, as channels. */
+  heard: async (db: Db): Promise<Set<string>> => {
+    const { rows } = await sql<{ channel: string }>`
+      select distinct 'workspace:' || workspace_id as channel from webhook_endpoints where status = 'enabled'`.execute(
+      db,
+    )
+    return new Set(rows.map(({ channel }) => channel))
+  },
+
+  succeeded: async (db: Db, id: Id): Promise<void> => {
+    await sql`update webhook_endpoints set last_success_at = now(), failing_since = null where id = ${id}`.execute(db)
+  },
+
+  /** Answers since when it fails. */
+  failed: async (db: Db, id: Id): Promise<Date | null> =>
+    (
+      await sql<{ failing_since: Date }>`update webhook_endpoints set failing_since = coalesce(failing_since, now())
+        where id = ${id} and status = 'enabled' returning failing_since`.execute(db)
+    ).rows[0]?.failing_since ?? null,
+
+  /** Null when it was disabled already. */
+  disable: async (db: Db, id: Id, reason: 'manual' | 'failing' | 'gone'): Promise<EndpointRow | null> =>
+    (await db
+      .updateTable('webhook_endpoints')
+      .set({ status: 'disabled', disabled_reason: reason, disabled_at: sql<Date>`now()`, updated_at: nextTime })
+      .where('id', '=', id)
+      .where('status', '=', 'enabled')
+      .returningAll()
+      .executeTakeFirst()) ?? null,
+}
+
+export const deliveryStore = {
+  /** Null when this message was sent there before. */
+  insert: async (
+    db: Db,
+    row: Pick<DeliveryRow, 'id' | 'endpoint_id' | 'message_id' | 'event_type' | 'payload' | 'redelivery_of'>,
+  ): Promise<DeliveryRow | null> =>
+    (await db
+      .insertInto('webhook_deliveries')
+      .values({ ...row, due_at: sql<Date>`clock_timestamp()`, completed_at: null })
+      .onConflict((conflict) => conflict.doNothing())
+      .returningAll()
+      .executeTakeFirst()) ?? null,
+
+  get: async (db: Db, endpointId: Id, id: Id): Promise<DeliveryRow | null> =>
+    (await db
+      .selectFrom('webhook_deliveries')
+      .selectAll()
+      .where('id', '=', id)
+      .where('endpoint_id', '=', endpointId)
+      .executeTakeFirst()) ?? null,
+
+  list: (
+    db: Db,
+    of: { endpointId: Id; status: DeliveryRow['status'] | undefined; eventType: string | undefined },
+    before: Id | null,
+    limit: number,
+  ): Promise<DeliveryRow[]> =>
+    db
+      .selectFrom('webhook_deliveries')
+      .selectAll()
+      .where('endpoint_id', '=', of.endpointId)
+      .$if(of.status !== undefined, (query) => query.where('status', '=', of.status!))
+      .$if(of.eventType !== undefined, (query) => query.where('event_type', '=', of.eventType!))
+      .$if(before !== null, (query) => query.where('id', '<', before!))
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .execute(),
+
+  /**
+   * Takes what is due, a few per endpoint, so that a slow one holds up only itself. A taken one is due again after
+   * `lostSeconds`, unless it is settled before: whoever took it may die.
+   */
+  take: async (
+    db: Db,
+    {
+      busy,
+      perEndpoint,
+      limit,
+      lostSeconds,
+    }: { busy: readonly Id[]; perEndpoint: number; limit: number; lostSeconds: number },
+  ): Promise<DeliveryRow[]> =>
+    (
+      await sql<DeliveryRow>`update webhook_deliveries set due_at = clock_timestamp() + make_interval(secs => ${lostSeconds})
+        where id in (
+          select d.id from webhook_endpoints e cross join lateral (
+            select x.id, x.due_at from webhook_deliveries x
+            where x.endpoint_id = e.id and x.status = 'waiting' and x.due_at <= clock_timestamp()
+            order by x.due_at limit ${perEndpoint} for update skip locked
+          ) d where e.status = 'enabled' and not e.id = any(${busy}::ulid[]) order by d.due_at limit ${limit})
+        returning *`.execute(db)
+    ).rows,
+
+  settle: async (
+    db: Db,
+    id: Id,
+    attempt: Attempt,
+    to: { status: 'succeeded' | 'failed' } | { again: number },
+  ): Promise<void> => {
+    const over = 'status' in to
+    await sql`update webhook_deliveries set attempts = attempts || ${JSON.stringify([attempt])}::jsonb,
+        status = ${over ? to.status : 'waiting'},
+        due_at = ${over ? null : sql`clock_timestamp() + make_interval(secs => ${to.again})`},
+        completed_at = ${over ? sql`now()` : null}, updated_at = ${nextTime}
+      where id = ${id} and status = 'waiting'`.execute(db)
+  },
+
+  cancelWaiting: async (db: Db, endpointId: Id): Promise<void> => {
+    await db
+      .updateTable('webhook_deliveries')
+      .set({ status: 'cancelled', due_at: null, completed_at: sql<Date>`now()`, updated_at: nextTime })
+      .where('endpoint_id', '=', endpointId)
+      .where('status', '=', 'waiting')
+      .execute()
+  },
+
+  retain: async (db: Db): Promise<void> => {
+    await db
+      .deleteFrom('webhook_deliveries')
+      .where('created_at', '<', sql<Date>`now() - make_interval(days => ${DAYS_KEPT})`)
+      .execute()
+  },
+}

@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict'
+import { type IncomingHttpHeaders, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, test } from 'node:test'
+import { Webhook } from 'standardwebhooks'
+import { type Person, type TestServer, testServer } from '#test/server.ts'
+
+let server: TestServer
+let alice: Person
+before(async () => {
+  server = await testServer({ environment: { UK_FETCH_ALLOW: '127.0.0.0/8' } })
+  alice = await server.person('Alice')
+})
+after(() => server[Symbol.asyncDispose]())
+
+interface Got {
+  headers: IncomingHttpHeaders
+  body: string
+}
+
+/** An address of the loopback that takes webhooks. */
+async function receiver() {
+  let answer: (got: Got) => { status: number; headers?: Record<string, string>; body?: string } = () => ({
+    status: 204,
+  })
+  const unread: Got[] = []
+  const waiting: ((got: Got) => void)[] = []
+  const http = createServer((request, response) => {
+    let body = ''
+    request.on('data', (part: Buffer) => (body += part.toString()))
+    request.on('end', () => {
+      const got = { headers: request.headers, body }
+      const { status, headers, body: said = '' } = answer(got)
+      response.writeHead(status, headers).end(said)
+      const take = waiting.shift()
+      if (take) take(got)
+      else unread.push(got)
+    })
+  })
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/hook`,
+    answer: (how: typeof answer) => (answer = how),
+    next: (): Promise<Got> =>
+      new Promise((resolve) => {
+        const got = unread.shift()
+        if (got) resolve(got)
+        else waiting.push(resolve)
+      }),
+    unread,
+    [Symbol.asyncDispose]: () =>
+      new Promise<void>((resolve) => {
+        http.closeAllConnections()
+        http.close(() => resolve())
+      }),
+  }
+}
+
+async function team(): Promise<string> {
+  const id = (await alice.post('/workspaces', { name: 'Team' })).body.data.id as string
+  const { pool } = server.app.engine.postgres
+  while ((await pool.query('select 1 from outbox limit 1')).rowCount !== 0)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  return id
+}
+
+const endpointFor = async (workspace_id: string, url: string, events: string[]) => {
+  const made = await alice.post('/webhook-endpoints', { workspace_id, name: 'Ours', url, events })
+  assert.equal(made.status, 201, made.text)
+  return made.body.data
+}
+
+async function settled(endpointId: string, status: string): Promise<any> {
+  for (;;) {
+    const { body } = await alice.get(`/webhook-endpoints/${endpointId}/deliveries?status=${status}`)
+    if (body.data.length > 0) return body.data[0]
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+test('an event reaches the address, signed as the standard’s own library verifies it; the secret is shown once', async () => {
+  await using hook = await receiver()
+  const workspaceId = await team()
+  const endpoint = await endpointFor(workspaceId, hook.url, ['chat.*'])
+  assert.match(endpoint.secret, /^whsec_[\w+/]{43}=$/)
+  assert.equal((await alice.get(`/webhook-endpoints/${endpoint.id}`)).body.data.secret, null)
+  await alice.post('/agents', { name: 'Not asked for', workspace_id: workspaceId })
+  const chat = (await alice.post('/chats', { title: 'Plans', workspace_id: workspaceId })).body.data
+  const { headers, body } = await hook.next()
+  const verified = new Webhook(endpoint.secret).verify(body, headers as Record<string, string>) as any
+  assert.deepEqual(
+    [verified.type, verified.workspace_id, verified.resource, verified.id],
+    ['chat.created', workspaceId, { type: 'chat', id: chat.id }, headers['webhook-id']],
+  )
+  const delivery = await settled(endpoint.id, 'succeeded')
+  assert.deepEqual(
+    [delivery.message_id, delivery.payload, delivery.attempts[0].response_status],
+    [verified.id, body, 204],
+  )
+  const { rows } = await server.app.engine.postgres.pool.query('select secret from webhook_endpoints')
+  assert.ok(rows.every(({ secret }: { secret: string }) => !secret.includes(endpoint.secret.slice(6, 30))))
+
+  // Rotated: for a while both secrets verify, then only the new one.
+  const { secret } = (await alice.post(`/webhook-endpoints/${endpoint.id}/rotate-secret`, { overlap_seconds: 60 })).body
+    .data
+  const again = await alice.post(`/webhook-endpoints/${endpoint.id}/deliveries/${delivery.id}/redeliver`, {})
+  assert.deepEqual([again.status, again.body.data.redelivery_of], [201, delivery.id])
+  const both = await hook.next()
+  assert.deepEqual([both.body, both.headers['webhook-id']], [body, headers['webhook-id']])
+  for (const known of [endpoint.secret, secret])
+    assert.ok(new Webhook(known).verify(both.body, both.headers as Record<string, string>))
+  await server.app.engine.postgres.pool.query('update webhook_endpoints set previous_expires_at = now()')
+  assert.equal((await alice.post(`/webhook-endpoints/${endpoint.id}/test`, {})).body.data.event_type, 'webhook.test')
+  const last = await hook.next()
+  assert.ok(new Webhook(secret).verify(last.body, last.headers as Record<string, string>))
+  assert.throws(() => new Webhook(endpoint.secret).verify(last.body, last.headers as Record<string, string>))
+})
+
+test('what fails is sent again with the same id; an address that is gone is switched off at once, one that fails for days with a notification', async () => {
+  await using hook = await receiver()
+  const workspaceId = await team()
+  const endpoint = await endpointFor(workspaceId, hook.url, ['agent.created'])
+  hook.answer(() => ({ status: 500, body: 'no\0\ud800pe' }))
+  await alice.post('/agents', { name: 'One', workspace_id: workspaceId })
+  const first = await hook.next()
+  const { pool } = server.app.engine.postgres
+  const due = () =>
+    pool.query(`update webhook_deliveries set due_at = now() where endpoint_id = $1 and status = 'waiting'`, [
+      endpoint.id,
+    ])
+  let waiting = await settled(endpoint.id, 'waiting')
+  while (waiting.attempts.length === 0) waiting = await settled(endpoint.id, 'waiting')
+  assert.equal(waiting.attempts[0].error, 'It answered 500.')
+  const seconds = (Date.parse(waiting.next_attempt_at) - Date.parse(waiting.attempts[0].at)) / 1000
+  assert.ok(seconds >= 4.9 && seconds < 8, `${seconds} s`)
+  hook.answer(() => ({ status: 302, headers: { location: 'http://127.0.0.1:1/' } }))
+  await due()
+  const second = await hook.next()
+  assert.equal(second.headers['webhook-id'], first.headers['webhook-id'])
+  hook.answer(() => ({ status: 200 }))
+  // The redirect was a failure too.
+  while ((await settled(endpoint.id, 'waiting')).attempts.length < 2)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  await due()
+  assert.equal((await hook.next()).headers['webhook-id'], first.headers['webhook-id'])
+  assert.equal((await settled(endpoint.id, 'succeeded')).attempts.length, 3)
+  assert.equal((await alice.get(`/webhook-endpoints/${endpoint.id}`)).body.data.failing_since, null)
+
+  hook.answer(() => ({ status: 503 }))
+  await pool.query(`update webhook_endpoints set failing_since = now() - interval '73 hours' where id = $1`, [
+    endpoint.id,
+  ])
+  await alice.post('/agents', { name: 'Two', workspace_id: workspaceId })
+  await hook.next()
+  for (;;) {
+    const { data } = (await alice.get('/notifications?type=webhook.disabled')).body
+    if (data.length > 0) {
+      assert.deepEqual([data[0].severity, data[0].resource.id], ['error', endpoint.id])
+      break
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  const off = (await alice.get(`/webhook-endpoints/${endpoint.id}`)).body.data
+  assert.deepEqual([off.status, off.disabled_reason], ['disabled', 'failing'])
+  await settled(endpoint.id, 'cancelled')
+  assert.equal((await alice.post(`/webhook-endpoints/${endpoint.id}/test`, {})).body.error.code, 'invalid_state')
+  const on = await alice.patch(`/webhook-endpoints/${endpoint.id}`, { status: 'enabled' })
+  assert.deepEqual(
+    [on.body.data.status, on.body.data.disabled_reason, on.body.data.failing_since],
+    ['enabled', null, null],
+  )
+  hook.answer(() => ({ status: 410 }))
+  await alice.post(`/webhook-endpoints/${endpoint.id}/test`, {})
+  await hook.next()
+  while ((await alice.get(`/webhook-endpoints/${endpoint.id}`)).body.data.disabled_reason !== 'gone')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+})
+
+test('an address that never answers holds up only its own deliveries', async () => {
+  await using hook = await receiver()
+  const stuck = createServer(() => {})
+  await new Promise<void>((resolve) => stuck.listen(0, '127.0.0.1', resolve))
+  const workspaceId = await team()
+  const slow = await endpointFor(workspaceId, `http://127.0.0.1:${(stuck.address() as AddressInfo).port}/`, [
+    'chat.created',
+  ])
+  await endpointFor(workspaceId, hook.url, ['chat.created'])
+  for (let i = 0; i < 8; i++) await alice.post('/chats', { workspace_id: workspaceId })
+  for (let i = 0; i < 8; i++) await hook.next()
+  const { body } = await alice.get(`/webhook-endpoints/${slow.id}/deliveries?status=waiting`)
+  assert.equal(body.data.length, 8)
+  await alice.delete(`/webhook-endpoints/${slow.id}`)
+  stuck.closeAllConnections()
+  stuck.close()
+})
+
+test('private addresses are refused, strangers get 404, members 403, and what a key may not read is not sent', async () => {
+  await using inner = await testServer()
+  const dora = await inner.person('Dora')
+  assert.equal(
+    (await dora.post('/webhook-endpoints', { name: 'x', url: 'http://10.0.0.1/', events: ['*'] })).body.error.param,
+    'url',
+  )
+  const made = await dora.post('/webhook-endpoints', { name: 'x', url: 'https://127.0.0.1:1/', events: ['*'] })
+  await dora.post(`/webhook-endpoints/${made.body.data.id}/test`, {})
+  for (;;) {
+    const [delivery] = (await dora.get(`/webhook-endpoints/${made.body.data.id}/deliveries`)).body.data
+    if (delivery.attempts.length > 0) {
+      assert.equal(delivery.attempts[0].error, '127.0.0.1 leads to a private or reserved address.')
+      break
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  const bob = await server.person('Bob')
+  const workspaceId = await team()
+  const { body } = await alice.post(`/workspaces/${workspaceId}/invitations`, { email: bob.email, role: 'member' })
+  await bob.post('/invitations/accept', { token: body.data.token })
+  await using hook = await receiver()
+  const wanted = { workspace_id: workspaceId, name: 'x', url: hook.url, events: ['*'] }
+  const member = await bob.post('/webhook-endpoints', wanted)
+  assert.deepEqual([member.status, member.body.error.code], [403, 'insufficient_role'])
+  const odd = await alice.post('/webhook-endpoints', { ...wanted, events: ['chat.exploded'] })
+  assert.deepEqual([odd.status, odd.body.error.param], [400, 'events'])
+  const key = await alice.key({ scopes: ['workspace:write', 'agent:read'] })
+  assert.equal((await key.post('/webhook-endpoints', wanted)).status, 201)
+  await alice.post('/chats', { workspace_id: workspaceId })
+  await alice.post('/agents', { name: 'Helper', workspace_id: workspaceId })
+  let got = JSON.parse((await hook.next()).body)
+  while (got.type.startsWith('webhook_endpoint')) got = JSON.parse((await hook.next()).body)
+  assert.equal(got.type, 'agent.created')
+  const types = await alice.get('/webhook-endpoints/event-types?limit=100')
+  assert.ok(types.body.data.some(({ type }: { type: string }) => type === 'run.failed'))
+})
