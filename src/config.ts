@@ -102,6 +102,12 @@ export const settings: readonly Setting[] = [
   { name: 'TAVILY_BASE_URL', fallback: '', meaning: 'Another address than Tavily’s own.' },
   { name: 'SEARXNG_URL', fallback: '', meaning: 'Web search by your SearXNG.' },
   {
+    name: 'UK_CATALOGUE_URL',
+    fallback: 'https://models.dev/api.json',
+    meaning:
+      'Where `POST /admin/catalogues` fetches models and prices from: models.dev’s form, or that of snapshot.json.',
+  },
+  {
     name: 'OLLAMA_HOST',
     fallback: '',
     meaning: 'An Ollama; empty looks on its usual port on this machine, `off` does not.',
@@ -131,6 +137,7 @@ export interface Config {
   readonly trustedProxies: readonly string[]
   readonly signUp: 'open' | 'invite'
   readonly signUpCreditsUsd: string
+  readonly catalogueUrl: string
   readonly sim: boolean
   readonly upstreamAllow: readonly string[]
   readonly fetchAllow: readonly string[]
@@ -207,6 +214,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     trustedProxies: list('UK_TRUSTED_PROXIES'),
     signUp: choice('UK_SIGN_UP', ['open', 'invite'], loopback(host) ? 'open' : 'invite') as Config['signUp'],
     signUpCreditsUsd: text('UK_SIGN_UP_CREDITS_USD'),
+    catalogueUrl: url('UK_CATALOGUE_URL', ['http:', 'https:'])!,
     sim: choice('UK_SIM', ['on', 'off'], loopback(host) ? 'on' : 'off') === 'on',
     upstreamAllow: list('UK_UPSTREAM_ALLOW'),
     fetchAllow: list('UK_FETCH_ALLOW'),

@@ -3,7 +3,7 @@ import type { Context } from '#engine/context.ts'
 import type { Service } from '#kernel/implement.ts'
 import { adminService, authService, meService, settingsService } from './accounts/service.ts'
 import { agentService } from './agents/service.ts'
-import { aiGatewayService } from './ai-gateway/service.ts'
+import { aiGatewayService, catalogueService } from './ai-gateway/service.ts'
 import { apiKeyService } from './api-keys/service.ts'
 import { chatService } from './chats/service.ts'
 import { driveService } from './drive/service.ts'
@@ -39,6 +39,7 @@ export const services: readonly Service<Context>[] = [
   notificationService,
   webhookService,
   realtimeService,
+  catalogueService,
   aiGatewayService,
   webService,
 ]

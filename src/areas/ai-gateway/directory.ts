@@ -8,7 +8,9 @@ import type { Secrets } from '#engine/secrets.ts'
 import type { Directory } from '#gateway/directory.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
+import type { Catalogue } from '#gateway/catalogue/catalogue.ts'
 import { AGAIN_MS, AskedLists } from './asked.ts'
+import { CATALOGUE, readCatalogue } from './catalogue-store.ts'
 import { environmentSources, instanceSource, ollamaAddress } from './environment.ts'
 import { type AskedModel, probe } from './listing.ts'
 import { type Owned, type Reach, ownedOf, partsOf, reachableRows, resolve } from './owned.ts'
@@ -29,6 +31,8 @@ export interface EndpointDirectory extends Directory, AsyncDisposable {
   offers(principal: Principal, model: string): readonly Row[] | Promise<readonly Row[]>
   /** Language and embedding models, in the order of their slugs. */
   models(principal: Principal): readonly Row[] | Promise<readonly Row[]>
+  /** Models, prices and limits as they hold now: what was fetched last, and the operator's own word. */
+  catalogue(): Catalogue
   /** The endpoints that serve this caller. */
   sources(principal: Principal): Promise<readonly Source[]>
   /** After a commit that changed endpoints: in force in this process when it resolves, in the others within half a second. */
@@ -92,7 +96,18 @@ export async function createDirectory({
   let lookedAt = -Infinity
 
   const asked = new AskedLists(outbound, log, relist)
-  const rights: RightsWatch = await watchRights(postgres, bus, log, forget)
+  const rights: RightsWatch = await watchRights(postgres, bus, log, (id) =>
+    id === CATALOGUE ? void (renewing = renewing.then(renew)) : forget(id),
+  )
+  let catalogue = await readCatalogue(postgres.db, log)
+  let renewing: Promise<void> = Promise.resolve()
+
+  /** Another catalogue: whatever was put together from the one before is put together again. */
+  async function renew(): Promise<void> {
+    catalogue = await readCatalogue(postgres.db, log, catalogue)
+    for (const ownerId of owned.keys()) relist(ownerId)
+    epoch++
+  }
 
   /** A provider said something new about what it serves. */
   function relist(ownerId: Id): void {
@@ -102,7 +117,7 @@ export async function createDirectory({
       return void before.then(() => owned.get(ownerId) !== before && relist(ownerId)).catch(() => {})
     owned.set(
       ownerId,
-      ownedOf(ownerId, before.sources, (source) => asked.of(source)),
+      ownedOf(ownerId, before.sources, (source) => asked.of(source), catalogue),
     )
     epoch++
   }
@@ -162,7 +177,7 @@ export async function createDirectory({
     // Without its list an endpoint would serve nothing; one that does not answer is not waited for again.
     const silent = sources.filter((source) => mustAsk(source) && source !== ollama && !asked.wasAsked(source))
     await Promise.all(silent.map((source) => asked.ask(source, ASK_MS)))
-    return ownedOf(ownerId, sources, (source) => asked.of(source))
+    return ownedOf(ownerId, sources, (source) => asked.of(source), catalogue)
   }
 
   function viewOf(principal: Principal): View | Promise<View> {
@@ -260,8 +275,10 @@ export async function createDirectory({
       const { reach } = await viewOf(principal)
       return partsOf(reach).flatMap(({ sources }) => sources)
     },
+    catalogue: () => catalogue,
     async refresh() {
       await rights.poll()
+      await renewing
       bus.poke('rights')
     },
     watch(endpointId, gone) {
@@ -289,6 +306,7 @@ export async function createDirectory({
     },
     async [Symbol.asyncDispose]() {
       await rights[Symbol.asyncDispose]()
+      await renewing
       await running
     },
   }

@@ -1,4 +1,4 @@
-import { bareNamesOf, plainName } from '#gateway/catalogue/catalogue.ts'
+import { type Catalogue, bareNamesOf, plainName } from '#gateway/catalogue/catalogue.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { AskedModel } from './listing.ts'
 import { type Row, rowsOf } from './rows.ts'
@@ -20,12 +20,13 @@ export function ownedOf(
   ownerId: Id,
   sources: readonly Source[],
   askedOf: (source: Source) => readonly AskedModel[] | null,
+  catalogue: Catalogue,
 ): Owned {
   const exact = new Map<string, Row[]>()
   const alias = new Map<string, Row[]>()
   const bare = new Map<string, Row[]>()
   const rows = sources.flatMap((source) => {
-    const served = rowsOf(source, askedOf(source))
+    const served = rowsOf(source, askedOf(source), catalogue)
     const provider = catalogueProviderOf(source.endpoint)
     for (const row of served) {
       put(exact, row.slug, row)

@@ -1,4 +1,4 @@
-import { models as catalogueModels, sources as catalogueSources, find } from '#gateway/catalogue/catalogue.ts'
+import type { Catalogue } from '#gateway/catalogue/catalogue.ts'
 import type { CatalogueModel, Kind, Pricing } from '#gateway/catalogue/model.ts'
 import type { Listed } from '#gateway/directory.ts'
 import { simModels } from '#gateway/sim/offers.ts'
@@ -20,14 +20,18 @@ export interface Row extends Listed {
 }
 
 /** What an endpoint serves: the models it was given, else the catalogue's and, where it was asked, what it says itself. */
-export function rowsOf(source: Source, asked: readonly AskedModel[] | null): Row[] {
-  if (source.from === 'simulated') return simModels.map((model) => fromCatalogue(source, model))
-  if (source.models.length > 0) return source.models.map((model) => fromGiven(source, model))
+export function rowsOf(source: Source, asked: readonly AskedModel[] | null, catalogue: Catalogue): Row[] {
+  if (source.from === 'simulated') return simModels.map((model) => fromCatalogue(source, model, catalogue))
+  if (source.models.length > 0) return source.models.map((model) => fromGiven(source, model, catalogue))
   const provider = catalogueProviderOf(source.endpoint)
-  const known = (provider === null ? [] : (byProvider().get(provider) ?? [])).filter((model) => isIn(source, model))
+  const served = provider === null ? [] : (catalogue.byProvider.get(provider) ?? [])
+  const known = served.filter((model) => isIn(source, model))
   const names = new Set(known.map(({ upstream_model }) => upstream_model))
   const further = (asked ?? []).filter(({ id }) => id !== '' && !names.has(id))
-  return [...known.map((model) => fromCatalogue(source, model)), ...further.map((model) => fromAsked(source, model))]
+  return [
+    ...known.map((model) => fromCatalogue(source, model, catalogue)),
+    ...further.map((model) => fromAsked(source, model, catalogue)),
+  ]
 }
 
 /** Clouds serve the models of several houses, each in a shape of its own; an endpoint has one. */
@@ -39,16 +43,21 @@ function isIn({ endpoint: { preset, shape } }: Source, { upstream_model: name }:
 }
 
 /** A model that nobody serves for the caller now. */
-export const rowOfCatalogue = (model: CatalogueModel): Omit<Row, 'source' | 'endpoint'> =>
-  catalogueFields(model, 'catalogue', model.slug)
+export const rowOfCatalogue = (model: CatalogueModel, catalogue: Catalogue): Omit<Row, 'source' | 'endpoint'> =>
+  catalogueFields(model, 'catalogue', model.slug, catalogue)
 
-const fromCatalogue = (source: Source, model: CatalogueModel): Row => ({
-  ...catalogueFields(model, source.ownerId, `${source.endpoint.slug}/${model.upstream_model}`),
+const fromCatalogue = (source: Source, model: CatalogueModel, catalogue: Catalogue): Row => ({
+  ...catalogueFields(model, source.ownerId, `${source.endpoint.slug}/${model.upstream_model}`, catalogue),
   endpoint: source.endpoint,
   source,
 })
 
-const catalogueFields = (model: CatalogueModel, owner: string, slug: string): Omit<Row, 'source' | 'endpoint'> => ({
+const catalogueFields = (
+  model: CatalogueModel,
+  owner: string,
+  slug: string,
+  { sources }: Catalogue,
+): Omit<Row, 'source' | 'endpoint'> => ({
   id: idOf(owner, slug),
   slug,
   kind: model.kind,
@@ -62,15 +71,15 @@ const catalogueFields = (model: CatalogueModel, owner: string, slug: string): Om
   priceSource: model.price_source,
   priceDate: model.price_date,
   releasedAt: model.released_at,
-  createdAt: midnight(model.released_at ?? model.price_date ?? catalogueSources()[0]!.date),
+  createdAt: midnight(model.released_at ?? model.price_date ?? sources[0]!.date),
   capabilityIndex: model.capability_index,
   capabilityIndexSource: model.capability_index_source,
 })
 
 const midnight = (day: string): string => new Date(day).toISOString()
 
-function fromGiven(source: Source, given: EndpointModel): Row {
-  const known = knownAs(source, given.id)
+function fromGiven(source: Source, given: EndpointModel, catalogue: Catalogue): Row {
+  const known = knownAs(source, given.id, catalogue)
   return {
     ...bare(source, given.id),
     kind: known?.kind ?? (given.capabilities?.includes('embedding') ? 'embedding' : 'text'),
@@ -85,8 +94,8 @@ function fromGiven(source: Source, given: EndpointModel): Row {
   }
 }
 
-function fromAsked(source: Source, asked: AskedModel): Row {
-  const known = knownAs(source, asked.id)
+function fromAsked(source: Source, asked: AskedModel, catalogue: Catalogue): Row {
+  const known = knownAs(source, asked.id, catalogue)
   return {
     ...bare(source, asked.id),
     kind: asked.embeds ? 'embedding' : 'text',
@@ -115,9 +124,9 @@ const bare = (source: Source, upstreamModel: string) => {
   }
 }
 
-function knownAs(source: Source, upstreamModel: string): CatalogueModel | undefined {
+function knownAs(source: Source, upstreamModel: string, catalogue: Catalogue): CatalogueModel | undefined {
   const provider = catalogueProviderOf(source.endpoint)
-  return provider === null ? undefined : find(`${provider}/${upstreamModel}`)
+  return provider === null ? undefined : catalogue.find(`${provider}/${upstreamModel}`)
 }
 
 function priceOf(
@@ -131,7 +140,8 @@ function priceOf(
   return { pricing: null, priceSource: null, priceDate: null }
 }
 
-const pricingOf = (given: NonNullable<EndpointModel['pricing']>): Pricing => ({
+/** Prices that somebody gave, as exact decimals. */
+export const pricingOf = (given: NonNullable<EndpointModel['pricing']>): Pricing => ({
   ...(Object.fromEntries(
     Object.entries(given).flatMap(([bucket, price]) =>
       price === undefined ? [] : [[bucket, formatUsd(fromUsd(price))]],
@@ -144,16 +154,3 @@ const modalitiesOf = (capabilities: readonly string[]) => ({
   input: capabilities.includes('vision') ? ['text', 'image'] : ['text'],
   output: ['text'],
 })
-
-let providers: Map<string, CatalogueModel[]> | undefined
-/** The catalogue's models per provider, put together on first use. */
-export function byProvider(): Map<string, CatalogueModel[]> {
-  if (providers) return providers
-  providers = new Map()
-  for (const model of catalogueModels()) {
-    const list = providers.get(model.provider)
-    if (list) list.push(model)
-    else providers.set(model.provider, [model])
-  }
-  return providers
-}

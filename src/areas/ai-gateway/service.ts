@@ -23,7 +23,8 @@ import { gatewayUsage } from './usage.ts'
 import { type EndpointChanges, type EndpointRow, INSTANCE, endpointStore } from './store.ts'
 
 export type { EndpointDirectory } from './directory.ts'
-export { type Row, byProvider, rowOfCatalogue } from './rows.ts'
+export { catalogueService } from './catalogues.ts'
+export { type Row, rowOfCatalogue } from './rows.ts'
 
 const MOST_ENDPOINTS = 100
 
@@ -80,14 +81,15 @@ export const aiGatewayService = implement(
       return pageOf(rows, limit, ({ id }) => cursorOf('provider_endpoints', filters, [id]), show)
     },
 
-    async presets(_, { cursor, limit }) {
+    async presets(ctx, { cursor, limit }) {
+      const catalogue = ctx.engine.endpoints.catalogue()
       const after = Number(positionOf('provider_presets', null, cursor)?.[0] ?? 0)
       const rows = presets.map((preset, index) => ({ preset, index })).slice(after, after + limit + 1)
       return pageOf(
         rows,
         limit,
         ({ index }) => cursorOf('provider_presets', null, [index + 1]),
-        ({ preset }) => showPreset(preset),
+        ({ preset }) => showPreset(preset, catalogue),
       )
     },
 

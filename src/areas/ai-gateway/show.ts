@@ -1,10 +1,9 @@
 import type { z } from 'zod'
-import { sources as catalogueSources } from '#gateway/catalogue/catalogue.ts'
+import type { Catalogue } from '#gateway/catalogue/catalogue.ts'
 import { idOf } from '#kernel/ids.ts'
 import { iso } from '#kernel/time.ts'
 import type { Preset as PresetSchema, Provider, ProviderEndpoint } from './contract.ts'
 import type { Preset } from './presets.ts'
-import { byProvider } from './rows.ts'
 import type { Source } from './sources.ts'
 import { type EndpointRow, INSTANCE } from './store.ts'
 
@@ -30,18 +29,12 @@ export const show = (row: EndpointRow): z.output<typeof ProviderEndpoint> => ({
   updated_at: iso(row.updated_at),
 })
 
-export const showPreset = ({
-  id,
-  name,
-  shape,
-  base_url,
-  needs_key,
-  reports_cost,
-  local,
-  catalogue,
-}: Preset): z.output<typeof PresetSchema> => ({
+export const showPreset = (
+  { id, name, shape, base_url, needs_key, reports_cost, local, catalogue }: Preset,
+  { sources, byProvider }: Catalogue,
+): z.output<typeof PresetSchema> => ({
   id: idOf('preset', id),
-  created_at: new Date(catalogueSources()[0]!.date).toISOString(),
+  created_at: new Date(sources[0]!.date).toISOString(),
   slug: id,
   name,
   shape,
@@ -49,7 +42,7 @@ export const showPreset = ({
   needs_key,
   reports_cost,
   local,
-  models_count: catalogue === null ? null : (byProvider().get(catalogue)?.length ?? 0),
+  models_count: catalogue === null ? null : (byProvider.get(catalogue)?.length ?? 0),
 })
 
 export const showProvider = (

@@ -9,6 +9,7 @@ export const chatEvents = [
     'message.created': 'A message was sent.',
     'message.completed': 'An answer is finished; `status` is `incomplete` when it was stopped.',
     'message.failed': 'An answer failed.',
+    'message.updated': 'What an interrupted answer had cost became known.',
     'run.queued': 'A run waits for its turn.',
     'run.started': 'A run began.',
     'run.requires_action': 'A run waits for somebody to decide.',

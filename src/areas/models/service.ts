@@ -1,5 +1,6 @@
-import { byProvider, rowOfCatalogue } from '#areas/ai-gateway/service.ts'
+import { rowOfCatalogue } from '#areas/ai-gateway/service.ts'
 import { type Context, implement } from '#engine/context.ts'
+import type { Catalogue } from '#gateway/catalogue/catalogue.ts'
 import { refuse } from '#kernel/errors.ts'
 import { parseId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
@@ -61,15 +62,20 @@ async function modelsOf(ctx: Context, wanted: Wanted): Promise<ShownModel[]> {
   const available = served.map((row) => showModel(row, row.endpoint.slug, 'available'))
   if (wanted === 'available') return available
   const slugs = new Set(available.map(({ slug }) => slug))
-  const others = unserved().filter(({ slug }) => !slugs.has(slug))
+  const others = unserved(ctx.engine.endpoints.catalogue()).filter(({ slug }) => !slugs.has(slug))
   return wanted === 'no_provider' ? others : [...available, ...others]
 }
 
-let catalogue: ShownModel[] | undefined
+const shown = new WeakMap<Catalogue, ShownModel[]>()
 /** The catalogue as nobody serves it. */
-const unserved = (): ShownModel[] =>
-  (catalogue ??= [...byProvider()].flatMap(([provider, models]) =>
+function unserved(catalogue: Catalogue): ShownModel[] {
+  const known = shown.get(catalogue)
+  if (known) return known
+  const all = [...catalogue.byProvider].flatMap(([provider, models]) =>
     models
       .filter(({ kind }) => kind === 'text')
-      .map((model) => showModel(rowOfCatalogue(model), provider, 'no_provider')),
-  ))
+      .map((model) => showModel(rowOfCatalogue(model, catalogue), provider, 'no_provider')),
+  )
+  shown.set(catalogue, all)
+  return all
+}

@@ -3,7 +3,7 @@ import { eventTypes } from '#kernel/events.ts'
 export const workspaceEvents = [
   ...eventTypes('workspace:read', ['workspace', 'user'], {
     'workspace.created': 'A workspace was made.',
-    'workspace.updated': 'A workspace was renamed or described anew.',
+    'workspace.updated': 'A workspace was renamed, described anew or given another budget.',
     'workspace.archived': 'A workspace was archived and is read-only.',
     'workspace.unarchived': 'A workspace was brought back from the archive.',
     'workspace.deleted': 'A workspace was deleted with all that was in it.',

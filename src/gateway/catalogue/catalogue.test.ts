@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findProvider } from '@pydantic/genai-prices'
-import { candidatesForBareName, find, models, sources } from './catalogue.ts'
+import { bareNamesOf, plainName, shippedCatalogue } from './catalogue.ts'
 import { condense } from './condense.ts'
 import { nanoPerMillion, pricesFor, type Prices } from './model.ts'
+
+const { models, sources, find } = shippedCatalogue()
+const candidatesForBareName = (name: string) => models.filter((model) => bareNamesOf(model).has(plainName(name)))
 
 const buckets = [
   'input',
@@ -17,20 +20,20 @@ const buckets = [
   'audio_output',
   'request',
 ]
-const priced = models().flatMap((model) => (model.pricing ? [{ ...model, pricing: model.pricing }] : []))
+const priced = models.flatMap((model) => (model.pricing ? [{ ...model, pricing: model.pricing }] : []))
 
 test('the snapshot is what the sources make', () => {
-  assert.deepEqual({ sources: sources(), models: models() }, condense())
+  assert.deepEqual({ sources: sources, models: models }, condense())
 })
 
 test('every model has one slug, of its provider and its upstream name', () => {
-  assert.equal(new Set(models().map((model) => model.slug)).size, models().length)
-  for (const model of models()) assert.equal(model.slug, `${model.provider}/${model.upstream_model}`)
+  assert.equal(new Set(models.map((model) => model.slug)).size, models.length)
+  for (const model of models) assert.equal(model.slug, `${model.provider}/${model.upstream_model}`)
 })
 
 test('a price names its source and date, and no price names neither', () => {
-  const known = new Map(sources().map(({ name, version, date }) => [`${name}@${version}`, date]))
-  for (const { slug, pricing, price_source, price_date } of models())
+  const known = new Map(sources.map(({ name, version, date }) => [`${name}@${version}`, date]))
+  for (const { slug, pricing, price_source, price_date } of models)
     if (pricing) assert.equal(price_date, known.get(price_source ?? ''), slug)
     else assert.deepEqual([price_source, price_date], [null, null], slug)
 })
@@ -120,6 +123,6 @@ test('prices become nano-dollars without rounding', () => {
 })
 
 test('nothing is rated or dated that no source rates or dates', () => {
-  for (const model of models())
+  for (const model of models)
     assert.deepEqual([model.capability_index, model.capability_index_source, model.released_at], [null, null, null])
 })

@@ -13,37 +13,29 @@ export interface Snapshot {
   models: CatalogueModel[]
 }
 
-interface Loaded {
-  models: readonly CatalogueModel[]
-  sources: readonly Source[]
-  bySlug: Map<string, CatalogueModel>
-  byName: Map<string, CatalogueModel[]>
+/** Models with their prices and limits, looked up by slug and provider. Never changes: another one takes its place. */
+export interface Catalogue extends Snapshot {
+  find(slug: string): CatalogueModel | undefined
+  byProvider: ReadonlyMap<string, readonly CatalogueModel[]>
 }
 
-let loaded: Loaded | undefined
-
-/** Every model, a vendor's own before those who resell it. Read on first use, from the file beside this one. */
-export const models = (): readonly CatalogueModel[] => load().models
-export const sources = (): readonly Source[] => load().sources
-export const find = (slug: string): CatalogueModel | undefined => load().bySlug.get(slug)
-
-/** Who serves `claude-sonnet-5`, whatever each of them calls it. Free and batch variants have names of their own. */
-export const candidatesForBareName = (name: string): readonly CatalogueModel[] =>
-  load().byName.get(plainName(name)) ?? []
-
-function load(): Loaded {
-  if (loaded) return loaded
-  const file = readFileSync(new URL('snapshot.json', import.meta.url), 'utf8')
-  const { models, sources } = JSON.parse(file) as Snapshot
+export function catalogueOf({ sources, models }: Snapshot): Catalogue {
   const bySlug = new Map(models.map((model) => [model.slug, model]))
-  const byName = new Map<string, CatalogueModel[]>()
-  for (const model of models)
-    for (const name of bareNamesOf(model)) {
-      const known = byName.get(name)
-      if (known) known.push(model)
-      else byName.set(name, [model])
-    }
-  return (loaded = { models, sources, bySlug, byName })
+  const byProvider = new Map<string, CatalogueModel[]>()
+  for (const model of models) {
+    const list = byProvider.get(model.provider)
+    if (list) list.push(model)
+    else byProvider.set(model.provider, [model])
+  }
+  return { sources, models, byProvider, find: (slug) => bySlug.get(slug) }
+}
+
+let shipped: Catalogue | undefined
+
+/** What this version came with: a vendor's own models before those who resell them. Read on first use, from the file beside this one. */
+export function shippedCatalogue(): Catalogue {
+  shipped ??= catalogueOf(JSON.parse(readFileSync(new URL('snapshot.json', import.meta.url), 'utf8')) as Snapshot)
+  return shipped
 }
 
 /** Every bare name that a provider's model goes by, in the form of `plainName`. */

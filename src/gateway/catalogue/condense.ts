@@ -7,7 +7,7 @@ import { fromGenaiPrices, source as genaiPrices } from './from-genai-prices.ts'
 import { fromPiAi, source as piAi } from './from-pi-ai.ts'
 import type { CatalogueModel } from './model.ts'
 
-/** Vendors of their own models first, then those who serve others', then the resellers: the order of `candidatesForBareName`. */
+/** Vendors of their own models first, then those who serve others', then the resellers: the order of the catalogue. */
 const providers: { name: string; piAi?: string; genaiPrices?: string }[] = [
   { name: 'anthropic', piAi: 'anthropic' },
   { name: 'openai', piAi: 'openai', genaiPrices: 'openai' },

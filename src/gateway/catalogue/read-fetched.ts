@@ -1,0 +1,249 @@
+import { z } from 'zod'
+import { formatUsd, fromUsd } from '#kernel/money.ts'
+import type { Snapshot } from './catalogue.ts'
+import type { CatalogueModel, Kind, Prices, Pricing, Tier } from './model.ts'
+
+/** What was fetched is no catalogue; the sentence says why and is safe to show. */
+export class NoCatalogue extends Error {
+  override name = 'NoCatalogue'
+}
+
+const MOST_MODELS = 20_000
+const usd = z.string().regex(/^\d{1,7}(\.\d{1,9})?$/)
+const buckets = {
+  input: usd,
+  output: usd,
+  reasoning: usd.optional(),
+  cache_read: usd.optional(),
+  cache_write_5m: usd.optional(),
+  cache_write_1h: usd.optional(),
+  image: usd.optional(),
+  audio_input: usd.optional(),
+  audio_output: usd.optional(),
+  request: usd.optional(),
+}
+const tokens = z.number().int().min(1).max(1_000_000_000)
+const words = z.string().max(64)
+const slugPart = z.string().regex(/^[^\s\0]{1,256}$/)
+
+/** A model of a snapshot, as this file and `snapshot.json` write it. */
+const snapshotModel = z
+  .strictObject({
+    slug: z.string().max(300),
+    provider: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/),
+    upstream_model: slugPart,
+    name: z.string().min(1).max(200),
+    kind: z.enum(['text', 'image', 'audio', 'video', 'embedding']),
+    context_length: tokens.nullable(),
+    max_output_tokens: tokens.nullable(),
+    modalities: z.strictObject({ input: z.array(words).max(10), output: z.array(words).max(10) }),
+    capabilities: z.array(words).max(40),
+    capability_index: z.number().min(0).max(100).nullable(),
+    capability_index_source: z.string().max(200).nullable(),
+    pricing: z
+      .strictObject({
+        ...buckets,
+        audio_unit: z.enum(['token', 'second']).optional(),
+        tiers: z
+          .array(z.strictObject({ above_input_tokens: z.number().int().min(1), ...buckets }))
+          .max(10)
+          .optional(),
+      })
+      .nullable(),
+    price_source: z.string().max(200).nullable(),
+    price_date: z.iso.date().nullable(),
+    released_at: z.iso.date().nullable(),
+  })
+  .refine(
+    ({ slug, provider, upstream_model }) => slug === `${provider}/${upstream_model}`,
+    'slug is provider/upstream_model',
+  )
+const snapshot = z.strictObject({
+  sources: z
+    .array(z.strictObject({ name: words, version: words, date: z.iso.date(), licence: z.string().max(200) }))
+    .min(1)
+    .max(10),
+  models: z.array(snapshotModel).min(1).max(MOST_MODELS),
+})
+
+/** Of a model in models.dev's `api.json` (github.com/anomalyco/models.dev, packages/core/src/schema.ts), what is used. */
+const price = z.number().min(0).max(1_000_000)
+const rates = {
+  input: price,
+  output: price,
+  reasoning: price.optional(),
+  cache_read: price.optional(),
+  cache_write: price.optional(),
+  input_audio: price.optional(),
+  output_audio: price.optional(),
+}
+const theirModel = z.object({
+  id: slugPart,
+  name: z.string().min(1).max(200),
+  reasoning: z.boolean().optional(),
+  tool_call: z.union([z.boolean(), z.object({ supported: z.boolean() })]).optional(),
+  release_date: z.string().max(32).optional(),
+  modalities: z.object({ input: z.array(words).max(10), output: z.array(words).max(10) }).optional(),
+  cost: z
+    .object({
+      ...rates,
+      tiers: z
+        .array(z.object({ ...rates, tier: z.object({ type: z.string(), size: z.number().int().min(1) }) }))
+        .max(10)
+        .optional(),
+      context_over_200k: z.object(rates).optional(),
+    })
+    .optional(),
+  limit: z
+    .object({ context: z.number().min(0).max(1e9).optional(), output: z.number().min(0).max(1e9).optional() })
+    .optional(),
+})
+type TheirModel = z.output<typeof theirModel>
+
+/** Their providers by our names: those that the shipped catalogue knows. */
+const providers: Readonly<Record<string, string>> = {
+  anthropic: 'anthropic',
+  openai: 'openai',
+  google: 'google',
+  xai: 'xai',
+  deepseek: 'deepseek',
+  mistral: 'mistral',
+  cohere: 'cohere',
+  llama: 'meta',
+  moonshotai: 'moonshotai',
+  minimax: 'minimax',
+  zai: 'zai',
+  azure: 'azure',
+  'amazon-bedrock': 'bedrock',
+  'google-vertex': 'vertex',
+  groq: 'groq',
+  cerebras: 'cerebras',
+  togetherai: 'together',
+  'fireworks-ai': 'fireworks',
+  openrouter: 'openrouter',
+}
+
+export interface Fetched {
+  snapshot: Snapshot
+  /** Models that were left out because an entry of theirs is not understood. */
+  skipped: number
+}
+
+/**
+ * A snapshot of what an operator's address answered: one in the form of `snapshot.json`, or models.dev's `api.json`.
+ * `day` and `version` date what has no date of its own. Throws `NoCatalogue`.
+ */
+export function readFetched(json: unknown, day: string, version: string): Fetched {
+  if (json === null || typeof json !== 'object' || Array.isArray(json)) throw new NoCatalogue('It is no JSON object.')
+  if ('models' in json && Array.isArray(json.models)) {
+    const read = snapshot.safeParse(json)
+    if (!read.success) throw new NoCatalogue(firstOf(read.error))
+    const slugs = new Set(read.data.models.map(({ slug }) => slug))
+    if (slugs.size < read.data.models.length) throw new NoCatalogue('A slug is there twice.')
+    return { snapshot: read.data as Snapshot, skipped: 0 }
+  }
+  return fromModelsDev(json as Record<string, unknown>, day, version)
+}
+
+const firstOf = ({ issues: [issue] }: z.ZodError): string => `${issue!.path.join('.')}: ${issue!.message}`.slice(0, 300)
+
+function fromModelsDev(json: Record<string, unknown>, day: string, version: string): Fetched {
+  let skipped = 0
+  const models: CatalogueModel[] = []
+  const source = `models.dev@${version}`
+  for (const [theirs, ours] of Object.entries(providers)) {
+    const listed = (json[theirs] as { models?: unknown } | undefined)?.models
+    if (listed === null || typeof listed !== 'object') continue
+    for (const entry of Object.values(listed)) {
+      const read = theirModel.safeParse(entry)
+      if (!read.success) skipped++
+      else models.push(modelOf(read.data, ours, source, day))
+      if (models.length > MOST_MODELS) throw new NoCatalogue(`It lists more than ${MOST_MODELS} models.`)
+    }
+  }
+  if (models.length === 0) throw new NoCatalogue('It lists no model of a provider that is known here.')
+  if (skipped > models.length) throw new NoCatalogue('Most of its models are not understood.')
+  const bySlug = new Map(models.map((model) => [model.slug, model]))
+  return {
+    snapshot: { sources: [{ name: 'models.dev', version, date: day, licence: 'MIT' }], models: [...bySlug.values()] },
+    skipped,
+  }
+}
+
+function modelOf(model: TheirModel, provider: string, source: string, day: string): CatalogueModel {
+  const { id, name, modalities = { input: ['text'], output: ['text'] }, limit, release_date: released } = model
+  const kind = kindOf(id, modalities.output)
+  // Making pictures and films costs more than the text tokens that this source prices.
+  const pricing = kind === 'image' || kind === 'video' ? null : pricingOf(model)
+  const tools = typeof model.tool_call === 'object' ? model.tool_call.supported : model.tool_call === true
+  return {
+    slug: `${provider}/${id}`,
+    provider,
+    upstream_model: id,
+    name,
+    kind,
+    context_length: whole(limit?.context),
+    max_output_tokens: whole(limit?.output),
+    modalities,
+    capabilities: [
+      ...(tools ? ['tools'] : []),
+      ...(modalities.input.includes('image') ? ['vision'] : []),
+      ...(model.reasoning === true ? ['reasoning'] : []),
+      ...(pricing?.cache_read !== undefined ? ['prompt_caching'] : []),
+    ],
+    capability_index: null,
+    capability_index_source: null,
+    pricing,
+    price_source: pricing && source,
+    price_date: pricing && day,
+    released_at: released !== undefined && z.iso.date().safeParse(released).success ? released : null,
+  }
+}
+
+function kindOf(id: string, output: readonly string[]): Kind {
+  if (/embed/i.test(id)) return 'embedding'
+  if (output.includes('text') && !output.includes('image')) return 'text'
+  return output.includes('image')
+    ? 'image'
+    : output.includes('video')
+      ? 'video'
+      : output.includes('audio')
+        ? 'audio'
+        : 'text'
+}
+
+const whole = (count: number | undefined): number | null =>
+  count === undefined || count < 1 ? null : Math.round(count)
+
+/** Null where nothing is priced, where zero may mean unknown, and where our buckets cannot hold it: half a price charges too little. */
+function pricingOf({ id, cost }: TheirModel): Pricing | null {
+  if (cost === undefined) return null
+  const { tiers, context_over_200k: above, ...base } = cost
+  if (base.input === 0 && base.output === 0 && !id.endsWith(':free')) return null
+  if (tiers?.some(({ tier }) => tier.type !== 'context')) return null
+  const steps: Tier[] = tiers
+    ? tiers.map(({ tier, ...rest }) => ({ above_input_tokens: tier.size, ...pricesOf(rest) }))
+    : above
+      ? [{ above_input_tokens: 200_000, ...pricesOf(above) }]
+      : []
+  const sound = base.input_audio !== undefined || base.output_audio !== undefined
+  return {
+    ...pricesOf(base),
+    ...(sound && { audio_unit: 'token' as const }),
+    ...(steps.length > 0 && { tiers: steps.toSorted((a, b) => a.above_input_tokens - b.above_input_tokens) }),
+  }
+}
+
+type Rates = Omit<NonNullable<TheirModel['cost']>, 'tiers' | 'context_over_200k'>
+const pricesOf = (given: Rates): Prices => ({
+  input: decimal(given.input),
+  output: decimal(given.output),
+  ...(given.reasoning !== undefined && { reasoning: decimal(given.reasoning) }),
+  ...(given.cache_read !== undefined && { cache_read: decimal(given.cache_read) }),
+  ...(given.cache_write !== undefined && { cache_write_5m: decimal(given.cache_write) }),
+  ...(given.input_audio !== undefined && { audio_input: decimal(given.input_audio) }),
+  ...(given.output_audio !== undefined && { audio_output: decimal(given.output_audio) }),
+})
+
+/** To 9 decimals: what lies behind them is left over from somebody's binary sums. */
+const decimal = (price: number): string => formatUsd(fromUsd(price))
