@@ -125,6 +125,8 @@ export async function startApp({
     rights: authority,
     endpoints,
     completeTurn: gateway.completeTurn,
+    previewRoute: gateway.previewRoute,
+    providerHealth: gateway.health,
     async actAs({ accountId, scopes, workspaceId, payingKeyId, signal }) {
       const principal = await authority.onBehalf(accountId, scopes, workspaceId, payingKeyId)
       const caller = { ip: '', userAgent: null, loopback: false }

@@ -124,6 +124,29 @@ function walk(bytes: Buffer, wanted: string): { start: number; end: number } {
   return found
 }
 
+/** The object without these top-level keys. The bytes of all other members stay as they are, in their order. */
+export function without({ bytes, json }: Body, keys: ReadonlySet<string>): Body {
+  const kept: Buffer[] = []
+  let at = skipSpace(bytes, bytes.indexOf(0x7b) + 1)
+  while (bytes[at] === 0x22) {
+    const keyEnd = endOfString(bytes, at)
+    const end = endOfValue(bytes, afterColon(bytes, keyEnd))
+    if (!keys.has(JSON.parse(bytes.toString('utf8', at, keyEnd)) as string))
+      kept.push(Buffer.from(kept.length === 0 ? '{' : ','), bytes.subarray(at, end))
+    at = skipSpace(bytes, end)
+    if (bytes[at] === 0x2c) at = skipSpace(bytes, at + 1)
+  }
+  const left = Buffer.concat(kept.length === 0 ? [Buffer.from('{}')] : [...kept, Buffer.from('}')])
+  const fields = Object.fromEntries(Object.entries(json).filter(([key]) => !keys.has(key)))
+  return { bytes: left, source: left, json: fields }
+}
+
+/** The object with one more or another top-level field. */
+export function withField(body: Body, key: string, value: unknown): Body {
+  const bytes = Buffer.from(splice(body, [setField(body, key, JSON.stringify(value))]))
+  return { bytes, source: bytes, json: { ...body.json, [key]: value } }
+}
+
 function skipSpace(bytes: Buffer, at: number): number {
   while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at++
   return at

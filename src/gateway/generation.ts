@@ -5,19 +5,25 @@ import { toUsd } from '#kernel/money.ts'
 import { Attempts, type Step } from './attempts.ts'
 import { type Body, type Edit, locate, setField, splice } from './body.ts'
 import { isWrapped, lossesOnTheWay } from './carriers/losses.ts'
+import { choose } from './choose.ts'
 import { costOf } from './cost.ts'
 import type { Dialect, Reading } from './dialects/dialect.ts'
 import type { Offer, Shape } from './directory.ts'
 import { isRetryable, scrub } from './retry.ts'
-import { type Candidate, newSeed, route } from './router.ts'
+import { type Asked, type Candidate, newSeed } from './router.ts'
 import type { AnswerAbout } from './shapes/about.ts'
 import { ENVELOPE } from './shapes/envelope.ts'
 import { isObject } from './shapes/json.ts'
 import { takesStreamOptions } from './shapes/openai-chat/quirks.ts'
+import type { Demands } from './surfaces/surface.ts'
 import { Translation, type Way, isServed, lossesHeader, lossless, travels } from './translate.ts'
 import { Try } from './try.ts'
 import type { Loss, UpstreamFault } from './turn.ts'
+import { askedModels } from './variants.ts'
 import type { Visit } from './visit.ts'
+import { sketchOf, wishFor } from './wish.ts'
+
+const none: readonly never[] = []
 
 /** One call of a model through a surface: who may serve it, one try after the other, and the answer's head and end. */
 export class Generation {
@@ -27,10 +33,14 @@ export class Generation {
   readonly model: string
   readonly streaming: boolean
   readonly #metered: boolean
-  readonly #place: { start: number; end: number }
+  /** Null: the model is asked for as it is, by whoever serves it. */
+  readonly #demands: Demands | null
+  /** Where the model's name stands in the body; null: nowhere. */
+  readonly #place: { start: number; end: number } | null
   /** OpenAI's shape says what was used only when asked: then it is asked for in the client's place. */
   readonly #usageEdit: Edit | null
   #seed = 0
+  #unserved: readonly string[] = none
   #candidates: readonly Candidate[] = []
   // Made when the first one fails: most calls never need it.
   #attempts: Attempts | null = null
@@ -45,11 +55,13 @@ export class Generation {
     this.dialect = dialect
     this.#metered = metered
     const { model, stream } = body.json
-    if (typeof model !== 'string' || model === '')
+    this.#demands = visit.surface.demands?.(body) ?? null
+    const named = this.#demands === null ? model : this.#demands.models[0]
+    if (typeof named !== 'string' || named === '')
       refuse('missing_parameter', { message: 'You must provide a `model` parameter.', param: 'model' })
-    this.model = model
+    this.model = named
     this.streaming = metered && stream === true && dialect.media === undefined
-    this.#place = locate(body, 'model')
+    this.#place = Object.hasOwn(body.json, 'model') ? locate(body, 'model') : null
     this.#usageEdit = this.streaming && dialect.usageOption ? askForUsage(body) : null
   }
 
@@ -61,43 +73,61 @@ export class Generation {
   start(): void {
     const { visit } = this
     visit.onLeave(() => this.#left())
-    visit.after(visit.gateway.directory.offers(visit.caller.principal, this.model), (offers) => {
-      const candidates = this.#choose(offers)
-      const strict = visit.request.headers['x-uk-strict'] === '1'
-      this.#candidates = strict ? lossless(candidates, (offer) => this.#losses(this.#wayTo(offer), offer)) : candidates
-      this.#begin(this.#candidates[0]!)
-    })
-  }
-
-  #choose(offers: readonly Offer[]): readonly Candidate[] {
-    const { surface, gateway, request } = this.visit
-    if (offers.length === 0)
-      refuse('not_found', {
-        message: `The model \`${this.model}\` does not exist, or you have no access to it.`,
-        param: 'model',
+    const { directory } = visit.gateway
+    const { principal } = visit.caller
+    if (this.#demands === null)
+      visit.after(directory.offers(principal, this.model), (offers) =>
+        this.#go(this.#only(offers) ?? this.#choose([{ model: this.model, offers }])),
+      )
+    else
+      visit.after(askedModels(directory, principal, this.#demands.models), (asked) => {
+        this.#unserved = asked.flatMap(({ model, offers }) => (offers.length === 0 ? [model] : []))
+        this.#go(this.#choose(asked))
       })
-    const asked = request.headers['x-uk-seed']
-    this.#seed = typeof asked === 'string' && /^\d{1,10}$/.test(asked) ? Number(asked) >>> 0 : newSeed()
-    const served = (offer: Offer): boolean => isServed(surface, offer)
-    const only = offers.length === 1 ? offers[0]! : null
-    if (only !== null && served(only)) return [{ offer: only, asked: this.model, variant: '', weight: 1, reason: '' }]
-    const wish = { seed: this.#seed, needs: this.#needs() }
-    const { candidates } = route(offers.filter(served), wish, gateway.health, this.model)
-    if (candidates.length > 0) return candidates
-    const shapes = [...new Set(offers.map(({ endpoint }) => endpoint.shape))].join(', ')
-    return offers.some(served)
-      ? refuse('no_route', { message: `No provider of \`${this.model}\` can serve this request.` })
-      : refuse('unsupported_model', {
-          message: surface.translates
-            ? `\`${this.model}\` is served in the shape ${shapes}, which ${surface.name} does not translate to.`
-            : `\`${this.model}\` does not serve ${this.dialect.path}.`,
-          param: 'model',
-        })
   }
 
-  #needs(): string[] {
-    const { tools } = this.body.json
-    return Array.isArray(tools) && tools.length > 0 ? ['tools'] : []
+  #go(candidates: readonly Candidate[]): void {
+    const strict = this.visit.request.headers['x-uk-strict'] === '1'
+    this.#candidates = strict ? lossless(candidates, (offer) => this.#lossesTo(offer, this.#wayTo(offer))) : candidates
+    this.#begin(this.#candidates[0]!)
+  }
+
+  /** Most models are served by one offer alone, which then is asked whatever old data says that it cannot do. */
+  #only(offers: readonly Offer[]): readonly Candidate[] | null {
+    const [offer] = offers
+    if (offers.length !== 1 || !isServed(this.visit.surface, offer!)) return null
+    this.#seed = this.#seedAsked()
+    return [{ offer: offer!, asked: this.model, variant: '', weight: 1, reason: '' }]
+  }
+
+  #choose(asked: readonly Asked[]): readonly Candidate[] {
+    const { surface, gateway, caller } = this.visit
+    this.#seed = this.#seedAsked()
+    const wish = {
+      ...wishFor(
+        sketchOf(this.body.json, this.dialect.limitFields),
+        this.#seed,
+        (offer) => isServed(surface, offer),
+        (billing) => gateway.engine.ledger.guards(caller.payer, billing),
+      ),
+      ...this.#demands?.wish,
+    }
+    return choose(asked, wish, gateway.health, this.#demands?.together ?? false, (shapes) =>
+      surface.translates
+        ? `\`${this.model}\` is served in the shape ${shapes}, which ${surface.name} does not translate to.`
+        : `\`${this.model}\` does not serve ${this.dialect.path}.`,
+    )
+  }
+
+  #seedAsked(): number {
+    const asked = this.visit.request.headers['x-uk-seed']
+    return typeof asked === 'string' && /^\d{1,10}$/.test(asked) ? Number(asked) >>> 0 : newSeed()
+  }
+
+  #lossesTo(offer: Offer, way: Way | null): readonly Loss[] {
+    const own = this.#demands?.lossesTo(offer) ?? none
+    const others = way?.losses ?? lossesOnTheWay(offer.endpoint, this.body.json, this.visit.request.headers)
+    return own.length === 0 ? others : [...new Set([...own, ...others])]
   }
 
   /** How this offer is asked; null: with the client's own bytes. */
@@ -151,7 +181,8 @@ export class Generation {
   about({ offer, asked }: Candidate): AnswerAbout {
     return {
       id: this.visit.id,
-      model: asked,
+      // Of several models the answer says which one it is.
+      model: this.#demands === null ? asked : offer.slug,
       created: Math.floor(Date.now() / 1000),
       provider: offer.endpoint.slug,
       billing: offer.endpoint.billing,
@@ -164,12 +195,20 @@ export class Generation {
   }
 
   /** The client's bytes with what has to differ. */
-  bytesFor({ offer }: Candidate, limit: number | null): Buffer | string {
-    const { body, dialect } = this
-    const asking = takesStreamOptions(offer.endpoint.preset) ? this.#usageEdit : null
-    const edits: Edit[] = asking === null ? [] : [asking]
-    if (this.model !== offer.upstreamModel)
-      edits.push({ ...this.#place, text: body.places ? offer.upstreamModel : JSON.stringify(offer.upstreamModel) })
+  bytesFor({ offer, variant }: Candidate, limit: number | null): Buffer | string {
+    const { dialect } = this
+    const body = this.#demands === null ? this.body : this.#demands.bodyFor(offer, this.#unserved)
+    const same = body === this.body
+    const edits: Edit[] = []
+    if (this.#usageEdit !== null && takesStreamOptions(offer.endpoint.preset)) {
+      const usage = same ? this.#usageEdit : askForUsage(body)
+      if (usage !== null) edits.push(usage)
+    }
+    const name = offer.upstreamModel + variant
+    if (body.json.model !== name) {
+      const text = body.places ? name : JSON.stringify(name)
+      edits.push(same && this.#place !== null ? { ...this.#place, text } : setField(body, 'model', text))
+    }
     if (limit !== null) edits.push(setField(body, dialect.limitField(offer.endpoint.preset), String(limit)))
     return splice(body, edits)
   }
@@ -181,7 +220,7 @@ export class Generation {
     const { endpoint } = candidate.offer
     head.push('content-type', contentType, 'x-uk-route', this.#route(candidate))
     if (length !== null) head.push('content-length', String(length))
-    const losses = this.#losses(way, candidate.offer)
+    const losses = this.#lossesTo(candidate.offer, way)
     if (losses.length > 0) this.#declare(losses, endpoint.shape)
     if (contentType.startsWith('text/event-stream')) head.push('cache-control', 'no-cache', 'x-accel-buffering', 'no')
     // How much of its quota is left says something only to who owns the account.
@@ -191,10 +230,6 @@ export class Generation {
           head.push(name, String(provider[name]))
     visit.response.writeHead(200, head)
     if (this.streaming) visit.watchRights(endpoint.id)
-  }
-
-  #losses(way: Way | null, { endpoint }: Offer): readonly Loss[] {
-    return way?.losses ?? lossesOnTheWay(endpoint, this.body.json, this.visit.request.headers)
   }
 
   #declare(losses: readonly Loss[], shape: Shape): void {

@@ -1,5 +1,4 @@
-import type { Id } from '#kernel/ids.ts'
-import type { Offer } from './directory.ts'
+import type { Offer, ProviderEndpoint } from './directory.ts'
 import { asideFor, rules } from './retry.ts'
 import type { FaultKind, UpstreamFault } from './turn.ts'
 
@@ -27,6 +26,13 @@ export interface Lately {
   figures(offer: Offer): Figures | null
 }
 
+declare module '#engine/context.ts' {
+  interface Engine {
+    /** What this process has seen of the providers. */
+    providerHealth: Lately
+  }
+}
+
 /** Offers in memory; the one that was not heard of for longest is forgotten. */
 const REMEMBERED = 10_000
 const SAMPLES = 64
@@ -39,7 +45,8 @@ export class Health implements Lately {
   readonly #byOffer = new WeakMap<Offer, Seen>()
   // An endpoint that is read again makes new offers of the same thing.
   readonly #byKey = new Map<string, Seen>()
-  readonly #endpoints = new Map<Id, Aside>()
+  // By the object: an endpoint that its owner has changed, a key put right, is asked again at once.
+  readonly #endpoints = new WeakMap<ProviderEndpoint, Aside>()
 
   failed(offer: Offer, fault: UpstreamFault, now: number = performance.now()): void {
     const ms = asideFor(fault)
@@ -48,11 +55,7 @@ export class Health implements Lately {
     const aside = { kind: fault.kind, until: now + ms }
     seen.fail()
     if (rules[fault.kind].of === 'model') seen.aside = aside
-    else {
-      this.#endpoints.delete(offer.endpoint.id)
-      this.#endpoints.set(offer.endpoint.id, aside)
-      bound(this.#endpoints)
-    }
+    else this.#endpoints.set(offer.endpoint, aside)
   }
 
   /** `outputTokens` 0: not known. Times in milliseconds from the request's leaving. */
@@ -66,13 +69,13 @@ export class Health implements Lately {
     const seen = this.#seen(offer)
     seen.aside = null
     seen.succeed(firstByteMs, durationMs, outputTokens, now)
-    if (this.#endpoints.size > 0) this.#endpoints.delete(offer.endpoint.id)
+    this.#endpoints.delete(offer.endpoint)
   }
 
   aside(offer: Offer, now: number = performance.now()): Aside | null {
     const own = (this.#byOffer.get(offer) ?? this.#byKey.get(keyOf(offer)))?.aside ?? null
     if (own !== null && own.until > now) return own
-    const all = this.#endpoints.size === 0 ? undefined : this.#endpoints.get(offer.endpoint.id)
+    const all = this.#endpoints.get(offer.endpoint)
     return all !== undefined && all.until > now ? all : null
   }
 

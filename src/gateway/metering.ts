@@ -23,6 +23,12 @@ const USUAL_LIMIT = 32_768
 
 const unknown: Cost = { nano: null, source: null }
 
+/** The most output tokens of one answer: what was asked for, if the model writes so much; null asked for nothing. */
+export const mostOutput = ({ maxOutputTokens, contextLength }: Offer, maxTokens: number | null): number =>
+  maxTokens === null
+    ? (maxOutputTokens ?? Math.min(contextLength ?? USUAL_LIMIT, USUAL_LIMIT))
+    : Math.min(maxTokens, maxOutputTokens ?? Number.MAX_SAFE_INTEGER)
+
 /** How an attempt ended. */
 export interface End {
   status: Outcome['status']
@@ -74,18 +80,18 @@ export class Metering {
    */
   async reserve({ inputTokens, maxTokens, n }: Ask): Promise<number | null> {
     const { call, offer } = this
-    const { pricing, contextLength, maxOutputTokens } = offer
+    const { pricing, contextLength } = offer
     if (pricing === null) {
       await this.#ledger.reserve(call, null)
       return null
     }
     const input = contextLength === null ? inputTokens : Math.min(inputTokens, contextLength)
-    const limit = maxOutputTokens ?? Math.min(contextLength ?? USUAL_LIMIT, USUAL_LIMIT)
+    const limit = mostOutput(offer, null)
     const affordable = async (): Promise<number> => {
       const left = await this.#ledger.affordable(call.payer, call.billing)
       return left === null ? Infinity : Math.max(0, Math.floor(affordableOutput(pricing, left, input, n) / n))
     }
-    let most = maxTokens === null ? limit : Math.min(maxTokens, maxOutputTokens ?? Number.MAX_SAFE_INTEGER)
+    let most = mostOutput(offer, maxTokens)
     let imposed: number | null = null
     if (maxTokens === null) {
       const tokens = Math.max(LEAST_OUTPUT, await affordable())

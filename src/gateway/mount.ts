@@ -10,6 +10,7 @@ import { listModels, showModel } from './listing.ts'
 import type { Gateway, GatewayParts } from './parts.ts'
 import { compatAPassed } from './surfaces/compat-a/passed.ts'
 import { compatAResponses } from './surfaces/compat-a/responses.ts'
+import { type PreviewRoute, createPreviewRoute } from './preview.ts'
 import { compatA } from './surfaces/compat-a/surface.ts'
 import { compatB } from './surfaces/compat-b/surface.ts'
 import { compatC } from './surfaces/compat-c/surface.ts'
@@ -27,7 +28,8 @@ export interface GatewayMount {
 export interface GatewayFaces {
   mounts: GatewayMount[]
   completeTurn: CompleteTurn
-  /** What this process has seen fail lately: `routing-preview` orders by the same. */
+  previewRoute: PreviewRoute
+  /** What this process has seen of the providers: live calls and `routing-preview` order by the same. */
   health: Health
 }
 
@@ -85,6 +87,7 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
       handle,
     })),
     completeTurn: createCompleteTurn(gateway),
+    previewRoute: createPreviewRoute(gateway),
     health: gateway.health,
   }
 }

@@ -1,7 +1,6 @@
 import type { Offer, ProviderEndpoint } from './directory.ts'
 import { supports } from './parameters.ts'
 import type { Wish } from './router.ts'
-import { isSimulated } from './sim/offers.ts'
 
 /** Upper bounds in USD: tokens and media per million, `request` each. */
 export type MaxPrice = Readonly<Partial<Record<'prompt' | 'completion' | 'request' | 'image' | 'audio', number>>>
@@ -21,16 +20,18 @@ export type Excluded =
   | 'price'
   | 'unpriced'
   | 'not_free'
-  | 'web_search'
+  | 'relayed'
+  | 'distillable'
 
 /** Why an offer cannot serve this wish. What was asked for outright is a rule; what only old data says is one while there is somebody else. */
 export function whyNot(offer: Offer, wish: Wish, all: readonly Offer[]): Excluded | null {
   const { endpoint } = offer
-  if (wish.shapes?.length && !wish.shapes.includes(endpoint.shape) && !isSimulated(offer)) return 'shape'
+  if (wish.serves && !wish.serves(offer)) return 'shape'
   if (wish.only?.length && !isMeant(offer, wish.only, all)) return 'only'
   if (wish.ignore?.some((name) => isNamed(endpoint, name))) return 'ignore'
   if (wish.allowFallbacks === false && wish.order?.length && !isMeant(offer, wish.order, all)) return 'fallback'
-  if (wish.webSearch && !relays(offer)) return 'web_search'
+  if (wish.relayed !== undefined && !relays(offer)) return 'relayed'
+  if (wish.distillable && !relays(offer)) return 'distillable'
   if (wish.free && !isFree(offer)) return 'not_free'
   const policy = relays(offer) ? null : policyAgainst(offer, wish)
   if (policy) return policy

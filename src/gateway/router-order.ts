@@ -2,7 +2,7 @@ import type { Offer } from './directory.ts'
 import type { Aside, Figures, Lately } from './health.ts'
 import type { Cutoffs, Wish } from './router.ts'
 import { isNamed } from './router-filter.ts'
-import type { FaultKind } from './turn.ts'
+import { faultWords } from './router-words.ts'
 
 /** `exacto`: who failed least. */
 export type Sort = 'price' | 'throughput' | 'latency' | 'exacto'
@@ -27,7 +27,7 @@ export function rankBy(offers: readonly Offer[], wish: Wish, lately: Lately): Ra
     return {
       offer,
       aside,
-      slow: Number(isSlow(figures, wish)) + Number(lacksWanted(offer, wish)),
+      slow: isSlow(figures, wish),
       place: placeIn(offer, wish.order),
       rank: rankOf(offer),
       cold: Number(wish.warm !== offer.endpoint.id),
@@ -43,7 +43,7 @@ export function rankBy(offers: readonly Offer[], wish: Wish, lately: Lately): Ra
       Number(a.aside !== null) - Number(b.aside !== null) ||
       compare(a.place, b.place) ||
       a.rank - b.rank ||
-      a.slow - b.slow ||
+      Number(a.slow) - Number(b.slow) ||
       (ordered ? 0 : a.cold - b.cold) ||
       compare(a.figure, b.figure) ||
       compare(a.key, b.key),
@@ -57,7 +57,7 @@ export function rankBy(offers: readonly Offer[], wish: Wish, lately: Lately): Ra
         ? 'named in `order`'
         : wish.warm !== undefined && cold === 0 && !ordered
           ? 'holds this conversation in its prompt cache'
-          : reasonOf(offer, wish, slow > 0),
+          : reasonOf(offer, wish, slow),
   }))
 }
 
@@ -99,28 +99,11 @@ function isSlow(figures: Figures | null, { minThroughput, maxLatency }: Wish): b
   )
 }
 
-const lacksWanted = ({ capabilities }: Offer, { prefers }: Wish): boolean =>
-  capabilities.length > 0 && (prefers?.some((name) => !capabilities.includes(name)) ?? false)
+const asideWords = ({ kind }: Aside): string => `it ${faultWords[kind]} lately, so it is asked last`
 
-const faultWords: Record<FaultKind, string> = {
-  bad_request: 'refused a request',
-  context_length: 'refused a request',
-  too_large: 'refused a request',
-  rate_limited: 'is limiting the rate',
-  overloaded: 'is overloaded',
-  server_error: 'failed',
-  unreachable: 'could not be reached',
-  timeout: 'took too long',
-  garbage: 'answered nonsense',
-  model_not_found: 'said that it does not have the model',
-  upstream_key: 'did not accept its key',
-  upstream_payment: 'could not charge its account',
-}
-const asideWords = ({ kind }: Aside): string => `${faultWords[kind]} lately, so it is asked last`
-
-function reasonOf({ endpoint }: Offer, { sort, minThroughput }: Wish, slow: boolean): string {
+function reasonOf({ endpoint }: Offer, { sort }: Wish, slow: boolean): string {
   const whose = endpoint.billing === 'byok' ? 'your own endpoint' : endpoint.billing === 'free' ? 'free' : 'on credits'
-  if (slow) return `${whose}, behind others for ${minThroughput ? 'its speed' : 'what you prefer'}`
+  if (slow) return `${whose}, behind those that were fast enough in the last 5 minutes`
   if (sort === 'exacto') return `${whose}, by how seldom it failed`
   if (sort) return `${whose}, by ${sort}`
   return endpoint.billing === 'credits' ? 'weight by price' : whose

@@ -101,7 +101,14 @@ test('offers that cannot serve are left out and say why', () => {
   ]
   const { candidates, excluded } = route(
     offers,
-    { seed: 1, shapes: ['openai-chat'], needs: ['tools'], inputTokens: 101, maxTokens: 11, ignore: ['unwanted'] },
+    {
+      seed: 1,
+      serves: ({ endpoint }) => endpoint.shape === 'openai-chat',
+      needs: ['tools'],
+      inputTokens: 101,
+      maxTokens: 11,
+      ignore: ['unwanted'],
+    },
     never,
   )
   assert.deepEqual(

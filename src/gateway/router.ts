@@ -1,5 +1,5 @@
 import type { Billing } from '#kernel/usage.ts'
-import type { Offer, Shape } from './directory.ts'
+import type { Offer } from './directory.ts'
 import type { Lately } from './health.ts'
 import { type Excluded, type MaxPrice, relays, whyNot } from './router-filter.ts'
 import { type Sort, rankBy } from './router-order.ts'
@@ -15,12 +15,10 @@ export type Cutoffs = Readonly<Partial<Record<'p50' | 'p75' | 'p90' | 'p99', num
 export interface Wish {
   /** The draw's; the same seed draws the same order. */
   seed: number
-  /** Shapes that can be served; empty is any. */
-  shapes?: readonly Shape[]
+  /** Whether an offer can be asked at all, in the client's shape or in a translation of it; absent: all can. */
+  serves?: (offer: Offer) => boolean
   /** Capabilities that the model must have, where it is known which it has. */
   needs?: readonly string[]
-  /** Capabilities that go first where it is known who has them. */
-  prefers?: readonly string[]
   inputTokens?: number
   maxTokens?: number
   /** Names of providers: slugs, or those of presets. */
@@ -37,8 +35,10 @@ export interface Wish {
   maxPrice?: MaxPrice
   /** Only what costs nothing. */
   free?: boolean
-  /** Only where web search can be had: at those who bring it. */
-  webSearch?: boolean
+  /** Something that only a provider which relays can do, as the caller wrote it. */
+  relayed?: string
+  /** Only models whose output may be trained on. */
+  distillable?: boolean
   sort?: Sort
   minThroughput?: Cutoffs
   /** Seconds. */

@@ -1,7 +1,7 @@
 import type { Outbound } from '#engine/outbound/outbound.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import { usageOf } from '#kernel/usage.ts'
-import type { Offer } from './directory.ts'
+import type { Offer, Shape } from './directory.ts'
 import { prepare, turnShapes } from './provider-chunks.ts'
 import type { Candidate } from './router.ts'
 import { simLosses } from './sim/losses.ts'
@@ -19,6 +19,10 @@ export const travels = (surface: Surface, offer: Offer): boolean =>
 /** Whether a client of this surface can be served by the offer at all. */
 export const isServed = (surface: Surface, offer: Offer): boolean =>
   travels(surface, offer) || (surface.translates && (turnShapes.includes(offer.endpoint.shape) || isSimulated(offer)))
+
+/** The same for a client of whom only the shape is known. */
+export const isServedIn = (shape: Shape, offer: Offer): boolean =>
+  speaks(offer.endpoint, shape) || turnShapes.includes(offer.endpoint.shape) || isSimulated(offer)
 
 /** How one offer is asked what a client asked in another shape. */
 export interface Way {

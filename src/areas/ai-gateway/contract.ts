@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { area, base, day, deleted, endpoint, flag, id, idOut, one, page, time } from '#kernel/contract.ts'
+import { area, base, day, deleted, endpoint, flag, id, idOut, one, page, time, usd } from '#kernel/contract.ts'
 import { callSums } from '#kernel/usage.ts'
 
 export const shape = z.enum(['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini', 'ollama'])
@@ -30,6 +30,10 @@ export const EndpointModel = z
     max_output_tokens: z.number().int().min(1).max(1_000_000_000).optional(),
     pricing: z.strictObject(prices).optional().describe('USD per million units. Default: the catalogue’s.'),
     capabilities: z.array(z.string().min(1).max(40)).max(40).optional(),
+    quantization: z
+      .enum(['int4', 'int8', 'fp4', 'mxfp4', 'nvfp4', 'fp6', 'fp8', 'mxfp8', 'fp16', 'bf16', 'fp32'])
+      .optional()
+      .describe('Of its weights. Left out: unknown.'),
   })
   .meta({ id: 'EndpointModel' })
 
@@ -44,6 +48,14 @@ const headerName = z
     'is a header that the connection itself sets',
   )
 const headerValue = z.string().regex(/^[\x20-\x7e]{0,4096}$/, 'must be visible ASCII')
+
+const knows = z.boolean().nullable()
+const DataPolicy = z
+  .strictObject({
+    keeps: knows.default(null).describe('Prompts are kept after the answer.'),
+    trains: knows.default(null).describe('Models are trained on prompts.'),
+  })
+  .meta({ id: 'DataPolicy', description: 'What is known of what becomes of prompts there. Null: not known.' })
 
 const fields = {
   name: z.string().trim().min(1).max(120),
@@ -77,6 +89,9 @@ const fields = {
   enabled: z.boolean(),
   priority: z.number().int().min(0).max(65_535).describe('The lowest is asked first.'),
   weight: z.number().min(0).max(65_535).describe('Shares the calls among endpoints of equal priority.'),
+  data_policy: DataPolicy.describe(
+    'What you know of the provider. Calls that ask for `data_collection: deny` or `zdr` go only where it says so.',
+  ),
 }
 
 export const ProviderEndpoint = z
@@ -94,6 +109,7 @@ export const ProviderEndpoint = z
     enabled: z.boolean(),
     priority: z.int(),
     weight: z.number(),
+    data_policy: z.object({ keeps: knows, trains: knows }),
     workspace_id: idOut.nullable(),
     instance: z.boolean(),
     created_by: idOut.nullable(),
@@ -138,6 +154,13 @@ export const Provider = z
     workspace_id: idOut.nullable(),
     endpoint_id: idOut.nullable().describe('The provider endpoint behind it, if it is one that you may know.'),
     models_count: z.int().describe('How many of its models this caller can call.'),
+    status: z
+      .enum(['available', 'degraded', 'set_aside'])
+      .describe(
+        'As the server process that answers has seen it: `set_aside`: all that was called there failed lately, so it is asked last; `degraded`: some of its models.',
+      ),
+    status_reason: z.string().nullable(),
+    set_aside_until: time.nullable(),
   })
   .meta({ id: 'Provider' })
 
@@ -284,6 +307,42 @@ export const catalogues = area(
   },
 )
 
+const preferences = z
+  .record(z.string().max(64), z.unknown())
+  .describe(
+    'OpenRouter’s provider preferences: order, only, ignore, allow_fallbacks, require_parameters, data_collection, zdr, quantizations, sort, max_price, preferred_min_throughput, preferred_max_latency.',
+  )
+export const RoutingPreview = z
+  .object({
+    id: idOut.describe('Of the model.'),
+    created_at: time,
+    model: z.string(),
+    seed: z.int().describe('Send it as `x-uk-seed`, and a call draws this order.'),
+    candidates: z
+      .array(
+        z.object({
+          provider: z.string(),
+          endpoint_id: idOut.nullable().describe('The provider endpoint behind it, if it is one that you may know.'),
+          model: z.string().describe('The platform id of what would serve.'),
+          upstream_model: z.string(),
+          billing: z.enum(['byok', 'credits', 'free']),
+          weight: z.number().describe('Its share of the calls of its rank, 0 to 1.'),
+          reason: z.string(),
+          price: z
+            .object({ input: usd, output: usd, request: usd.nullable() })
+            .nullable()
+            .describe('USD per million tokens, and per request. Null: in no source.'),
+          max_cost_usd: usd
+            .nullable()
+            .describe('The most that one answer costs there, with `input_tokens` or a full context. Null: not known.'),
+        }),
+      )
+      .describe('In the order in which they would be asked, until one begins to answer.'),
+    excluded: z.array(z.object({ provider: z.string(), reason: z.string() })),
+  })
+  .meta({ id: 'RoutingPreview' })
+
+const modelName = z.string().trim().min(1).max(300)
 const at = '/ai-gateway/provider-endpoints'
 export const aiGateway = area(
   'ai_gateway',
@@ -315,6 +374,30 @@ export const aiGateway = area(
       },
       reply: one(GatewayUsage),
       errors: ['insufficient_role'],
+    }),
+    routing_preview: endpoint('POST /ai-gateway/routing-preview', {
+      summary: 'Show who would be asked for a model, in which order, and what it would cost at most',
+      description:
+        'The router of live calls, with the same seed the same order; nothing is sent and nothing is spent. It looks at a conversation that no provider holds in its cache.',
+      scope: 'gateway:read',
+      limit: 'reads',
+      body: {
+        model: modelName.describe('With the suffixes of compat-c: `:floor`, `:nitro`, `:exacto`, `:free`, `:online`.'),
+        models: z.array(modelName).max(31).default([]).describe('Further models, tried after it.'),
+        shape: shape.default('openai-chat').describe('The wire shape that the call would come in.'),
+        provider: preferences.nullable().default(null),
+        max_tokens: z.int().min(0).max(1_000_000_000).nullable().default(null),
+        input_tokens: z.int().min(0).max(1_000_000_000).nullable().default(null),
+        tools: z.boolean().default(false).describe('The call offers tools.'),
+        images: z.boolean().default(false).describe('The call holds images.'),
+        parameters: z
+          .array(z.string().min(1).max(64))
+          .max(100)
+          .default([])
+          .describe('Names of the call’s parameters, for `require_parameters`.'),
+        seed: z.int().min(0).max(4_294_967_295).nullable().default(null),
+      },
+      reply: one(RoutingPreview),
     }),
     list: endpoint(`GET ${at}`, {
       summary: 'List provider endpoints',
@@ -356,6 +439,7 @@ export const aiGateway = area(
         enabled: fields.enabled.default(true),
         priority: fields.priority.default(0),
         weight: fields.weight.default(1),
+        data_policy: fields.data_policy.default({ keeps: null, trains: null }),
         workspace_id: id.nullable().default(null),
         instance: z.boolean().default(false).describe('For everybody here, on credits. Only the administrator.'),
       },

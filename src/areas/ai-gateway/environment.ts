@@ -29,6 +29,8 @@ export function instanceSource(
       weight: 1,
       preset: null,
       mayBePrivate: true,
+      // Nothing leaves this machine.
+      ...((from === 'simulated' || from === 'discovered') && { dataPolicy: { keeps: false, trains: false } }),
       ...endpoint,
     },
   }

@@ -88,6 +88,7 @@ function fromGiven(source: Source, given: EndpointModel, catalogue: Catalogue): 
     maxOutputTokens: given.max_output_tokens ?? known?.max_output_tokens ?? null,
     capabilities: given.capabilities ?? known?.capabilities ?? [],
     modalities: known?.modalities ?? modalitiesOf(given.capabilities ?? []),
+    ...(given.quantization !== undefined && { quantization: given.quantization }),
     ...(given.pricing
       ? { pricing: pricingOf(given.pricing), priceSource: 'endpoint', priceDate: source.updatedAt.slice(0, 10) }
       : priceOf(source, known)),

@@ -17,6 +17,7 @@ import { aiGateway } from './contract.ts'
 import './directory.ts'
 import { administers, ownerFor, reachesOwn } from './owner.ts'
 import { presetOf, presets } from './presets.ts'
+import { previewRoute } from './preview.ts'
 import { sealHeaders, sealKey } from './sealing.ts'
 import { show, showPreset, showProvider } from './show.ts'
 import { gatewayUsage } from './usage.ts'
@@ -40,13 +41,13 @@ export const aiGatewayService = implement(
   aiGateway,
   {
     async providers(ctx, { cursor, limit }) {
-      const rows = await ctx.engine.endpoints.models(ctx.principal)
-      const counts = new Map<Id, number>()
-      for (const { endpoint } of rows) counts.set(endpoint.id, (counts.get(endpoint.id) ?? 0) + 1)
+      const byEndpoint = Map.groupBy(await ctx.engine.endpoints.models(ctx.principal), ({ endpoint }) => endpoint.id)
       const all = (await ctx.engine.endpoints.sources(ctx.principal))
         // What was looked for and is not there serves nobody.
-        .filter(({ from, endpoint }) => from !== 'discovered' || counts.has(endpoint.id))
-        .map((source) => showProvider(source, counts.get(source.endpoint.id) ?? 0, administers(ctx)))
+        .filter(({ from, endpoint }) => from !== 'discovered' || byEndpoint.has(endpoint.id))
+        .map((source) =>
+          showProvider(source, byEndpoint.get(source.endpoint.id) ?? [], administers(ctx), ctx.engine.providerHealth),
+        )
         .toSorted((a, b) => compare(keyOf(a), keyOf(b)))
       const after = positionOf('providers', ctx.principal.accountId, cursor)?.[0]
       const left = after === undefined ? all : all.filter((provider) => compare(keyOf(provider), String(after)) > 0)
@@ -62,6 +63,7 @@ export const aiGatewayService = implement(
       const { id, created_at } = await callersAccount(ctx)
       return { id, created_at: iso(created_at), ...(await gatewayUsage(ctx, asked)) }
     },
+    routing_preview: (ctx, input) => previewRoute(ctx, input),
 
     async list(ctx, { workspace_id, enabled, cursor, limit }) {
       const all = [
@@ -130,6 +132,7 @@ export const aiGatewayService = implement(
             enabled: input.enabled,
             priority: input.priority,
             weight: input.weight,
+            data_policy: input.data_policy,
             created_by: ctx.principal.accountId,
           })
           .catch(slugTaken(slug))

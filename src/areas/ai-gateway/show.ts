@@ -1,9 +1,12 @@
 import type { z } from 'zod'
 import type { Catalogue } from '#gateway/catalogue/catalogue.ts'
-import { idOf } from '#kernel/ids.ts'
+import type { Lately } from '#gateway/health.ts'
+import { faultWords } from '#gateway/router-words.ts'
+import { type Id, idOf } from '#kernel/ids.ts'
 import { iso } from '#kernel/time.ts'
 import type { Preset as PresetSchema, Provider, ProviderEndpoint } from './contract.ts'
 import type { Preset } from './presets.ts'
+import type { Row } from './rows.ts'
 import type { Source } from './sources.ts'
 import { type EndpointRow, INSTANCE } from './store.ts'
 
@@ -22,6 +25,7 @@ export const show = (row: EndpointRow): z.output<typeof ProviderEndpoint> => ({
   enabled: row.enabled,
   priority: row.priority,
   weight: row.weight,
+  data_policy: row.data_policy,
   workspace_id: row.workspace_id,
   instance: row.owner_id === INSTANCE,
   created_by: row.created_by,
@@ -45,19 +49,45 @@ export const showPreset = (
   models_count: catalogue === null ? null : (byProvider.get(catalogue)?.length ?? 0),
 })
 
+/** The endpoint behind an offer, for who may know it. */
+export const knownEndpoint = ({ from, endpoint }: Source, administers: boolean): Id | null =>
+  from === 'account' || from === 'workspace' || (from === 'instance' && administers) ? endpoint.id : null
+
 export const showProvider = (
-  { from, ownerId, workspaceId, endpoint, createdAt }: Source,
-  count: number,
+  source: Source,
+  rows: readonly Row[],
   administers: boolean,
-): z.output<typeof Provider> => ({
-  id: idOf('provider', ownerId, endpoint.id),
-  created_at: createdAt,
-  slug: endpoint.slug,
-  name: endpoint.name,
-  shape: endpoint.shape,
-  billing: endpoint.billing,
-  source: from,
-  workspace_id: workspaceId,
-  endpoint_id: from === 'account' || from === 'workspace' || (from === 'instance' && administers) ? endpoint.id : null,
-  models_count: count,
-})
+  health: Lately,
+): z.output<typeof Provider> => {
+  const { from, ownerId, workspaceId, endpoint, createdAt } = source
+  return {
+    id: idOf('provider', ownerId, endpoint.id),
+    created_at: createdAt,
+    slug: endpoint.slug,
+    name: endpoint.name,
+    shape: endpoint.shape,
+    billing: endpoint.billing,
+    source: from,
+    workspace_id: workspaceId,
+    endpoint_id: knownEndpoint(source, administers),
+    models_count: rows.length,
+    ...showHealth(rows, health),
+  }
+}
+
+function showHealth(
+  rows: readonly Row[],
+  health: Lately,
+): Pick<z.output<typeof Provider>, 'status' | 'status_reason' | 'set_aside_until'> {
+  const now = performance.now()
+  const aside = rows.flatMap((row) => health.aside(row) ?? [])
+  const last = aside.toSorted((a, b) => b.until - a.until)[0]
+  if (last === undefined) return { status: 'available', status_reason: null, set_aside_until: null }
+  // Of an endpoint with a thousand models only those that were called can have failed.
+  const called = rows.filter((row) => health.figures(row) !== null || health.aside(row) !== null)
+  return {
+    status: aside.length === called.length ? 'set_aside' : 'degraded',
+    status_reason: faultWords[last.kind],
+    set_aside_until: iso(new Date(Date.now() + last.until - now)),
+  }
+}

@@ -1,5 +1,5 @@
 import type { Secrets } from '#engine/secrets.ts'
-import type { ProviderEndpoint } from '#gateway/directory.ts'
+import type { DataPolicy, ProviderEndpoint } from '#gateway/directory.ts'
 import type { Id } from '#kernel/ids.ts'
 import { originOf } from './address.ts'
 import { presetOf, presets } from './presets.ts'
@@ -31,8 +31,14 @@ export function catalogueProviderOf({ preset, baseUrl }: ProviderEndpoint): stri
 }
 
 /** On hardware of one's own: a call costs nothing. */
-export const isLocal = ({ preset, shape }: ProviderEndpoint): boolean =>
+export const isLocal = ({ preset, shape }: Pick<ProviderEndpoint, 'preset' | 'shape'>): boolean =>
   shape === 'ollama' || presetOf(preset)?.local === true
+
+/** Prompts do not leave hardware of one's own, unless its owner says otherwise. */
+export function policyOf({ data_policy: { keeps, trains }, preset, shape }: EndpointRow): DataPolicy {
+  const otherwise = isLocal({ preset, shape }) ? false : null
+  return { keeps: keeps ?? otherwise, trains: trains ?? otherwise }
+}
 
 /** The provider has to be asked what it serves. */
 export const mustAsk = ({ from, models, endpoint }: Source): boolean =>
@@ -58,6 +64,7 @@ export function storedSource(row: EndpointRow, secrets: Secrets): Source {
       billing: from === 'instance' ? 'credits' : 'byok',
       priority: row.priority,
       weight: row.weight,
+      dataPolicy: policyOf(row),
       preset: row.preset,
       mayBePrivate: from === 'instance',
     },

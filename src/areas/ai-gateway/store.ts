@@ -1,7 +1,7 @@
 import { type ColumnType, type Generated, type Selectable, type Updateable, sql } from 'kysely'
 import type { z } from 'zod'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
-import type { Shape } from '#gateway/directory.ts'
+import type { DataPolicy, Shape } from '#gateway/directory.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { EndpointModel as EndpointModelSchema } from './contract.ts'
 
@@ -31,6 +31,7 @@ interface ProviderEndpointTable {
   enabled: boolean
   priority: number
   weight: number
+  data_policy: ColumnType<DataPolicy, DataPolicy | undefined, DataPolicy>
   created_by: Id | null
   created_at: Generated<Date>
   updated_at: Generated<Date>

@@ -1,5 +1,7 @@
+import type { Body } from '../body.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-import type { Listed, Shape } from '../directory.ts'
+import type { Listed, Offer, Shape } from '../directory.ts'
+import type { Preferences } from '../preferences.ts'
 import type { ErrorAnswer } from '../problem.ts'
 import type { AnswerAbout } from '../shapes/about.ts'
 import type { Collected } from '../collect.ts'
@@ -13,6 +15,16 @@ export interface AnswerStream {
   write(chunk: Chunk): string
   end(): string
   fail(failure: unknown): string
+}
+
+/** What a request asks of its route, in the surface's own words. */
+export interface Demands extends Preferences {
+  /** In the order in which they are tried; never empty. */
+  models: readonly string[]
+  /** What this offer is sent. `unserved`: names of the request that nobody here serves; whoever relays may know them. */
+  bodyFor(offer: Offer, unserved: readonly string[]): Body
+  /** What this offer cannot be told, by the names of the fields. */
+  lossesTo(offer: Offer): readonly Loss[]
 }
 
 /** One of the three ways in: everything that is a vendor's about it. */
@@ -35,6 +47,8 @@ export interface Surface {
   closing: string | null
   /** How tokens are counted before anything is generated; null: there is no such path. */
   count: { dialect: Dialect; write(tokens: number): object } | null
+  /** Null: a plain request, whose bytes travel to whoever serves its model. Absent: nothing can be asked. */
+  demands?(body: Body): Demands | null
   error(failure: unknown, requestId: string): ErrorAnswer
   decode(
     json: Record<string, unknown>,

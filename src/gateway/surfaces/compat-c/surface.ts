@@ -7,6 +7,7 @@ import { writeAnswer } from '../../shapes/openai-chat/write-answer.ts'
 import { StreamWriter } from '../../shapes/openai-chat/write-stream.ts'
 import { keepStatus } from '../keep-status.ts'
 import type { Surface } from '../surface.ts'
+import { readDemands } from './demands.ts'
 import { writeModel, writeModels } from './models.ts'
 
 /** OpenRouter: chat completions and more about what they cost. */
@@ -22,6 +23,7 @@ export const compatC: Surface = {
   usageOnRequest: false,
   closing: 'data: [DONE]\n\n',
   count: null,
+  demands: readDemands,
   error: (failure) => sameCode(keepStatus(writeError(failure, 'compat-c'), failure)),
   decode,
   stream: (about) => new StreamWriter(about, 'compat-c', true),

@@ -1,0 +1,56 @@
+import type { z } from 'zod'
+import type { Context } from '#engine/context.ts'
+import type { Offer } from '#gateway/directory.ts'
+import type { RoutingPreview, aiGateway } from './contract.ts'
+import { administers } from './owner.ts'
+import type { Row } from './rows.ts'
+import { knownEndpoint } from './show.ts'
+
+type Input = z.output<z.ZodObject<NonNullable<(typeof aiGateway)['endpoints']['routing_preview']['body']>>>
+
+/** The live router's order for a call that is not made. */
+export async function previewRoute(
+  ctx: Context,
+  { model, models, shape, provider, max_tokens, input_tokens, tools, images, parameters, seed: given }: Input,
+): Promise<z.output<typeof RoutingPreview>> {
+  const { seed, first, candidates, excluded } = await ctx.engine.previewRoute(ctx.principal, {
+    models: [...new Set([model, ...models])],
+    shape,
+    provider,
+    parameters,
+    maxTokens: max_tokens,
+    inputTokens: input_tokens,
+    tools,
+    images,
+    seed: given,
+  })
+  // The directory's offers are rows.
+  const { id, createdAt } = first as Row
+  return {
+    id,
+    created_at: createdAt,
+    model,
+    seed,
+    candidates: candidates.map(({ offer, variant, weight, reason, maxCostUsd }) => ({
+      provider: offer.endpoint.slug,
+      endpoint_id: knownEndpoint((offer as Row).source, administers(ctx)),
+      model: offer.slug,
+      upstream_model: offer.upstreamModel + variant,
+      billing: offer.endpoint.billing,
+      weight,
+      reason,
+      price: priceOf(offer),
+      max_cost_usd: maxCostUsd,
+    })),
+    excluded,
+  }
+}
+
+const priceOf = ({ pricing }: Offer): z.output<typeof RoutingPreview>['candidates'][number]['price'] =>
+  pricing === null
+    ? null
+    : {
+        input: Number(pricing.input),
+        output: Number(pricing.output),
+        request: pricing.request === undefined ? null : Number(pricing.request),
+      }

@@ -1,0 +1,89 @@
+import { refuse } from '#kernel/errors.ts'
+import { type Nano, toUsd } from '#kernel/money.ts'
+import type { Principal } from '#kernel/principal.ts'
+import { callerOf } from './caller.ts'
+import { tell } from './choose.ts'
+import { worstCost } from './cost.ts'
+import type { Offer, Shape } from './directory.ts'
+import { mostOutput } from './metering.ts'
+import type { Gateway } from './parts.ts'
+import { readPreferences } from './preferences.ts'
+import { type Candidate, newSeed, routeModels } from './router.ts'
+import { isServedIn } from './translate.ts'
+import { askedModels, variantHint } from './variants.ts'
+import { wishFor } from './wish.ts'
+
+/** What a call would ask, as far as its route hangs on it. */
+export interface PreviewRequest {
+  /** Tried one after the other; suffixes as compat-c reads them. */
+  models: readonly string[]
+  /** The wire shape that the caller would speak. */
+  shape: Shape
+  /** Preferences as in compat-c's `provider`. */
+  provider: unknown
+  /** Names of the request's parameters, for `require_parameters`. */
+  parameters: readonly string[]
+  maxTokens: number | null
+  inputTokens: number | null
+  tools: boolean
+  images: boolean
+  seed: number | null
+}
+
+export interface Preview {
+  seed: number
+  /** The offers of the first model that is served, for what the preview belongs to. */
+  first: Offer
+  candidates: (Candidate & { maxCostUsd: number | null })[]
+  excluded: { provider: string; reason: string }[]
+}
+
+export type PreviewRoute = (principal: Principal, request: PreviewRequest) => Promise<Preview>
+
+declare module '#engine/context.ts' {
+  interface Engine {
+    /** The order in which a call would ask, from the router that live calls take. Nothing is sent. */
+    previewRoute: PreviewRoute
+  }
+}
+
+export const createPreviewRoute =
+  (gateway: Gateway): PreviewRoute =>
+  async (principal, { models, shape, provider, parameters, maxTokens, inputTokens, tools, images, seed: given }) => {
+    const seed = given ?? newSeed()
+    const { payer } = callerOf(principal)
+    const asked = await askedModels(gateway.directory, principal, models)
+    const unserved = asked.find(({ offers }) => offers.length === 0)
+    const first = asked.find(({ offers }) => offers.length > 0)?.offers[0]
+    if (unserved !== undefined || first === undefined)
+      return refuse('not_found', {
+        message: `The model \`${unserved?.model}\` does not exist, or you have no access to it.${variantHint(unserved?.model ?? '')}`,
+        param: unserved === asked[0] ? 'model' : 'models',
+      })
+    const { wish: preferred, together } = readPreferences(provider, () => [...parameters])
+    const guards = (billing: Offer['endpoint']['billing']): boolean => gateway.engine.ledger.guards(payer, billing)
+    const serves = (offer: Offer): boolean => isServedIn(shape, offer)
+    const wish = {
+      ...wishFor({ tools, images, inputTokens, maxTokens }, seed, serves, guards),
+      ...preferred,
+    }
+    const { candidates, excluded } = routeModels(asked, wish, gateway.health, together)
+    return {
+      seed,
+      first,
+      candidates: candidates.map((candidate) => {
+        const most = mostCost(candidate.offer, inputTokens, maxTokens)
+        return { ...candidate, maxCostUsd: most === null ? null : toUsd(most) }
+      }),
+      excluded: tell(excluded, wish).map(({ provider: slug, reason }) => ({ provider: slug, reason })),
+    }
+  }
+
+/** Null: without a price, or without a bound of the input. */
+function mostCost(offer: Offer, inputTokens: number | null, maxTokens: number | null): Nano | null {
+  const { endpoint, pricing, contextLength } = offer
+  if (endpoint.billing === 'free') return 0n
+  const input = inputTokens ?? contextLength
+  if (pricing === null || input === null) return null
+  return worstCost(pricing, Math.min(input, contextLength ?? input), mostOutput(offer, maxTokens), 1)
+}

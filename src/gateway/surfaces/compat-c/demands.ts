@@ -1,0 +1,111 @@
+import { refuse } from '#kernel/errors.ts'
+import { type Body, withField, without } from '../../body.ts'
+import type { Offer } from '../../directory.ts'
+import { parametersIn } from '../../parameters.ts'
+import { readPreferences, unknownPreferences } from '../../preferences.ts'
+import { isNamed, relays } from '../../router.ts'
+import { isObject, type Json, list, listOf, object, string } from '../../shapes/json.ts'
+import type { Loss } from '../../turn.ts'
+import { splitVariant } from '../../variants.ts'
+import type { Demands } from '../surface.ts'
+
+/** More names than anybody tries one after the other. */
+const MOST_MODELS = 32
+/** Fields that OpenRouter reads and others refuse or would misread. */
+const OWN = 'provider models route plugins transforms usage session_id trace debug reasoning include_reasoning'.split(
+  ' ',
+)
+const own: ReadonlySet<string> = new Set(OWN)
+/** Of them, those whose effect the gateway has itself. */
+const HEEDED: ReadonlySet<string> = new Set(
+  'provider models route usage session_id reasoning include_reasoning'.split(' '),
+)
+
+/** What a request of OpenRouter's kind asks above a plain chat completion. Null: nothing of the kind. Refuses (`invalid_parameter`) fields of a wrong type. */
+export function readDemands(body: Body): Demands | null {
+  const { json } = body
+  const named = string(json['model'], 'model') ?? ''
+  if (!OWN.some((name) => json[name] !== undefined) && splitVariant(named).suffix === '' && !needsRelay(json))
+    return null
+  const further = (list(json['models'], 'models') ?? []).map((name, i) => string(name, `models.${i}`) ?? '')
+  const models = [...new Set([named, ...further])].filter((name) => name !== '')
+  if (models.length === 0)
+    refuse('missing_parameter', { message: 'You must provide a `model` or `models` parameter.', param: 'model' })
+  if (models.length > MOST_MODELS)
+    refuse('invalid_parameter', { message: `\`models\` may name ${MOST_MODELS} models at most.`, param: 'models' })
+  const preferences = readPreferences(json['provider'], () => parametersIn(json))
+  const relayed = needsRelay(json)
+  const lost = lossesOf(json)
+  let plain: Body | null = null
+  return {
+    ...preferences,
+    wish: { ...preferences.wish, ...(relayed !== null && { relayed }) },
+    models,
+    bodyFor: (offer, unserved) => (relays(offer) ? relayBody(body, offer, unserved) : (plain ??= plainBody(body))),
+    lossesTo: (offer) => (relays(offer) ? [] : lost),
+  }
+}
+
+/** Tools and plugins that run inside OpenRouter and change what is answered. */
+function needsRelay(json: Json): string | null {
+  for (const tool of listOf(json['tools'])) {
+    const type = isObject(tool) ? tool['type'] : null
+    if (typeof type === 'string' && type.startsWith('openrouter:')) return type
+  }
+  for (const plugin of list(json['plugins'], 'plugins') ?? [])
+    if (isObject(plugin) && plugin['enabled'] !== false && plugin['id'] === 'web') return 'plugins.web'
+  return null
+}
+
+function lossesOf(json: Json): Loss[] {
+  const lost = OWN.filter((name) => {
+    const value = json[name]
+    return !HEEDED.has(name) && value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)
+  })
+  const reasoning = object(json['reasoning'], 'reasoning') ?? {}
+  const unknown = isObject(json['provider']) ? unknownPreferences(json['provider']) : []
+  return [
+    ...lost.filter((name) => name !== 'trace'),
+    ...['max_tokens', 'exclude', 'summary'].filter((name) => reasoning[name]).map((name) => `reasoning.${name}`),
+    ...unknown.map((name) => `provider.${name}`),
+  ]
+}
+
+/** As any server of OpenAI's shape takes it. */
+function plainBody(body: Body): Body {
+  const { json } = body
+  const plain = OWN.some((name) => json[name] !== undefined) ? without(body, own) : body
+  const effort = effortOf(objectOrEmpty(json['reasoning']))
+  return effort === null || json['reasoning_effort'] !== undefined
+    ? plain
+    : withField(plain, 'reasoning_effort', effort)
+}
+
+const objectOrEmpty = (value: unknown): Json => (isObject(value) ? value : {})
+
+function effortOf({ effort, enabled, max_tokens: budget }: Json): string | null {
+  if (typeof effort === 'string') return effort
+  if (enabled === false) return 'none'
+  return enabled === true || typeof budget === 'number' ? 'medium' : null
+}
+
+/** As OpenRouter takes it: without names that only mean something here. */
+function relayBody(body: Body, { endpoint }: Offer, unserved: readonly string[]): Body {
+  const { json } = body
+  let sent = body
+  if (Array.isArray(json['models']) && json['models'].some((name) => !unserved.includes(String(name))))
+    sent = unserved.length > 0 ? withField(sent, 'models', unserved) : without(sent, new Set(['models']))
+  const { provider } = json
+  if (!isObject(provider)) return sent
+  const lists = ['order', 'only', 'ignore'].filter(
+    (field) => Array.isArray(provider[field]) && provider[field].some((name) => isNamed(endpoint, String(name))),
+  )
+  if (lists.length === 0) return sent
+  const told: Json = { ...provider }
+  for (const field of lists) {
+    const left = listOf(provider[field]).filter((name) => !isNamed(endpoint, String(name)))
+    if (left.length > 0) told[field] = left
+    else delete told[field]
+  }
+  return withField(sent, 'provider', told)
+}
