@@ -1,0 +1,81 @@
+import { variants } from './automaton.ts'
+import type { Need } from './needs.ts'
+
+/**
+ * Trigrams: three bytes of UTF-8 in a row, ASCII letters in lower case, as one number. A text holds a word only if it
+ * holds the word's trigrams, so an index of them says which texts need not be read.
+ */
+const MOST_GRAMS = 40_000
+const LF = 10
+const lower = Uint8Array.from({ length: 256 }, (_, byte) => (byte >= 65 && byte <= 90 ? byte + 32 : byte))
+
+/** Round by round: a place is taken when it holds this round's number, so it is never emptied. 64 MiB, once made. */
+let taken: Uint32Array | null = null
+let round = 0
+
+/** The distinct trigrams of a text, or null when there are so many that knowing them would narrow nothing. */
+export function gramsOf(bytes: Uint8Array): Int32Array | null {
+  taken ??= new Uint32Array(1 << 24)
+  if (++round === 0xffff_ffff) {
+    taken.fill(0)
+    round = 1
+  }
+  const found = new Int32Array(Math.min(MOST_GRAMS, bytes.length * 2) + 1)
+  let count = gather(bytes, found, 0)
+  // The two letters beyond ASCII that fold to one within it (U+017F, U+212A) are taken as those letters too.
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  if (count >= 0 && (buffer.includes('\u017f') || buffer.includes('\u212a')))
+    count = gather(Buffer.from(buffer.toString().replaceAll('\u017f', 's').replaceAll('\u212a', 'k')), found, count)
+  return count < 0 ? null : found.subarray(0, count)
+}
+
+function gather(bytes: Uint8Array, found: Int32Array, count: number): number {
+  const marks = taken!
+  let gram = 0
+  // How many bytes since the last line break: a trigram never holds one, for words that are looked for do not.
+  let run = 0
+  for (const byte of bytes) {
+    if (byte === LF) {
+      run = 0
+      continue
+    }
+    gram = ((gram << 8) | lower[byte]!) & 0xff_ffff
+    if (++run < 3 || marks[gram] === round) continue
+    if (count >= MOST_GRAMS || count >= found.length) return -1
+    marks[gram] = round
+    found[count++] = gram
+  }
+  return count
+}
+
+/** What must be asked of the index: trigrams that must all be there, or one of several such. Null asks for nothing. */
+export type GramQuery = null | { grams: number[] } | { all: GramQuery[] } | { any: GramQuery[] }
+
+export function gramQuery(need: Need, fold: boolean): GramQuery {
+  if (need === null) return null
+  if ('word' in need) {
+    const grams = new Set(pieces(need.word, fold).flatMap((piece) => Array.from(gramsOfWord(Buffer.from(piece)))))
+    return grams.size === 0 ? null : { grams: [...grams] }
+  }
+  const any = 'any' in need
+  const queries = (any ? need.any : need.all).map((one) => gramQuery(one, fold))
+  if (any) return queries.includes(null) ? null : { any: queries }
+  const asked = queries.filter((query) => query !== null)
+  return asked.length === 0 ? null : { all: asked }
+}
+
+function* gramsOfWord(bytes: Uint8Array): Generator<number> {
+  for (let i = 2; i < bytes.length; i++)
+    if (bytes[i] !== LF && bytes[i - 1] !== LF && bytes[i - 2] !== LF)
+      yield (lower[bytes[i - 2]!]! << 16) | (lower[bytes[i - 1]!]! << 8) | lower[bytes[i]!]!
+}
+
+/** Where case is ignored, a letter beyond ASCII may stand in the text in another form, so the word is parted there. */
+function pieces(word: string, fold: boolean): string[] {
+  if (!fold) return [word]
+  const parts = ['']
+  for (const char of word)
+    if (char.codePointAt(0)! > 127 && variants(char.codePointAt(0)!, true).length > 1) parts.push('')
+    else parts[parts.length - 1] += char
+  return parts
+}

@@ -1,0 +1,111 @@
+import { variants } from './automaton.ts'
+import type { Node } from './syntax.ts'
+
+/**
+ * What a text must hold for a pattern to match in it, as words: the way of Russ Cox, "Regular Expression Matching with a
+ * Trigram Index" (2012), with words where he has trigrams. `null` asks for nothing.
+ */
+export type Need = null | { word: string } | { all: Need[] } | { any: Need[] }
+
+interface Known {
+  /** All that it can match, if that is little. */
+  exact: string[] | null
+  need: Need
+}
+
+const MOST_EXACT = 16
+const MOST_LENGTH = 200
+
+/** The words are as in the pattern; a search that ignores case compares them in lower case. */
+export const needOf = (node: Node): Need => {
+  const known = look(node)
+  return known.exact === null ? known.need : anyOf(known.exact.map(wordOf))
+}
+
+/** Null where the word is too short to narrow anything. */
+const wordOf = (word: string): Need => (Buffer.byteLength(word) >= 3 ? { word } : null)
+
+function allOf(needs: Need[]): Need {
+  const asked = needs.filter((need) => need !== null)
+  return asked.length === 0 ? null : asked.length === 1 ? asked[0]! : { all: asked }
+}
+/** One that asks for nothing lets everything pass. */
+const anyOf = (needs: Need[]): Need =>
+  needs.length === 0 || needs.includes(null) ? null : needs.length === 1 ? needs[0]! : { any: needs }
+
+const needed = ({ exact, need }: Known): Need => (exact === null ? need : anyOf(exact.map(wordOf)))
+
+function look(node: Node): Known {
+  switch (node.kind) {
+    case 'char':
+      return { exact: [String.fromCodePoint(node.code)], need: null }
+    case 'set': {
+      const chars =
+        node.set.beyond === 'none' && !node.set.not
+          ? node.set.ascii.flatMap((holds, code) => (holds ? [String.fromCharCode(code)] : []))
+          : []
+      return chars.length > 0 && chars.length <= 4 ? { exact: chars, need: null } : { exact: null, need: null }
+    }
+    case 'at':
+      return { exact: [''], need: null }
+    case 'alt': {
+      const parts = node.of.map(look)
+      const exact = parts.flatMap((part) => part.exact ?? [])
+      return parts.every((part) => part.exact !== null) && exact.length <= MOST_EXACT
+        ? { exact, need: null }
+        : { exact: null, need: anyOf(parts.map(needed)) }
+    }
+    case 'repeat': {
+      const inner = look(node.of)
+      if (node.min === 1 && node.max === 1) return inner
+      if (node.min === 0 && node.max === 1 && inner.exact !== null && inner.exact.length < MOST_EXACT)
+        return { exact: ['', ...inner.exact], need: null }
+      return { exact: null, need: node.min > 0 ? needed(inner) : null }
+    }
+    case 'cat':
+      return sequence(node.of.map(look))
+  }
+}
+
+/** Words run together as long as there are few ways; what comes in between parts them. */
+function sequence(parts: Known[]): Known {
+  const needs: Need[] = []
+  let run: string[] | null = ['']
+  let whole = true
+  for (const part of parts) {
+    const joined: string[] | null =
+      part.exact && run !== null ? run.flatMap((word) => part.exact!.map((more) => word + more)) : null
+    if (joined !== null && joined.length <= MOST_EXACT && joined.every((word) => word.length <= MOST_LENGTH)) {
+      run = joined
+      continue
+    }
+    whole = false
+    if (run !== null) needs.push(anyOf(run.map(wordOf)))
+    if (part.exact === null) needs.push(part.need)
+    run = part.exact === null ? [''] : part.exact
+  }
+  if (whole) return { exact: run, need: null }
+  if (run !== null) needs.push(anyOf(run.map(wordOf)))
+  return { exact: null, need: allOf(needs) }
+}
+
+/** The pattern as nothing but these characters, or null. */
+export function literalOf(node: Node): string | null {
+  if (node.kind === 'char') return String.fromCodePoint(node.code)
+  if (node.kind !== 'cat' || node.of.length === 0) return null
+  const chars = node.of.map((one) => (one.kind === 'char' ? String.fromCodePoint(one.code) : null))
+  return chars.includes(null) ? null : chars.join('')
+}
+
+/** A word that is in every line that matches: the longest there is. Null when there is none. */
+export function wordInAll(need: Need): string | null {
+  if (need === null || 'any' in need) return null
+  if ('word' in need) return need.word
+  return need.all
+    .map(wordInAll)
+    .reduce<string | null>((best, word) => (word !== null && word.length > (best?.length ?? 0) ? word : best), null)
+}
+
+/** Whether case is ignored by writing each letter in both ways. */
+export const foldable = (word: string): boolean =>
+  Array.from(word).every((char) => variants(char.codePointAt(0)!, true).length === 1)

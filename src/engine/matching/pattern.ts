@@ -1,0 +1,117 @@
+import { isAscii } from 'node:buffer'
+import { RE2JS, RE2JSException } from 're2js'
+import { type Automaton, automatonOf } from './automaton.ts'
+import { type GramQuery, gramQuery } from './grams.ts'
+import { foldable, literalOf, needOf, wordInAll } from './needs.ts'
+import { type Node, namesBreak, parsePattern, print } from './syntax.ts'
+
+export interface PatternSpec {
+  /** RE2 syntax. */
+  pattern: string
+  /** `smart`: sensitive when the pattern holds a capital letter (ripgrep's `-S`). */
+  case: 'sensitive' | 'insensitive' | 'smart'
+  /** A match may run over several lines. */
+  multiline: boolean
+  /** Characters as they are, no syntax. */
+  fixed: boolean
+}
+
+/**
+ * A pattern ready to search with. Every way is linear in the text: a plain word by memory search, most patterns by a
+ * deterministic automaton over bytes, the rest by re2js. JavaScript's own RegExp never sees what users write.
+ */
+export interface Pattern {
+  multiline: boolean
+  fold: boolean
+  /** What the index is asked. */
+  grams: GramQuery
+  /** The whole pattern is this word. */
+  literal: Buffer | null
+  /** Every line that matches holds this word as it is. */
+  word: Buffer | null
+  automaton(bytes: Uint8Array): Automaton | null
+  re2: RE2JS
+}
+
+/** The pattern is not valid; the sentence says why. */
+export class InvalidPattern extends Error {
+  override name = 'InvalidPattern'
+}
+
+export const MOST_PATTERN = 1_000
+
+export function compile(spec: PatternSpec): Pattern {
+  const source = spec.fixed ? RE2JS.quote(spec.pattern) : spec.pattern
+  const checked = compiled(source, 0)
+  const node = spec.fixed ? wordNode(spec.pattern) : parsePattern(spec.pattern)
+  if (!spec.multiline && (node === null ? /\\n|\n/.test(spec.pattern) : namesBreak(node)))
+    throw new InvalidPattern('A line break is matched only with `multiline`.')
+  const fold = spec.case === 'insensitive' || (spec.case === 'smart' && !hasCapital(node, spec.pattern))
+  const flags = RE2JS.MULTILINE | (fold ? RE2JS.CASE_INSENSITIVE : 0)
+  const need = node === null ? null : needOf(node)
+  const literal = node === null || spec.multiline ? null : literalOf(node)
+  const word = spec.multiline ? null : wordInAll(need)
+  const exact = (words: string | null): Buffer | null =>
+    words === null || words === '' || (fold && !foldable(words)) ? null : Buffer.from(words)
+  return {
+    multiline: spec.multiline,
+    fold,
+    grams: gramQuery(need, fold),
+    literal: exact(literal),
+    word: exact(word),
+    automaton: automata(spec.multiline ? null : node, fold),
+    re2:
+      node === null
+        ? flags === 0
+          ? checked
+          : compiled(source, flags)
+        : compiled(print(node, spec.multiline ? 'across' : 'inLine'), flags),
+  }
+}
+
+function compiled(source: string, flags: number): RE2JS {
+  try {
+    return RE2JS.compile(source, flags)
+  } catch (error) {
+    if (!(error instanceof RE2JSException)) throw error
+    throw new InvalidPattern(`The pattern is not one of RE2: ${error.message}.`)
+  }
+}
+
+const wordNode = (words: string): Node => ({
+  kind: 'cat',
+  of: Array.from(words, (char) => ({ kind: 'char', code: char.codePointAt(0)! })),
+})
+
+/** Two at most: one for text that is all ASCII, where Unicode's classes are plain sets, and one for the rest. Made when needed. */
+function automata(node: Node | null, fold: boolean): Pattern['automaton'] {
+  const made = new Map<boolean, Automaton | null>()
+  return (bytes) => {
+    if (node === null) return null
+    const ascii = isAscii(bytes)
+    if (!made.has(ascii)) made.set(ascii, automatonOf(node, fold, ascii))
+    return made.get(ascii)!
+  }
+}
+
+/** Of the characters that the pattern names; a class such as `\W` names none. Without any letter case stays as it is. */
+function hasCapital(node: Node | null, pattern: string): boolean {
+  if (node === null) return /\p{Lu}/u.test(pattern.replace(/\\(?:[pP]\{[^}]*\}|.)/gu, '')) || !/\p{L}/u.test(pattern)
+  let named = false
+  let capital = false
+  const see = (char: string): void => {
+    named = true
+    if (/\p{Lu}/u.test(char)) capital = true
+  }
+  const visit = (one: Node): void => {
+    if (one.kind === 'char') see(String.fromCodePoint(one.code))
+    else if (one.kind === 'set') {
+      // The ends of ranges are what was named.
+      for (const [, code] of one.set.across.matchAll(/\\x\{([0-9a-f]+)\}/g))
+        if (!one.set.across.includes('\\p{')) see(String.fromCodePoint(Number.parseInt(code!, 16)))
+    } else if (one.kind === 'repeat') visit(one.of)
+    else if (one.kind !== 'at') one.of.forEach(visit)
+  }
+  visit(node)
+  return capital || !named
+}
