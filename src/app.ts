@@ -19,6 +19,7 @@ import { startJobs } from '#engine/jobs.ts'
 import { createLeases } from '#engine/leases.ts'
 import { createLedger } from '#engine/ledger/create-ledger.ts'
 import type { Log } from '#engine/log.ts'
+import { createScanner } from '#engine/matching/scanner.ts'
 import { createMetrics } from '#engine/metrics.ts'
 import { type AddressPolicy, addressPolicy } from '#engine/outbound/address.ts'
 import { createOutbound } from '#engine/outbound/outbound.ts'
@@ -94,6 +95,7 @@ export async function startApp({
   const outbound = stack.use(createOutbound(policyOf('UK_UPSTREAM_ALLOW', config.upstreamAllow)))
   const outside = stack.use(createOutbound(policyOf('UK_FETCH_ALLOW', config.fetchAllow)))
   const documents = stack.use(createDocumentReader())
+  const scanner = stack.use(createScanner())
   const endpoints = stack.use(await createDirectory({ config, postgres, secrets, bus, log, outbound }))
   const gateway = createGateway({
     engine: { ledger, log, versions, metrics },
@@ -118,6 +120,7 @@ export async function startApp({
     log,
     outside,
     documents,
+    scanner,
     events,
     processId: process.id,
     versions,

@@ -9,6 +9,7 @@ import type { DocumentReader } from './documents/reader.ts'
 import type { Jobs } from './jobs.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { Log } from './log.ts'
+import type { Scanner } from './matching/scanner.ts'
 import type { Outbound } from './outbound/outbound.ts'
 import type { Db, Postgres } from './postgres/client.ts'
 import type { Secrets } from './secrets.ts'
@@ -29,6 +30,7 @@ export interface Engine {
   /** The way out to addresses that users name: public ones, and those in `UK_FETCH_ALLOW`. */
   outside: Outbound
   documents: DocumentReader
+  scanner: Scanner
   /** Every event that an area tells of. */
   events: EventTable
   /** This server process, as its lease names it. */

@@ -11,6 +11,8 @@ import { copy } from './copy.ts'
 import { bytesOf } from './download.ts'
 import { edit } from './edit.ts'
 import { file, fileFor, heldTarget, holdTree, targetOf } from './find.ts'
+import { findByGlob } from './glob.ts'
+import { grep } from './grep.ts'
 import { forgetLinks, mintLink } from './link.ts'
 import { checkName, tamed } from './names.ts'
 import { showFile, showUpload, showVersion, uploadHeaders } from './show.ts'
@@ -164,6 +166,10 @@ export const driveService = implement(
         (row) => showVersion(row, present),
       )
     },
+
+    glob: (ctx, asked) => findByGlob(ctx, asked),
+
+    grep: (ctx, asked) => grep(ctx, asked),
 
     async restore_content_version(ctx, { id, version, version_id, expected_updated_at }) {
       const old = await versionOf(ctx, id, { version, version_id })

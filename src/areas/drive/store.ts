@@ -67,6 +67,13 @@ const whole = (db: Db) =>
 export const fileStore = {
   get: (db: Db, id: Id): Promise<FileRow | undefined> => whole(db).where('r.id', '=', id).executeTakeFirst(),
 
+  /** Those of these that are there, in the order of the ids. */
+  async all(db: Db, ids: readonly Id[]): Promise<FileRow[]> {
+    if (ids.length === 0) return []
+    const rows = new Map((await whole(db).where('r.id', 'in', ids).execute()).map((row) => [row.id, row]))
+    return ids.flatMap((id) => rows.get(id) ?? [])
+  },
+
   /** Newest first. The trash shows what was trashed, not what went along with it, unless a folder is named. */
   list(db: Db, { workspaces, parent, kind, status, before, limit }: FilePage): Promise<FileRow[]> {
     const trashed = status === 'trashed'

@@ -10,6 +10,8 @@ export interface Blobs extends AsyncDisposable {
    * With `reuse` a part holds only until the next is asked for: what is written to a socket part by part needs no copies.
    */
   read(place: string, range?: Range & { reuse?: boolean }): AsyncIterable<Uint8Array>
+  /** Where the bytes lie on this machine, for whoever reads many small ones fast; null where they are elsewhere. */
+  pathOf(place: string): string | null
   /** Gone is gone: to remove what is not there is no fault. */
   remove(place: string): Promise<void>
   /** Everything that lies there, half-written things included, to find what no row knows. */

@@ -57,6 +57,8 @@ export function localBlobs(root: string): Blobs {
       }
     },
 
+    pathOf,
+
     read: (place, range = {}) => readParts(pathOf(place), place, range),
 
     remove: (place) => rm(pathOf(place), { force: true }),
