@@ -49,6 +49,8 @@ export async function s3Blobs({ bucket, prefix, endpoint, environment }: S3Optio
   }
 
   return {
+    pathOf: () => null,
+
     async stage(source, { signal, limit = Infinity } = {}) {
       const place = newId()
       const hash = createHash('sha256')

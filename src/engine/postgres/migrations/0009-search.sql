@@ -14,7 +14,6 @@ create table contents (
   grams int4[],
   attempts int not null default 0
 );
-alter table contents alter column text set compression lz4;
 create index contents_grams on contents using gin (grams);
 create index contents_unnarrowed on contents (sha256) where grams is null;
 create index contents_waiting on contents (sha256) where indexed_at is null;

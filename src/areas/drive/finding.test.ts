@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { upload } from '#test/drive.ts'
+import { type Person, testServer } from '#test/server.ts'
+
+async function folder(person: Person, name: string, parent?: string): Promise<string> {
+  const at = parent === undefined ? { workspace_id: person.workspaceId } : { parent_id: parent }
+  return (await person.post('/drive/files/folders', { name, ...at })).body.data.id
+}
+async function put(person: Person, parent: string | null, name: string, text: string | Buffer): Promise<string> {
+  const at = parent === null ? { workspace_id: person.workspaceId } : { parent_id: parent }
+  const { body } = await upload(person, at as Record<string, string>, Buffer.from(text), name)
+  return body.data.id
+}
+const find = (person: { get: Person['get'] }, path: string, query: Record<string, string | string[]>) => {
+  const words = new URLSearchParams(
+    Object.entries(query).flatMap(([key, value]) => [value].flat().map((one): [string, string] => [key, one])),
+  )
+  return person.get(`${path}?${words.toString()}`)
+}
+const paths = (answer: { body: any }): string[] => answer.body.data.map((row: { path: string }) => row.path)
+
+async function project(person: Person) {
+  const src = await folder(person, 'src')
+  const lib = await folder(person, 'lib', src)
+  const readme = await put(person, null, 'readme.md', '# Tea\n\nHow to make tea.\nBoil water.\n')
+  const main = await put(person, src, 'main.ts', "import { brew } from './lib/brew.ts'\n\nbrew('green')\n")
+  const brew = await put(
+    person,
+    lib,
+    'brew.ts',
+    'export function brew(tea: string) {\n  // TODO: kettle\n  return tea\n}\n',
+  )
+  const picture = await put(person, src, 'leaf.bin', Buffer.from([1, 0, 2, 0, 116, 101, 97]))
+  return { src, lib, readme, main, brew, picture }
+}
+
+test('alice finds files by globs, in the order of paths; bob finds none of hers', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const bob = await server.person('Bob')
+  const made = await project(alice)
+  const glob = (query: Record<string, string | string[]>, who: Person = alice) => find(who, '/drive/glob', query)
+  assert.deepEqual(paths(await glob({ pattern: '*.ts' })), ['src/lib/brew.ts', 'src/main.ts'])
+  assert.deepEqual(paths(await glob({ pattern: 'src/*.ts' })), ['src/main.ts'])
+  assert.deepEqual(paths(await glob({ pattern: '**/{main,brew}.[jt]s' })), ['src/lib/brew.ts', 'src/main.ts'])
+  assert.deepEqual(paths(await glob({ pattern: ['*', '!*.ts'] })), ['readme.md', 'src/leaf.bin'])
+  assert.deepEqual(paths(await glob({ pattern: '*.ts', path: '/src/lib/' })), ['src/lib/brew.ts'])
+  assert.deepEqual(paths(await glob({ pattern: 'README*', case: 'insensitive' })), ['readme.md'])
+  assert.deepEqual(paths(await glob({ pattern: 'lib', type: 'folder' })), ['src/lib'])
+  assert.deepEqual(paths(await glob({ pattern: '**' }, bob)), [])
+  assert.equal((await glob({ pattern: '*', workspace_id: alice.workspaceId }, bob)).status, 404)
+  assert.equal((await glob({ pattern: '[a' })).body.error.code, 'invalid_pattern')
+
+  const seen: string[] = []
+  let cursor: string | null = null
+  do {
+    const page = await glob({ pattern: '**', limit: '1', ...(cursor && { cursor }) })
+    seen.push(...paths(page))
+    cursor = page.body.pagination.next_cursor
+  } while (cursor)
+  assert.deepEqual(seen, ['readme.md', 'src/leaf.bin', 'src/lib/brew.ts', 'src/main.ts'])
+
+  await alice.delete(`/drive/files/${made.src}`)
+  assert.deepEqual(paths(await glob({ pattern: '**' })), ['readme.md'])
+})
+
+test('alice greps: lines with their surroundings, files, counts; what was skipped is named with the reason', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const bob = await server.person('Bob')
+  const made = await project(alice)
+  const grep = (query: Record<string, string | string[]>, who: Person = alice) => find(who, '/drive/grep', query)
+
+  const lines = await grep({ pattern: 'brew\\(', before: '1', after: '1' })
+  assert.equal(lines.status, 200, lines.text)
+  assert.deepEqual(
+    lines.body.data.map(({ path, line, column, text, before, after }: any) => ({
+      path,
+      line,
+      column,
+      text,
+      before,
+      after,
+    })),
+    [
+      {
+        path: 'src/lib/brew.ts',
+        line: 1,
+        column: 17,
+        text: 'export function brew(tea: string) {',
+        before: [],
+        after: ['  // TODO: kettle'],
+      },
+      { path: 'src/main.ts', line: 3, column: 1, text: "brew('green')", before: [''], after: [] },
+    ],
+  )
+  assert.deepEqual(lines.body.skipped_files, [{ file_id: made.picture, path: 'src/leaf.bin', reason: 'binary' }])
+  assert.equal(lines.body.truncated, false)
+
+  const counts = await grep({ pattern: 'tea', mode: 'count', case: 'insensitive', totals: 'true' })
+  assert.deepEqual(
+    counts.body.data.map(({ path, count }: any) => [path, count]),
+    [
+      ['readme.md', 2],
+      ['src/lib/brew.ts', 2],
+    ],
+  )
+  assert.deepEqual(counts.body.totals, { files: 2, count: 4 })
+  assert.deepEqual(paths(await grep({ pattern: 'Tea', mode: 'files', case: 'smart' })), ['readme.md'])
+  assert.deepEqual(paths(await grep({ pattern: 'tea', mode: 'files', type: 'ts' })), ['src/lib/brew.ts'])
+  assert.deepEqual(paths(await grep({ pattern: 'tea', mode: 'files', glob: ['*', '!src/**'] })), ['readme.md'])
+  assert.deepEqual(paths(await grep({ pattern: 'brew(', mode: 'files', fixed: 'true', path: 'src/lib' })), [
+    'src/lib/brew.ts',
+  ])
+  const across = await grep({ pattern: 'tea\\.\\nBoil', multiline: 'true' })
+  assert.equal(across.body.data[0].text, 'How to make tea.\nBoil water.')
+  assert.equal((await grep({ pattern: 'a\\nb' })).body.error.code, 'invalid_pattern')
+  assert.equal((await grep({ pattern: '(' })).body.error.code, 'invalid_pattern')
+  assert.equal((await grep({ pattern: '(?=x)' })).body.error.code, 'invalid_pattern')
+  assert.equal((await grep({ pattern: 'x', type: 'nonsense' })).body.error.param, 'type')
+  assert.deepEqual(paths(await grep({ pattern: '.' }, bob)), [])
+
+  const seen: string[] = []
+  let cursor: string | null = null
+  do {
+    const page = await grep({ pattern: '.', limit: '2', ...(cursor && { cursor }) })
+    seen.push(...page.body.data.map(({ path, line }: any) => `${path}:${line}`))
+    cursor = page.body.pagination.next_cursor
+  } while (cursor)
+  assert.deepEqual(seen, [
+    'readme.md:1',
+    'readme.md:3',
+    'readme.md:4',
+    'src/lib/brew.ts:1',
+    'src/lib/brew.ts:2',
+    'src/lib/brew.ts:3',
+    'src/lib/brew.ts:4',
+    'src/main.ts:1',
+    'src/main.ts:3',
+  ])
+})
+
+test('hostile patterns and globs end soon', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  await put(alice, null, `${'a'.repeat(80)}.txt`, `${'a'.repeat(100_000)}\n`)
+  const begun = performance.now()
+  for (const pattern of [
+    '(a+)+$',
+    '(a|aa)+$',
+    '(a|a?)+b',
+    '(.*a){20}b',
+    '(x+x+)+y',
+    'a{1,500}b',
+    '([a-z]+)*\\d',
+    '(?i)(a*)*b',
+  ]) {
+    const answer = await find(alice, '/drive/grep', { pattern, mode: 'count' })
+    assert.equal(answer.status, 200, `${pattern}: ${answer.text}`)
+  }
+  for (const pattern of [
+    '*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*c',
+    '**/'.repeat(100),
+    '{a,b}'.repeat(100),
+    '[!b]'.repeat(80) + '*'.repeat(100) + 'x',
+    '{'.repeat(12),
+  ]) {
+    const answer = await find(alice, '/drive/glob', { pattern })
+    assert.ok(answer.status === 200 || answer.body.error.code === 'invalid_pattern', answer.text)
+  }
+  assert.ok(performance.now() - begun < 20_000, `${performance.now() - begun} ms`)
+})
