@@ -9,7 +9,7 @@ async function folder(person: Person, name: string, parent?: string): Promise<st
 }
 async function put(person: Person, parent: string | null, name: string, text: string | Buffer): Promise<string> {
   const at = parent === null ? { workspace_id: person.workspaceId } : { parent_id: parent }
-  const { body } = await upload(person, at as Record<string, string>, Buffer.from(text), name)
+  const { body } = await upload(person, at, Buffer.from(text), name)
   return body.data.id
 }
 const find = (person: { get: Person['get'] }, path: string, query: Record<string, string | string[]>) => {

@@ -32,7 +32,7 @@ export function globOf(patterns: string[], fold: boolean, param: string): Glob {
 }
 
 export const positionAt = (position: (string | number)[] | null): Position | null =>
-  position === null ? null : { path: String(position[0]), id: String(position[1]) as Id }
+  position === null ? null : { path: String(position[0]), id: String(position[1]) }
 
 interface Asked {
   pattern: string | string[]

@@ -108,4 +108,5 @@ function lineOf(
   }
 }
 
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
 parentPort!.on('message', (task: ScanTask) => parentPort!.postMessage(task.files.map((file) => scan(task, file))))

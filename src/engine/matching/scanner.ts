@@ -61,6 +61,7 @@ export function createScanner({
       const late = setTimeout(() => resolve(null), taskMs)
       worker.once('message', resolve)
       worker.once('error', reject)
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
       worker.postMessage(task)
       try {
         const answer = await promise
