@@ -25,6 +25,7 @@ export const textOperation = defineOperation<Ask & { workspaceId: Id }>(
       cost,
     }
   },
+  { scope: 'inference:run' },
 )
 
 export const inferenceService = implement(inference, {

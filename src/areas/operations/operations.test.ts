@@ -42,6 +42,7 @@ const kinds = [
     const { key } = payerOf(ctx.principal, ctx.principal.personalWorkspaceId)
     return { result: key && { id: key.id, cap: key.cap && { ...key.cap, nano: String(key.cap.nano) } } }
   }),
+  defineOperation('works.scoped', async () => ({ result: 'done' }), { scope: 'inference:run' }),
   defineOperation('works.asks', async (ctx) => ({ result: await ctx.invoke('operations.list', {}) })),
 ]
 
@@ -201,6 +202,31 @@ test('operations are their account’s alone, and a key of one workspace sees th
   // Whoever acts in the background sees no more than the key that started it.
   assert.ok(result.rows.some((row: { id: string }) => row.id === own))
   assert.ok(!result.rows.some((row: { id: string }) => row.id === team))
+})
+
+test('who lost the workspace, or the role in it, before the work begins gets nothing done there', async () => {
+  const { engine } = server.app
+  const eve = await server.person('Eve')
+  const team = (await ann.post('/workspaces', { name: 'Team' })).body.data.id as string
+  const { token } = (await ann.post(`/workspaces/${team}/invitations`, { email: eve.email })).body.data
+  await eve.post('/invitations/accept', { token })
+  /** Begins again as if it had waited until now. */
+  const late = async (id: string) => {
+    await engine.postgres.pool.query(
+      `update operations set status = 'queued', result = null, completed_at = null, process_id = null where id = $1`,
+      [id],
+    )
+    await engine.jobs.add(engine.postgres, 'operation', { id })
+    return ended(eve, id)
+  }
+  const id = await start(eve, 'works.scoped', { workspace_id: team })
+  assert.equal((await ended(eve, id)).status, 'succeeded')
+  await ann.patch(`/workspaces/${team}/members/${eve.id}`, { role: 'viewer' })
+  const lowered = await late(id)
+  assert.deepEqual([lowered.status, lowered.result, lowered.error.code], ['failed', null, 'insufficient_role'])
+  await ann.delete(`/workspaces/${team}/members/${eve.id}`)
+  const gone = await late(id)
+  assert.deepEqual([gone.status, gone.error.type], ['failed', 'not_found'])
 })
 
 test('what is done in the background pays under the cap of the key that started it', async () => {

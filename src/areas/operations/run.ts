@@ -1,7 +1,9 @@
-import type { Engine } from '#engine/context.ts'
+import type { Context, Engine } from '#engine/context.ts'
 import type { JobHandler } from '#engine/jobs.ts'
 import { type ErrorBody, Refusal, errorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
+import { checkPlace, checkWritable } from '#kernel/place.ts'
+import { membershipIn } from '#kernel/principal.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
 import { tell, transition, wake } from './events.ts'
 import type { OperationKind, Outcome } from './start.ts'
@@ -57,6 +59,7 @@ export function runOperations(
         signal,
       })
       if (!ctx) throw new Refusal('not_found', { message: 'The account is gone.' })
+      checkStill(ctx, kind, row)
       const work = kind.run(ctx, row.input as object, { id, signal, attempt: row.attempts, progress: progress.set })
       await succeed(row, await Promise.race([work, late.passed]))
     } catch (error) {
@@ -161,6 +164,15 @@ export function runOperations(
       await sweeping
     },
   }
+}
+
+/** Between its start and its beginning the account may have lost the workspace, or its role there. */
+function checkStill({ principal }: Context, { scope }: OperationKind, { workspace_id }: OperationRow): void {
+  if (scope === null || workspace_id === null) return
+  const membership = membershipIn(principal, workspace_id)
+  if (!membership) throw new Refusal('not_found', { message: 'The workspace is gone, or you are no longer in it.' })
+  checkPlace(membership, scope)
+  checkWritable(membership)
 }
 
 /** Rejects so long after the signal fired: an operation that does not listen must not go on for ever. */

@@ -2,6 +2,7 @@ import type { Context } from '#engine/context.ts'
 import type { Background } from '#kernel/contract.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
+import type { Scope } from '#kernel/scopes.ts'
 import { tell, wake } from './events.ts'
 import { showOperation } from './show.ts'
 import { jobKey, operations } from './store.ts'
@@ -35,6 +36,8 @@ export interface OperationKind<I extends object = object> {
   /** From its start; then it ends as `expired`. */
   expiresInSeconds: number
   contentSeconds: number
+  /** What the account must still be allowed in the operation's workspace when it begins; null: `run` checks for itself. */
+  scope: Scope | null
 }
 
 const DAY = 86_400
@@ -50,8 +53,9 @@ export const defineOperation = <I extends object>(
     repeatable = false,
     expiresInSeconds = DAY,
     contentSeconds = 7 * DAY,
+    scope = null,
   }: Partial<Omit<OperationKind<I>, 'name' | 'run'>> = {},
-): OperationKind<I> => ({ name, run, repeatable, expiresInSeconds, contentSeconds })
+): OperationKind<I> => ({ name, run, repeatable, expiresInSeconds, contentSeconds, scope })
 
 /**
  * Writes the operation and its job in one transaction (the caller's, if there is one). What it answers is what a

@@ -1,4 +1,5 @@
 import type { Context } from '#engine/context.ts'
+import { sharedPlace } from '#engine/shares.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import { type Id, parseId } from '#kernel/ids.ts'
 import { checkPlace } from '#kernel/place.ts'
@@ -29,17 +30,25 @@ export interface Readable {
   channel: Channel
   /** The scopes that the caller has there; null is all. */
   scopes: ReadonlySet<Scope> | null
-  /** The workspace that it belongs to, if any, and the caller's place there. */
+  /** The workspace that it belongs to, if any, and the caller's place there or by a share. */
   workspaceId: Id | null
-  membership: Membership | null
+  place: Membership | null
 }
 
 /** What the caller may hear on a channel; null where it may not read it, or there is none. */
 export async function readable(ctx: Context, channel: Channel): Promise<Readable | null> {
   const workspaceId = await placeOf(ctx, channel)
   if (workspaceId === 'nowhere') return null
-  const membership = workspaceId === null ? null : membershipIn(ctx.principal, workspaceId)
-  return { channel, workspaceId, membership, scopes: heardScopes(ctx, membership) }
+  if (workspaceId === null) return { channel, workspaceId, place: null, scopes: heardScopes(ctx, null) }
+  const member = membershipIn(ctx.principal, workspaceId)
+  if (member) return { channel, workspaceId, place: member, scopes: heardScopes(ctx, member) }
+  const shared =
+    'id' in channel
+      ? await sharedPlace(ctx.db, ctx.principal, channel.kind, { id: channel.id, workspace_id: workspaceId })
+      : null
+  // The share was revoked since it let the caller in.
+  if (shared === null) return null
+  return { channel, workspaceId, place: { ...shared, permissions: null }, scopes: heardScopes(ctx, shared) }
 }
 
 /** The workspace of a channel that the caller may read; null where it is in none. */
@@ -89,9 +98,9 @@ export async function channelOf(ctx: Context, words: string): Promise<Readable> 
   )
 }
 
-/** Who speaks in a workspace must be more than a viewer there. */
-export function checkSpeaker({ membership }: Readable): void {
-  if (membership) checkPlace(membership, 'realtime:write')
+/** Who speaks in a workspace, or where something is shared with them, must be more than a viewer there. */
+export function checkSpeaker({ place }: Readable): void {
+  if (place) checkPlace(place, 'realtime:write')
 }
 
 export const noChannel = (words: string): string => `There is no channel ${words.slice(0, 130)} here.`
