@@ -45,6 +45,11 @@ export class Collector {
         else if (chunk.text !== '') collected.content.push({ type: 'text', text: chunk.text })
         return
       }
+      case 'citation': {
+        const cited = collected.content.findLast((part) => part.type === 'text')
+        if (cited) (cited.citations ??= []).push(chunk.citation)
+        return
+      }
       case 'reasoning':
         this.#openReasoning().text += chunk.text
         return

@@ -38,7 +38,7 @@ export interface TurnMessage {
 }
 
 export type TurnPart =
-  | { type: 'text'; text: string; cache?: CacheMark }
+  | { type: 'text'; text: string; cache?: CacheMark; citations?: Citation[] }
   | { type: 'image'; source: MediaSource; detail?: 'auto' | 'low' | 'high'; cache?: CacheMark }
   | { type: 'file'; source: MediaSource; name?: string; cache?: CacheMark }
   /** `signature` and `redacted` are opaque and must come back byte for byte; `format` names whose they are. */
@@ -47,6 +47,19 @@ export type TurnPart =
   | { type: 'tool_call'; id: string; name: string; arguments: string; cache?: CacheMark }
   /** Stands in a message of role `tool`; one such message may hold the results of several calls. */
   | { type: 'tool_result'; id: string; content: TurnPart[]; is_error: boolean; cache?: CacheMark }
+
+/** What a stretch of an answer stands on. */
+export interface Citation {
+  url?: string
+  title?: string
+  /** What is cited, as it stands in the source. */
+  quote?: string
+  /** Characters of all the text of the answer, from the first one to behind the last one. */
+  start: number
+  end: number
+  /** Anthropic's own form of it, which its clients send back. */
+  native?: Record<string, unknown>
+}
 
 /** The prompt up to here is worth caching for so long. */
 export type CacheMark = '5m' | '1h'
@@ -71,6 +84,8 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' |
 export type Chunk =
   | { type: 'start'; id: string; model: string }
   | { type: 'text'; text: string }
+  /** Of text that has been said. */
+  | { type: 'citation'; citation: Citation }
   | { type: 'reasoning'; text: string }
   | { type: 'reasoning_end'; signature?: string; redacted?: string; format?: string; id?: string }
   | { type: 'tool_call_start'; id: string; name: string }

@@ -65,6 +65,8 @@ export class Answer {
       case 'finish':
         this.finish = chunk.reason
         return []
+      // Their message has no place for them.
+      case 'citation':
       case 'start':
       case 'usage':
       case 'error':

@@ -1,6 +1,7 @@
 import type { MediaSource, TurnPart } from '../../turn.ts'
-import { boolean, compact, type Json, list, missing, object, string } from '../json.ts'
-import { Losses } from '../losses.ts'
+import { readBlockCitation } from '../citations.ts'
+import { boolean, compact, type Json, list, missing, object, objectOf, string, textOf } from '../json.ts'
+import { Losses, matters } from '../losses.ts'
 import { cacheOf } from './cache.ts'
 import { ANTHROPIC_FORMAT, openSignature } from './signature.ts'
 
@@ -19,7 +20,10 @@ export function decodeBlock(given: unknown, at: string, losses: Losses): TurnPar
   switch (type) {
     case 'text': {
       const text = string(block['text'], `${at}.text`) ?? missing(`${at}.text`)
-      return text === '' ? [] : [compact({ type, text, cache })]
+      const cited = (list(block['citations'], `${at}.citations`) ?? []).map((one) =>
+        readBlockCitation(one, 0, text.length),
+      )
+      return text === '' ? [] : [compact({ type, text, cache, citations: cited.length > 0 ? cited : undefined })]
     }
     case 'image': {
       const source = sourceOf(block, at)
@@ -29,6 +33,14 @@ export function decodeBlock(given: unknown, at: string, losses: Losses): TurnPar
     }
     case 'document':
       return documentOf(block, at, losses).map((part) => compact({ ...part, cache }))
+    case 'search_result': {
+      const [title, source] = [textOf(block['title']), textOf(block['source'])]
+      if (matters(block['citations'])) losses.add('messages.search_result.citations')
+      return [
+        { type: 'text', text: `${title} (${source}):` },
+        ...contentOf(block['content'], `${at}.content`, losses).map((part) => compact({ ...part, cache })),
+      ]
+    }
     case 'thinking': {
       const text = string(block['thinking'], `${at}.thinking`) ?? ''
       const sealed = string(block['signature'], `${at}.signature`)
@@ -72,6 +84,8 @@ function sourceOf(block: Json, at: string): MediaSource | null {
 /** PDFs by bytes or by URL are files; a document of plain text or of blocks is what it says. */
 function documentOf(block: Json, at: string, losses: Losses): TurnPart[] {
   const title = string(block['title'], `${at}.title`)
+  if (objectOf(block['citations'])['enabled'] === true) losses.add('messages.document.citations')
+  if (matters(block['context'])) losses.add('messages.document.context')
   const source = object(block['source'], `${at}.source`) ?? missing(`${at}.source`)
   const heading: TurnPart[] = title === undefined ? [] : [{ type: 'text', text: `${title}:` }]
   if (source['type'] === 'text') {

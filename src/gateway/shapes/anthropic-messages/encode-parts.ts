@@ -16,7 +16,7 @@ interface PartRules {
 export function encodePart(part: TurnPart, rules: PartRules): Json | null {
   switch (part.type) {
     case 'text':
-      return part.text.trim() === '' ? null : { type: 'text', text: part.text }
+      return part.text.trim() === '' ? null : textBlock(part)
     case 'image':
       return { type: 'image', source: imageSource(part) }
     case 'file':
@@ -40,6 +40,12 @@ export function encodePart(part: TurnPart, rules: PartRules): Json | null {
       })
     }
   }
+}
+
+/** Citations of the vendor's own go back to it. */
+function textBlock({ text, citations = [] }: Extract<TurnPart, { type: 'text' }>): Json {
+  const native = citations.flatMap((one) => one.native ?? [])
+  return native.length === 0 ? { type: 'text', text } : { type: 'text', text, citations: native }
 }
 
 const imageSource = ({ source }: Extract<TurnPart, { type: 'image' }>): Json =>

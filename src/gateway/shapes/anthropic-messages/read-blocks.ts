@@ -1,10 +1,11 @@
 import type { Chunk } from '../../turn.ts'
-import { isObject, type Json, objectOf, textOf } from '../json.ts'
+import { readBlockCitation } from '../citations.ts'
+import { isObject, type Json, listOf, objectOf, textOf } from '../json.ts'
 import { WholeText } from '../whole-text.ts'
 import { ANTHROPIC_FORMAT } from './signature.ts'
 
 type Open =
-  | { kind: 'text'; whole: WholeText }
+  | { kind: 'text'; whole: WholeText; from: number; citations: unknown[] }
   | { kind: 'thinking'; whole: WholeText; signature: string }
   | { kind: 'redacted'; data: string }
   | { kind: 'tool'; whole: WholeText; id: string; input: unknown; spoke: boolean }
@@ -13,6 +14,8 @@ type Open =
 export class BlockReader {
   readonly #open = new Map<unknown, Open>()
   #calls = 0
+  /** Characters of text so far. */
+  #said = 0
 
   get calls(): number {
     return this.#calls
@@ -23,7 +26,12 @@ export class BlockReader {
     const before = this.stop(index)
     switch (block['type']) {
       case 'text':
-        this.#open.set(index, { kind: 'text', whole: new WholeText() })
+        this.#open.set(index, {
+          kind: 'text',
+          whole: new WholeText(),
+          from: this.#said,
+          citations: [...listOf(block['citations'])],
+        })
         return [...before, ...this.delta(index, { type: 'text_delta', text: block['text'] })]
       case 'thinking':
         this.#open.set(index, { kind: 'thinking', whole: new WholeText(), signature: textOf(block['signature']) })
@@ -45,7 +53,9 @@ export class BlockReader {
   delta(index: unknown, given: unknown): Chunk[] {
     const open = this.#open.get(index)
     const delta: Json = objectOf(given)
-    if (open?.kind === 'text' && delta['type'] === 'text_delta') return text(open.whole.push(textOf(delta['text'])))
+    if (open?.kind === 'text' && delta['type'] === 'text_delta')
+      return this.#text(open.whole.push(textOf(delta['text'])))
+    if (open?.kind === 'text' && delta['type'] === 'citations_delta') open.citations.push(delta['citation'])
     if (open?.kind === 'thinking' && delta['type'] === 'thinking_delta') {
       return reasoning(open.whole.push(textOf(delta['thinking'])))
     }
@@ -62,8 +72,14 @@ export class BlockReader {
     const open = this.#open.get(index)
     this.#open.delete(index)
     switch (open?.kind) {
-      case 'text':
-        return text(open.whole.rest())
+      case 'text': {
+        const rest = this.#text(open.whole.rest())
+        const cited = open.citations.map((one): Chunk => ({
+          type: 'citation',
+          citation: readBlockCitation(one, open.from, this.#said),
+        }))
+        return [...rest, ...cited]
+      }
       case 'thinking': {
         const signature = open.signature === '' ? {} : { signature: open.signature, format: ANTHROPIC_FORMAT }
         return [...reasoning(open.whole.rest()), { type: 'reasoning_end', ...signature }]
@@ -83,11 +99,15 @@ export class BlockReader {
     }
   }
 
+  #text(piece: string): Chunk[] {
+    this.#said += piece.length
+    return piece === '' ? [] : [{ type: 'text', text: piece }]
+  }
+
   stopAll(): Chunk[] {
     return [...this.#open.keys()].flatMap((index) => this.stop(index))
   }
 }
 
-const text = (piece: string): Chunk[] => (piece === '' ? [] : [{ type: 'text', text: piece }])
 const reasoning = (piece: string): Chunk[] => (piece === '' ? [] : [{ type: 'reasoning', text: piece }])
 const call = (id: string, delta: string): Chunk[] => (delta === '' ? [] : [{ type: 'tool_call_delta', id, delta }])

@@ -27,7 +27,7 @@ test('thinking, text and calls are read; blocks of the vendor’s own tools are 
   assert.deepEqual(answer.content, [
     { type: 'reasoning', text: 'Überlegen … 🤔', signature: 'EqQB+sig/==', format },
     { type: 'reasoning', text: '', redacted: 'b3BhcXVl', format },
-    { type: 'text', text: 'Hi' },
+    { type: 'text', text: 'Hi', citations: [{ start: 0, end: 2, native: { type: 'char_location' } }] },
     { type: 'tool_call', id: 'toolu_1', name: 'get_weather', arguments: '{"city":"Paris"}' },
     { type: 'tool_call', id: 'toolu_2', name: 'now', arguments: '{}' },
   ])

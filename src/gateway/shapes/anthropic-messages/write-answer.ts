@@ -1,6 +1,7 @@
 import { usageOf } from '#kernel/usage.ts'
 import type { AnswerPart, Collected } from '../../collect.ts'
 import type { AnswerAbout } from '../about.ts'
+import { writeBlockCitation } from '../citations.ts'
 import { isObject, type Json, parseJson } from '../json.ts'
 import { writeFinish } from './finish.ts'
 import { isAnthropic, sealSignature } from './signature.ts'
@@ -34,8 +35,10 @@ export const emptyMessage = (about: AnswerAbout, usage: Json): Json => ({
 
 function writeBlock(part: AnswerPart): Json {
   switch (part.type) {
-    case 'text':
-      return { type: 'text', text: part.text, citations: null }
+    case 'text': {
+      const citations = (part.citations ?? []).flatMap((one) => writeBlockCitation(one) ?? [])
+      return { type: 'text', text: part.text, citations: citations.length > 0 ? citations : null }
+    }
     case 'reasoning':
       return isAnthropic(part) && part.redacted !== undefined
         ? { type: 'redacted_thinking', data: part.redacted }

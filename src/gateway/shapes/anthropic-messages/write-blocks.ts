@@ -1,10 +1,13 @@
 import type { Chunk } from '../../turn.ts'
+import { writeBlockCitation } from '../citations.ts'
 import type { Json } from '../json.ts'
 import { isAnthropic, sealSignature } from './signature.ts'
 
 type Piece = Extract<
   Chunk,
-  { type: 'text' | 'reasoning' | 'reasoning_end' | 'tool_call_start' | 'tool_call_delta' | 'tool_call_end' }
+  {
+    type: 'text' | 'citation' | 'reasoning' | 'reasoning_end' | 'tool_call_start' | 'tool_call_delta' | 'tool_call_end'
+  }
 >
 type Write = (name: string, fields: Json) => string
 
@@ -36,6 +39,14 @@ export class BlockWriter {
       case 'text':
         if (piece.text !== '') this.#streaming('text').waiting.push({ type: 'text_delta', text: piece.text })
         break
+      case 'citation': {
+        const last = this.#queue.at(-1)
+        const citation = writeBlockCitation(piece.citation)
+        // One that comes behind its block has no place any more.
+        if (last?.kind === 'text' && !last.done && citation !== null)
+          last.waiting.push({ type: 'citations_delta', citation })
+        break
+      }
       case 'reasoning':
         if (piece.text !== '')
           this.#streaming('reasoning').waiting.push({ type: 'thinking_delta', thinking: piece.text })

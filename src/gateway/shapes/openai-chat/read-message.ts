@@ -1,4 +1,5 @@
 import type { Chunk } from '../../turn.ts'
+import { readUrlCitation } from '../citations.ts'
 import { isObject, listOf, objectOf, textOf } from '../json.ts'
 import { WholeText } from '../whole-text.ts'
 import { readFinish } from './finish.ts'
@@ -18,6 +19,7 @@ export class MessageReader {
   #native: string | null = null
   #refused = false
   #spoke = false
+  readonly #cited = new Set<string>()
 
   /** A `chat.completion` or one of its chunks. */
   read(answer: Record<string, unknown>): Chunk[] {
@@ -69,6 +71,14 @@ export class MessageReader {
       chunks.push(...this.#reasoning.end(), ...this.#calls.interrupt())
       const whole = this.#text.push(text)
       if (whole !== '') chunks.push({ type: 'text', text: whole })
+    }
+    for (const annotation of listOf(message['annotations'])) {
+      const citation = readUrlCitation(annotation)
+      const key = JSON.stringify(citation)
+      // Some vendors say all of them again in each piece.
+      if (citation === null || this.#cited.has(key)) continue
+      this.#cited.add(key)
+      chunks.push({ type: 'citation', citation })
     }
     if (deltas.length > 0) {
       chunks.push(...this.#reasoning.end(), ...this.#rest())

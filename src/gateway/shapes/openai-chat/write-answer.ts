@@ -1,6 +1,7 @@
 import { usageOf } from '#kernel/usage.ts'
 import type { Collected } from '../../collect.ts'
 import type { AnswerAbout } from '../about.ts'
+import { writeUrlCitation } from '../citations.ts'
 import { compact, type Json } from '../json.ts'
 import type { ChatSurface } from './errors.ts'
 import { isSealed, writeDetails } from './reasoning.ts'
@@ -13,12 +14,17 @@ export const answerId = (id: string, surface: ChatSurface): string =>
 export function writeAnswer(answer: Collected, about: AnswerAbout, surface: ChatSurface): Json {
   const { content, finish } = answer
   const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+  const cited = content
+    .flatMap((part) => (part.type === 'text' ? (part.citations ?? []) : []))
+    .flatMap((one) => writeUrlCitation(one) ?? [])
+    .map((one) => ({ type: 'url_citation', url_citation: one }))
   const calls = content.filter((part) => part.type === 'tool_call')
   const message = compact({
     role: 'assistant',
     content: text === '' && calls.length > 0 ? null : text,
     refusal: null,
     ...writeReasoning(answer, surface),
+    ...(cited.length > 0 && { annotations: cited }),
     tool_calls:
       calls.length === 0
         ? undefined

@@ -2,6 +2,7 @@ import { type Usage, usageOf } from '#kernel/usage.ts'
 import { problemOf } from '../../problem.ts'
 import type { Chunk } from '../../turn.ts'
 import type { AnswerAbout } from '../about.ts'
+import { writeUrlCitation } from '../citations.ts'
 import { type Json } from '../json.ts'
 import { type ChatSurface, errorOfA, errorOfC } from './errors.ts'
 import { isSealed, writeDetails, writeTextDetail } from './reasoning.ts'
@@ -47,6 +48,10 @@ export class StreamWriter {
         return this.#begin()
       case 'text':
         return chunk.text === '' ? '' : this.#delta({ content: chunk.text })
+      case 'citation': {
+        const cited = writeUrlCitation(chunk.citation)
+        return cited === null ? '' : this.#delta({ annotations: [{ type: 'url_citation', url_citation: cited }] })
+      }
       case 'reasoning':
         return chunk.text === '' ? '' : this.#delta(this.#reasoning(chunk.text))
       case 'reasoning_end':

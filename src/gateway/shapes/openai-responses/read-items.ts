@@ -1,6 +1,7 @@
 import { newId } from '#kernel/ids.ts'
 import type { Chunk } from '../../turn.ts'
 import { fault, kindOf } from '../faults.ts'
+import { readUrlCitation } from '../citations.ts'
 import { type Json, listOf, objectOf, textOf } from '../json.ts'
 import { WholeText } from '../whole-text.ts'
 import { readReasoning, thoughtsOf } from './sealed.ts'
@@ -29,6 +30,8 @@ export class ItemReader {
   #refused = false
   /** Anything but the opening came. */
   #spoke = false
+  /** Characters of text in the messages that are over. */
+  #cited = 0
 
   start(response: Json): Chunk[] {
     if (this.#started) return []
@@ -83,6 +86,7 @@ export class ItemReader {
     if (whole.text.startsWith(one.said)) chunks.push(...this.#say(one, whole.text.slice(one.said.length), true))
     const rest = one.whole.rest()
     if (rest !== '') chunks.push(...piece(one, rest))
+    if (one.type === 'message') chunks.push(...this.#citations(item))
     if (one.type === 'reasoning') {
       const { type: _, text, ...opaque } = readReasoning(item)
       if (text !== '' || one.said !== '' || Object.keys(opaque).length > 0)
@@ -107,6 +111,18 @@ export class ItemReader {
     if (usage) chunks.push({ type: 'usage', usage })
     chunks.push(this.#last(response))
     return chunks
+  }
+
+  /** Of a message that is over; their places count in the part that they belong to. */
+  #citations(item: Json): Chunk[] {
+    return listOf(item['content'])
+      .map(objectOf)
+      .flatMap((part) => {
+        const from = this.#cited
+        this.#cited += textOf(part['text']).length
+        return listOf(part['annotations']).flatMap((one) => readUrlCitation(one, from) ?? [])
+      })
+      .map((citation) => ({ type: 'citation', citation }))
   }
 
   get spoke(): boolean {

@@ -1,6 +1,8 @@
 import type { AnswerPart } from '../../collect.ts'
 import type { AnswerAbout } from '../about.ts'
 import type { Opaque } from '../envelope.ts'
+import type { Citation } from '../../turn.ts'
+import { writeUrlCitation } from '../citations.ts'
 import { compact, type Json, listOf } from '../json.ts'
 import { sealReasoning } from './sealed.ts'
 import { type ClientTool, clientTools, unwrapText } from './tools.ts'
@@ -38,8 +40,9 @@ export class Items {
       : { id: this.#newId('fc'), type: 'function_call', status: 'in_progress', ...named, arguments: '' }
   }
 
-  whole(part: AnswerPart): Json {
-    if (part.type === 'text') return said(this.message(), part.text)
+  /** `from`: where its text begins in the answer's. */
+  whole(part: AnswerPart, from: number): Json {
+    if (part.type === 'text') return said(this.message(), part.text, annotationsOf(part.citations ?? [], from))
     if (part.type === 'reasoning') return this.thought(this.reasoning(), part.text, part)
     return called(this.call(part.id, part.name), part.arguments)
   }
@@ -51,9 +54,24 @@ export class Items {
   }
 }
 
-export const textPart = (text: string): Json => ({ type: 'output_text', text, annotations: [], logprobs: [] })
+export const textPart = (text: string, annotations: Json[] = []): Json => ({
+  type: 'output_text',
+  text,
+  annotations,
+  logprobs: [],
+})
 
-export const said = (item: Json, text: string): Json => ({ ...item, status: 'completed', content: [textPart(text)] })
+export const annotationsOf = (citations: readonly Citation[], from: number): Json[] =>
+  citations.flatMap((one) => {
+    const cited = writeUrlCitation(one, from)
+    return cited === null ? [] : [{ type: 'url_citation', ...cited }]
+  })
+
+export const said = (item: Json, text: string, annotations: Json[] = []): Json => ({
+  ...item,
+  status: 'completed',
+  content: [textPart(text, annotations)],
+})
 
 export function called(item: Json, words: string): Json {
   const whole = { ...item, status: 'completed' }

@@ -88,8 +88,13 @@ export const failed = (response: Json, problem: Problem, output: readonly Json[]
 export function writeAnswer(answer: Collected, about: AnswerAbout): Json {
   const reason = answer.finish?.reason ?? 'stop'
   const items = new Items(about)
-  const output = answer.content.map((part) => items.whole(part))
-  if (output.length === 0) output.push(items.whole({ type: 'text', text: '' }))
+  let from = 0
+  const output = answer.content.map((part) => {
+    const item = items.whole(part, from)
+    if (part.type === 'text') from += part.text.length
+    return item
+  })
+  if (output.length === 0) output.push(items.whole({ type: 'text', text: '' }, 0))
   const last = output.at(-1)!
   if (cutBy(reason as Ending) !== null && last['type'] !== 'reasoning') last['status'] = 'incomplete'
   return ended(begun(about), reason as Ending, output, answer.usage)

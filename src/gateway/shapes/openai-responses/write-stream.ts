@@ -1,16 +1,19 @@
 import type { Usage } from '#kernel/usage.ts'
 import { problemOf } from '../../problem.ts'
-import type { Chunk } from '../../turn.ts'
+import type { Chunk, Citation } from '../../turn.ts'
 import type { AnswerAbout } from '../about.ts'
 import type { Opaque } from '../envelope.ts'
 import type { Json } from '../json.ts'
-import { called, Items, said, textPart } from './write-items.ts'
+import { annotationsOf, called, Items, said, textPart } from './write-items.ts'
 import { begun, codeOf, cutBy, ended, type Ending, failed } from './write-response.ts'
 
 interface Open {
   index: number
   item: Json
   words: string
+  /** Where its text begins in the answer's, and what it stands on. */
+  from: number
+  annotations: Json[]
 }
 
 /**
@@ -28,6 +31,8 @@ export class StreamWriter {
   /** The message or thought that is being said; calls may be open beside it. */
   #saying: Open | null = null
   readonly #calls = new Map<string, Open>()
+  /** Characters of text so far. */
+  #said = 0
   #usage: Usage | null = null
   #finish: Extract<Chunk, { type: 'finish' }> | null = null
 
@@ -43,6 +48,8 @@ export class StreamWriter {
         return this.#begin()
       case 'text':
         return chunk.text === '' ? '' : this.#begin() + this.#text(chunk.text)
+      case 'citation':
+        return this.#annotation(chunk.citation)
       case 'reasoning':
         return chunk.text === '' ? '' : this.#begin() + this.#thought(chunk.text)
       case 'reasoning_end': {
@@ -112,8 +119,22 @@ export class StreamWriter {
     const open = this.#saying?.item['type'] === 'message' ? '' : this.#close() + this.#openMessage()
     const { index, item } = this.#saying!
     this.#saying!.words += delta
+    this.#said += delta.length
     const at = { item_id: item['id'], output_index: index, content_index: 0 }
     return open + this.#event('response.output_text.delta', { ...at, delta, logprobs: [] })
+  }
+
+  /** One that comes behind its message has no place any more. */
+  #annotation(citation: Citation): string {
+    const saying = this.#saying
+    if (saying?.item['type'] !== 'message') return ''
+    return annotationsOf([citation], saying.from)
+      .map((annotation) => {
+        const at = { item_id: saying.item['id'], output_index: saying.index, content_index: 0 }
+        const annotation_index = saying.annotations.push(annotation) - 1
+        return this.#event('response.output_text.annotation.added', { ...at, annotation_index, annotation })
+      })
+      .join('')
   }
 
   #openMessage(): string {
@@ -144,14 +165,14 @@ export class StreamWriter {
     const saying = this.#saying
     if (saying === null) return ''
     this.#saying = null
-    const { index, item, words } = saying
+    const { index, item, words, annotations } = saying
     const at = { item_id: item['id'], output_index: index }
     if (item['type'] === 'message') {
       const here = { ...at, content_index: 0 }
       return (
         this.#event('response.output_text.done', { ...here, text: words, logprobs: [] }) +
-        this.#event('response.content_part.done', { ...here, part: textPart(words) }) +
-        this.#done(index, { ...said(item, words), status })
+        this.#event('response.content_part.done', { ...here, part: textPart(words, annotations) }) +
+        this.#done(index, { ...said(item, words, annotations), status })
       )
     }
     const here = { ...at, summary_index: 0 }
@@ -195,7 +216,7 @@ export class StreamWriter {
   }
 
   #add(item: Json): { open: Open; text: string } {
-    const open = { index: this.#output.length, item, words: '' }
+    const open: Open = { index: this.#output.length, item, words: '', from: this.#said, annotations: [] }
     this.#output.push(item)
     return { open, text: this.#event('response.output_item.added', { output_index: open.index, item }) }
   }
