@@ -108,6 +108,12 @@ export const settings: readonly Setting[] = [
       'Where `POST /admin/catalogues` fetches models and prices from: models.dev’s form, or that of snapshot.json.',
   },
   {
+    name: 'UK_LOCAL_ENGINES',
+    fallback: '',
+    meaning:
+      'Other engines on this machine: empty looks for LM Studio, llama.cpp and vLLM at their usual ports, `off` for none; or `vllm=127.0.0.1:8001,…`.',
+  },
+  {
     name: 'OLLAMA_HOST',
     fallback: '',
     meaning: 'An Ollama; empty looks on its usual port on this machine, `off` does not.',
@@ -138,6 +144,8 @@ export interface Config {
   readonly signUp: 'open' | 'invite'
   readonly signUpCreditsUsd: string
   readonly catalogueUrl: string
+  /** Preset and base URL; null: the usual ones. */
+  readonly localEngines: readonly { preset: string; baseUrl: string }[] | null
   readonly sim: boolean
   readonly upstreamAllow: readonly string[]
   readonly fetchAllow: readonly string[]
@@ -214,6 +222,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     trustedProxies: list('UK_TRUSTED_PROXIES'),
     signUp: choice('UK_SIGN_UP', ['open', 'invite'], loopback(host) ? 'open' : 'invite') as Config['signUp'],
     signUpCreditsUsd: text('UK_SIGN_UP_CREDITS_USD'),
+    localEngines: localEngines(text('UK_LOCAL_ENGINES')),
     catalogueUrl: url('UK_CATALOGUE_URL', ['http:', 'https:'])!,
     sim: choice('UK_SIM', ['on', 'off'], loopback(host) ? 'on' : 'off') === 'on',
     upstreamAllow: list('UK_UPSTREAM_ALLOW'),
@@ -244,6 +253,20 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 function blobsIn(words: string): string {
   if (words === 'file:' || /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/.*)?$/.test(words)) return words
   throw new ConfigRefused(`UK_BLOBS must be \`file:\` or s3://bucket/prefix, not "${words}"`)
+}
+
+/** `vllm=127.0.0.1:8001,lm-studio=127.0.0.1:1235`; null: not said. */
+function localEngines(words: string): Config['localEngines'] {
+  if (words === '') return null
+  if (words === 'off') return []
+  return words.split(',').map((part) => {
+    const [, preset, host] = /^\s*(vllm|lm-studio|llama-cpp)=([^\s/]+)\s*$/.exec(part) ?? []
+    if (preset === undefined || !URL.canParse(`http://${host}`))
+      throw new ConfigRefused(
+        `UK_LOCAL_ENGINES must be off, or such as vllm=127.0.0.1:8001 (vllm, lm-studio, llama-cpp), not "${part.trim()}"`,
+      )
+    return { preset, baseUrl: `http://${host}/v1` }
+  })
 }
 
 /** `10.1.2.3`, `10.0.0.0/8`, `fd00::/8` */

@@ -23,6 +23,7 @@ export function startProgram(environment: Record<string, string>): Program {
       HOME: process.env.HOME,
       UK_PORT: '0',
       OLLAMA_HOST: 'off',
+      UK_LOCAL_ENGINES: 'off',
       UK_DRAIN_SECONDS: '5',
       ...environment,
     },

@@ -76,6 +76,7 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
     UK_DRAIN_SECONDS: '2',
     UK_LIMIT_LOGINS: '0',
     OLLAMA_HOST: 'off',
+    UK_LOCAL_ENGINES: 'off',
     ...options.environment,
   })
   const app = await startApp({

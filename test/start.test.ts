@@ -162,7 +162,14 @@ function startByNpm(environment: Record<string, string>) {
     cwd: join(import.meta.dirname, '..'),
     detached: true,
     stdio: ['ignore', 'pipe', 'ignore'],
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, UK_PORT: '0', OLLAMA_HOST: 'off', ...environment },
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      UK_PORT: '0',
+      OLLAMA_HOST: 'off',
+      UK_LOCAL_ENGINES: 'off',
+      ...environment,
+    },
   })
   const ready = Promise.withResolvers<string>()
   let stdout = ''

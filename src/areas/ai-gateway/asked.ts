@@ -2,6 +2,7 @@ import type { Outbound } from '#engine/outbound/outbound.ts'
 import type { Log } from '#engine/log.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type AskedModel, askModels } from './listing.ts'
+import { askDiscovered } from './local-engines.ts'
 import type { Source } from './sources.ts'
 
 /** A provider is asked no sooner again than this, whatever it answered. */
@@ -46,7 +47,8 @@ export class AskedLists {
     if (this.#known.size >= MOST) this.#known.clear()
     const entry: Known = { models: known?.models ?? null, at: performance.now(), running: null }
     this.#known.set(key, entry)
-    entry.running = askModels(this.#outbound, source.endpoint, timeoutMs)
+    const askFor = source.from === 'discovered' ? askDiscovered : askModels
+    entry.running = askFor(this.#outbound, source.endpoint, timeoutMs)
       .then((models) => this.#learn(source, entry, models))
       .catch((error: unknown) => {
         const why = error instanceof Error ? error.message : String(error)

@@ -9,10 +9,12 @@ import type { Directory } from '#gateway/directory.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
 import type { Catalogue } from '#gateway/catalogue/catalogue.ts'
+import { originOf } from './address.ts'
 import { AGAIN_MS, AskedLists } from './asked.ts'
 import { CATALOGUE, readCatalogue } from './catalogue-store.ts'
-import { environmentSources, instanceSource, ollamaAddress } from './environment.ts'
+import { environmentSources } from './environment.ts'
 import { type AskedModel, probe } from './listing.ts'
+import { discoveredSources } from './local-engines.ts'
 import { type Owned, type Reach, ownedOf, partsOf, reachableRows, resolve } from './owned.ts'
 import { type Owners, ownersOf } from './owners.ts'
 import type { Row } from './rows.ts'
@@ -54,7 +56,7 @@ export interface DirectoryParts {
 const MOST_OWNERS = 50_000
 const MOST_NAMES = 2_000
 const ASK_MS = 5_000
-/** An Ollama that does not answer at once is not there. */
+/** An engine on this machine that does not answer at once is not there. */
 const LOOK_MS = 2_000
 
 interface View {
@@ -77,15 +79,7 @@ export async function createDirectory({
 }: DirectoryParts): Promise<EndpointDirectory> {
   const startedAt = new Date().toISOString()
   const fixed = environmentSources(config, log, startedAt)
-  const address = ollamaAddress(config.environment.OLLAMA_HOST)
-  const ollama =
-    address === null
-      ? null
-      : instanceSource(
-          'discovered',
-          { slug: 'ollama', name: 'Ollama', shape: 'ollama', baseUrl: address, billing: 'free', preset: 'ollama' },
-          startedAt,
-        )
+  const looked = discoveredSources(config, startedAt)
 
   const owned = new Map<Id, Owned | Promise<Owned>>()
   const views = new WeakMap<Principal, View>()
@@ -173,9 +167,9 @@ export async function createDirectory({
   async function load(ownerId: Id): Promise<Owned> {
     const rows = await endpointStore.enabledOf(postgres.db, ownerId)
     const stored = rows.flatMap((row) => sourceOf(row) ?? [])
-    const sources = ownerId === INSTANCE ? [...stored, ...fixed, ...(ollama ? [ollama] : [])] : stored
+    const sources = ownerId === INSTANCE ? [...stored, ...fixed, ...unlessGiven(looked, stored)] : stored
     // Without its list an endpoint would serve nothing; one that does not answer is not waited for again.
-    const silent = sources.filter((source) => mustAsk(source) && source !== ollama && !asked.wasAsked(source))
+    const silent = sources.filter((source) => mustAsk(source) && !isDiscovered(source) && !asked.wasAsked(source))
     await Promise.all(silent.map((source) => asked.ask(source, ASK_MS)))
     return ownedOf(ownerId, sources, (source) => asked.of(source), catalogue)
   }
@@ -209,7 +203,7 @@ export async function createDirectory({
     if (now - view.checkedAt < AGAIN_MS) return view
     view.checkedAt = now
     for (const { sources } of partsOf(view.reach))
-      for (const source of sources) if (source !== ollama) asked.refresh(source, ASK_MS)
+      for (const source of sources) if (!isDiscovered(source)) asked.refresh(source, ASK_MS)
     return view
   }
 
@@ -218,11 +212,11 @@ export async function createDirectory({
     return view instanceof Promise ? (view.then(work) as Promise<Awaited<T>>) : work(view)
   }
 
-  /** Looks for an Ollama, unless it did a moment ago. */
-  function look(): Promise<void> | null {
-    if (ollama === null || performance.now() - lookedAt < AGAIN_MS) return null
+  /** Looks for engines on this machine, unless it did a moment ago. */
+  function look(): Promise<unknown> | null {
+    if (looked.length === 0 || performance.now() - lookedAt < AGAIN_MS) return null
     lookedAt = performance.now()
-    return asked.ask(ollama, LOOK_MS, 0)
+    return Promise.all(looked.map((source) => asked.ask(source, LOOK_MS, 0)))
   }
 
   function offersIn(view: View, model: string): readonly Row[] {
@@ -237,7 +231,9 @@ export async function createDirectory({
   /** Nobody is known to serve it: those who could are asked, the ones that are named first of all. */
   async function askAround(principal: Principal, view: View, model: string): Promise<readonly Row[]> {
     const all = partsOf(view.reach).flatMap(({ sources }) => sources)
-    const open = all.filter((source) => source.models.length === 0 && source.from !== 'simulated' && source !== ollama)
+    const open = all.filter(
+      (source) => source.models.length === 0 && source.from !== 'simulated' && !isDiscovered(source),
+    )
     const named = open.filter(({ endpoint }) => model.startsWith(`${endpoint.slug}/`))
     await Promise.all([
       ...(named.length > 0 ? named : open.filter(mustAsk)).map((source) => asked.ask(source, ASK_MS)),
@@ -249,7 +245,7 @@ export async function createDirectory({
   const running = resealAll(postgres.db, secrets, log).catch((error: unknown) =>
     log.warn({ error }, 'keys of provider endpoints were not sealed again'),
   )
-  // Loaded ahead, so that the first call waits for one owner less; and an Ollama is looked for while the server starts.
+  // Loaded ahead, so that the first call waits for one owner less; and engines are looked for while the server starts.
   void Promise.resolve(ownedBy(INSTANCE)).then(look, (error: unknown) =>
     log.warn({ error }, 'provider endpoints cannot be read'),
   )
@@ -310,4 +306,12 @@ export async function createDirectory({
       await running
     },
   }
+}
+
+const isDiscovered = ({ from }: Source): boolean => from === 'discovered'
+
+/** What an administrator set up at the same address is that, and is not found once more. */
+function unlessGiven(looked: readonly Source[], given: readonly Source[]): Source[] {
+  const places = new Set(given.map(({ endpoint }) => originOf(endpoint.baseUrl)))
+  return looked.filter(({ endpoint }) => !places.has(originOf(endpoint.baseUrl)))
 }

@@ -14,7 +14,7 @@ export interface AskedModel {
   createdAt: string | null
 }
 
-type Json = Record<string, unknown>
+export type Json = Record<string, unknown>
 const MOST = 5_000
 /** The bounds that a model which people describe themselves has in the contract. */
 const LONGEST_ID = 256
@@ -63,7 +63,7 @@ export async function probe(outbound: Outbound, endpoint: ProviderEndpoint): Pro
   return askModels(outbound, endpoint)
 }
 
-function rowsIn(answer: unknown, key: string): Json[] {
+export function rowsIn(answer: unknown, key: string): Json[] {
   const rows = (answer as Json | null)?.[key]
   if (!Array.isArray(rows)) throw new AskFailed('The provider’s list of models has a form that is not known.')
   return (rows as unknown[]).filter((row): row is Json => row !== null && typeof row === 'object').slice(0, MOST)
@@ -80,7 +80,7 @@ function instant(value: unknown): string | null {
 }
 
 /** OpenAI says only the id; OpenRouter, Mistral, Groq and vLLM each a little more. */
-const openaiModel = (row: Json): AskedModel => ({
+export const openaiModel = (row: Json): AskedModel => ({
   id: text(row.id) ?? '',
   name: name(row.name),
   contextLength:
@@ -163,7 +163,7 @@ async function showOllama(
 
 const natives = new WeakMap<ProviderEndpoint, ProviderEndpoint>()
 /** The same endpoint with a base that nothing is put behind. */
-function native(endpoint: ProviderEndpoint): ProviderEndpoint {
+export function native(endpoint: ProviderEndpoint): ProviderEndpoint {
   const before = natives.get(endpoint)
   if (before) return before
   const same: ProviderEndpoint = {

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type RequestListener, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { testServer } from '#test/server.ts'
+
+/** A program that listens on this machine. */
+async function listening(answer: RequestListener) {
+  const paths: string[] = []
+  const server = createServer((request, response) => {
+    paths.push(request.url!)
+    answer(request, response)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    paths,
+    [Symbol.dispose]() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+/** An engine that lists this at this path, and answers every chat with one word. */
+const engine = (path: string, rows: object[]) =>
+  listening((request, response) => {
+    response.setHeader('content-type', 'application/json')
+    if (request.url === path) return void response.end(JSON.stringify({ object: 'list', data: rows }))
+    if (request.url !== '/v1/chat/completions') return void response.writeHead(404).end('{}')
+    const choices = [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'here' } }]
+    const usage = { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 }
+    response.end(JSON.stringify({ id: 'x', object: 'chat.completion', created: 1, model: 'm', choices, usage }))
+  })
+
+const vllmRow = { id: 'qwen3', object: 'model', created: 1, owned_by: 'vllm', max_model_len: 40_960 }
+
+test('LM Studio, llama.cpp and vLLM on this machine are found, and serve for nothing, also under a cap', async () => {
+  using vllm = await engine('/v1/models', [vllmRow])
+  using studio = await engine('/api/v0/models', [
+    { id: 'gemma-3', type: 'vlm', publisher: 'g', state: 'not-loaded', max_context_length: 8_192 },
+    { id: 'nomic', type: 'embeddings', publisher: 'n', state: 'loaded', max_context_length: 2_048 },
+  ])
+  using llama = await engine('/v1/models', [{ id: 'phi', owned_by: 'llamacpp', meta: { n_ctx_train: 4_096 } }])
+  await using server = await testServer({
+    environment: { UK_LOCAL_ENGINES: `vllm=${vllm.host},lm-studio=${studio.host},llama-cpp=${llama.host}` },
+  })
+  const alice = await server.person('Alice')
+  const providers = (await alice.get('/ai-gateway/providers')).body.data
+  assert.deepEqual(
+    providers
+      .filter(({ source }: { source: string }) => source === 'discovered')
+      .map(({ slug, billing }: { slug: string; billing: string }) => [slug, billing]),
+    [
+      ['llama-cpp', 'free'],
+      ['lm-studio', 'free'],
+      ['vllm', 'free'],
+    ],
+  )
+  const contexts = await Promise.all(
+    ['vllm/qwen3', 'lm-studio/gemma-3', 'llama-cpp/phi'].map(
+      async (slug) => (await alice.get(`/models/${slug}`)).body.data,
+    ),
+  )
+  assert.deepEqual(
+    contexts.map(({ context_length }) => context_length),
+    [40_960, 8_192, 4_096],
+  )
+  assert.deepEqual(contexts[1].capabilities, ['vision'])
+  const key = await alice.key({ spend_cap_usd: 0 })
+  for (const model of ['vllm/qwen3', 'lm-studio/gemma-3', 'llama-cpp/phi']) {
+    const body = { model, messages: [{ role: 'user', content: 'hello' }] }
+    const answer = await key.post('/compat-a/v1/chat/completions', body)
+    assert.deepEqual([answer.status, answer.body.choices?.[0].message.content], [200, 'here'], answer.text)
+  }
+  assert.equal((await alice.get('/ai-gateway/usage')).body.data.total.cost_usd, 0)
+})
+
+test('somebody else’s server at such a port is never offered, and nobody waits for one that is silent', async () => {
+  using own = await engine('/v1/models', [vllmRow, { id: 'mine', owned_by: 'me' }])
+  using page = await listening((_, response) => void response.end('<html>a page</html>'))
+  using silent = await listening(() => {})
+  await using server = await testServer({
+    environment: { UK_LOCAL_ENGINES: `vllm=${own.host},llama-cpp=${page.host},lm-studio=${silent.host}` },
+  })
+  const alice = await server.person('Alice')
+  const since = performance.now()
+  assert.equal(
+    (await alice.post('/inference/text', { model: 'sim/echo', messages: [{ role: 'user', content: 'x' }] })).status,
+    200,
+  )
+  assert.ok(performance.now() - since < 1_000)
+  const providers = (await alice.get('/ai-gateway/providers')).body.data
+  assert.deepEqual(
+    providers.map(({ slug }: { slug: string }) => slug),
+    ['sim'],
+  )
+  assert.equal((await alice.get('/models/vllm/qwen3')).status, 404)
+  assert.ok([...own.paths, ...page.paths].every((path) => path === '/v1/models'))
+})
