@@ -12,7 +12,6 @@ import type { Offer, Shape } from './directory.ts'
 import { isRetryable, scrub } from './retry.ts'
 import { type Asked, type Candidate, newSeed } from './router.ts'
 import type { AnswerAbout } from './shapes/about.ts'
-import { ENVELOPE } from './shapes/envelope.ts'
 import { isObject } from './shapes/json.ts'
 import { takesStreamOptions } from './shapes/openai-chat/quirks.ts'
 import type { Demands } from './surfaces/surface.ts'
@@ -133,11 +132,10 @@ export class Generation {
   /** How this offer is asked; null: with the client's own bytes. */
   #wayTo(offer: Offer): Way | null {
     const { surface } = this.visit
-    // What was sealed for the client's keeping is nothing to a provider: a translation opens it.
-    const sealed = surface.seals && this.body.source.includes(ENVELOPE)
     // Wrapped, a count would need a request of another kind: it is a guess.
     const counted = !this.#metered && isWrapped(offer.endpoint)
-    return !sealed && !counted && travels(surface, offer) ? null : this.translation.to(offer)
+    const asIs = travels(surface, offer) && !counted && !surface.foreign(this.body)
+    return asIs ? null : this.translation.to(offer)
   }
 
   /** The request as it is read for whoever speaks another shape. */

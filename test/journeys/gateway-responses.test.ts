@@ -325,3 +325,20 @@ test('simulated models answer responses too, and tokens are counted without an a
     assert.ok(input_tokens > 0, model)
   }
 })
+
+test('a request of responses on the path of chat completions is answered as a chat completion', async () => {
+  const tools = [
+    { ...weather, name: 'look' },
+    { type: 'custom', name: 'patch' },
+  ]
+  for (const model of [native, ...foreign]) {
+    vendorOf(model).script({ reply: { text: 'Hi', tools: [{ id: 'c1', name: 'look', arguments: {} }] } })
+    const body = { model, stream: true, input: [{ role: 'user', content: 'x' }], tools }
+    const answer = await world.key.post('/compat-a/v1/chat/completions', JSON.stringify(body))
+    assert.equal(answer.status, 200, answer.text)
+    assert.match(
+      answer.text,
+      /"object":"chat.completion.chunk"[\s\S]*"content":"Hi"[\s\S]*"name":"look"[\s\S]*\[DONE\]/,
+    )
+  }
+})

@@ -18,6 +18,8 @@ import { about, wildAnswers } from './chunks-for.test.ts'
 import { writeError } from './openai-chat/errors.ts'
 import { writeAnswer } from './openai-chat/write-answer.ts'
 import { StreamWriter } from './openai-chat/write-stream.ts'
+import { writeAnswer as writeResponse } from './openai-responses/write-response.ts'
+import { StreamWriter as ResponsesWriter } from './openai-responses/write-stream.ts'
 
 /** What the next call gets: a stream where it asks for one, else a whole answer, or an error. */
 let reply: { type: string; status: number; bytes: Buffer }
@@ -144,6 +146,57 @@ describe('the openai SDK', () => {
       () => client().chat.completions.create(asked),
       (error) => error instanceof BadRequestError && error.code === 'context_length_exceeded',
     )
+  })
+
+  test('random answers come through whole', async () => {
+    await fc.assert(
+      fc.asyncProperty(wildAnswers, async (chunks) => {
+        give(chunks)
+        same(await final(), fold(chunks))
+      }),
+      { numRuns: 150 },
+    )
+  })
+})
+
+describe('the openai SDK, responses', () => {
+  const client = () => new OpenAI({ apiKey: 'uk_x', baseURL: `${origin()}/v1`, maxRetries: 0 })
+  const asked = { model: 'm', input: 'hi' }
+  const give = (chunks: Chunk[]) => streaming(streamOf(new ResponsesWriter(about), chunks))
+  const final = () => client().responses.stream(asked).finalResponse()
+  const same = (got: OpenAI.Responses.Response, answer: Collected) => {
+    assert.equal(got.output_text, textOfAnswer(answer))
+    const made = got.output.flatMap((item) =>
+      item.type === 'function_call'
+        ? [{ id: item.call_id, name: item.name, input: JSON.parse(item.arguments) as unknown }]
+        : [],
+    )
+    assert.deepEqual(made, callsOf(answer))
+    const thoughts = got.output.flatMap((item) =>
+      item.type === 'reasoning' ? [item.summary.map((part) => part.text).join('')] : [],
+    )
+    assert.deepEqual(
+      thoughts,
+      answer.content.flatMap((part) => (part.type === 'reasoning' ? [part.text] : [])),
+    )
+    assert.equal(got.status, answer.finish?.reason === 'length' ? 'incomplete' : 'completed')
+  }
+
+  test('text, calls, reasoning and nothing come through its stream helper', async () => {
+    for (const chunks of [text, calls, thinking, empty]) {
+      give(chunks)
+      const got = await final()
+      same(got, fold(chunks))
+      assert.deepEqual([got.usage?.input_tokens, got.usage?.output_tokens, got.usage?.total_tokens], [16, 10, 26])
+    }
+  })
+
+  test('a broken stream has failed, with what came until then; a whole answer is the same', async () => {
+    give(broken)
+    const got = await final()
+    assert.deepEqual([got.status, got.error?.message, got.output_text], ['failed', 'Too busy', 'Half'])
+    answering(writeResponse(fold(calls), about))
+    same(await client().responses.create(asked), fold(calls))
   })
 
   test('random answers come through whole', async () => {

@@ -39,8 +39,8 @@ export interface Surface {
   shapes: readonly Shape[]
   /** Whether other shapes serve it too, by translation. */
   translates: boolean
-  /** Whether its clients keep sealed thoughts, which only a translation can open. */
-  seals: boolean
+  /** Bytes that only a translation makes sense of: thoughts sealed for the client's keeping, another shape's body. */
+  foreign(body: Body): boolean
   /** Whether usage inside a stream is for those who asked for it only. */
   usageOnRequest: boolean
   /** Put at the end of a stream whose provider forgot it. */

@@ -16,6 +16,7 @@ const passed = (dialect: Dialect): Surface => ({
   dialect,
   shapes: ['openai-chat', 'openai-responses', 'ollama'],
   translates: false,
+  foreign: () => false,
   usageOnRequest: dialect.usageOption,
 })
 

@@ -1,4 +1,5 @@
 import { openaiResponses, responsesCount } from '../../dialects/openai-responses.ts'
+import { ENVELOPE } from '../../shapes/envelope.ts'
 import { decode } from '../../shapes/openai-responses/decode.ts'
 import { writeAnswer } from '../../shapes/openai-responses/write-response.ts'
 import { StreamWriter } from '../../shapes/openai-responses/write-stream.ts'
@@ -11,7 +12,7 @@ export const compatAResponses: Surface = {
   routes: { '/responses': { POST: 'generate' }, '/responses/input_tokens': { POST: 'count_tokens' } },
   dialect: openaiResponses,
   shapes: ['openai-responses'],
-  seals: true,
+  foreign: ({ source }) => source.includes(ENVELOPE),
   usageOnRequest: false,
   closing: null,
   count: {

@@ -1,11 +1,17 @@
 import { openaiChat } from '../../dialects/openai-chat.ts'
+import type { Body } from '../../body.ts'
 import { decode } from '../../shapes/openai-chat/decode.ts'
 import { writeError } from '../../shapes/openai-chat/errors.ts'
 import { writeAnswer } from '../../shapes/openai-chat/write-answer.ts'
 import { StreamWriter } from '../../shapes/openai-chat/write-stream.ts'
+import { decode as decodeResponses } from '../../shapes/openai-responses/decode.ts'
 import { keepStatus } from '../keep-status.ts'
 import type { Surface } from '../surface.ts'
 import { writeModel, writeModels } from './models.ts'
+
+/** Some clients write a request of the Responses API to this path, and read chat completions back. */
+const isResponses = (json: Record<string, unknown>): boolean => json.messages === undefined && json.input !== undefined
+const writesResponses = ({ json }: Body): boolean => isResponses(json)
 
 /** OpenAI: chat completions. */
 export const compatA: Surface = {
@@ -15,12 +21,12 @@ export const compatA: Surface = {
   dialect: openaiChat,
   shapes: ['openai-chat', 'ollama'],
   translates: true,
-  seals: false,
+  foreign: writesResponses,
   usageOnRequest: true,
   closing: 'data: [DONE]\n\n',
   count: null,
   error: (failure) => keepStatus(writeError(failure, 'compat-a'), failure),
-  decode,
+  decode: (json) => (isResponses(json) ? { ...decodeResponses(json), includeUsage: true } : decode(json)),
   stream: (about, includeUsage) => new StreamWriter(about, 'compat-a', includeUsage),
   whole: (answer, about) => writeAnswer(answer, about, 'compat-a'),
   models: writeModels,

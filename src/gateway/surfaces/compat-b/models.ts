@@ -1,14 +1,28 @@
 import { refuse } from '#kernel/errors.ts'
 import type { Listed } from '../../directory.ts'
 
+const LINES = ['haiku', 'sonnet', 'opus', 'fable', 'mythos']
+
 /** `GET /v1/models/{id}` of Anthropic. An unknown release date is the epoch, as there. */
-export const writeModel = ({ slug, name, releasedAt, contextLength, maxOutputTokens }: Listed): object => ({
+export const writeModel = ({
+  slug,
+  name,
+  upstreamModel,
+  releasedAt,
+  contextLength,
+  maxOutputTokens,
+}: Listed): object => ({
   type: 'model',
   id: slug,
   display_name: name,
   created_at: new Date(releasedAt ?? 0).toISOString(),
+  lifecycle: 'active',
+  deprecated_at: null,
+  retires_at: null,
+  line: LINES.find((line) => upstreamModel.includes(`claude-${line}`)) ?? null,
   max_input_tokens: contextLength,
   max_tokens: maxOutputTokens,
+  capabilities: null,
 })
 
 const MOST = 1_000

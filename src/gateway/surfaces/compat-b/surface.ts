@@ -1,5 +1,7 @@
 import { refuse } from '#kernel/errors.ts'
 import { anthropicCount, anthropicMessages } from '../../dialects/anthropic-messages.ts'
+import { guessInput } from '../../metering.ts'
+import { ENVELOPE } from '../../shapes/envelope.ts'
 import { type AnthropicVersion, decode } from '../../shapes/anthropic-messages/decode.ts'
 import { writeError } from '../../shapes/anthropic-messages/errors.ts'
 import { writeAnswer } from '../../shapes/anthropic-messages/write-answer.ts'
@@ -21,13 +23,13 @@ export const compatB: Surface = {
   dialect: anthropicMessages,
   shapes: ['anthropic-messages'],
   translates: true,
-  seals: true,
+  foreign: ({ source }) => source.includes(ENVELOPE),
   usageOnRequest: false,
   closing: null,
   count: { dialect: anthropicCount, write: (input_tokens) => ({ input_tokens }) },
   error: (failure, requestId) => keepStatus(writeError(failure, requestId), failure),
   decode: (json, headers) => ({ ...decode(json, versionOf(headers['anthropic-version'])), includeUsage: true }),
-  stream: (about, _, requestId) => new StreamWriter(about, requestId),
+  stream: (about, _, requestId) => new StreamWriter(about, requestId, guessInput(about.request)),
   whole: writeAnswer,
   models: writeModels,
   model: writeModel,

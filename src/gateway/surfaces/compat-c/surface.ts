@@ -18,7 +18,7 @@ export const compatC: Surface = {
   dialect: openaiChat,
   shapes: ['openai-chat', 'ollama'],
   translates: true,
-  seals: false,
+  foreign: () => false,
   // Usage and cost are in every stream there.
   usageOnRequest: false,
   closing: 'data: [DONE]\n\n',
