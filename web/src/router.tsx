@@ -72,6 +72,11 @@ const gatewayKeys = createRoute({
   path: '/keys',
   component: lazyRouteComponent(() => import('./routing/gateway-keys.tsx'), 'GatewayKeys'),
 })
+const preview = createRoute({
+  getParentRoute: () => routing,
+  path: '/preview',
+  component: lazyRouteComponent(() => import('./preview/preview.tsx'), 'Preview'),
+})
 const usage = createRoute({
   getParentRoute: () => routing,
   path: '/usage',
@@ -83,7 +88,7 @@ export const router = createRouter({
   basepath: '/app',
   routeTree: root.addChildren([
     entry.addChildren([signIn, signUp]),
-    shell.addChildren([home, developer, routing.addChildren([providers, gatewayKeys, usage])]),
+    shell.addChildren([home, developer, routing.addChildren([providers, preview, gatewayKeys, usage])]),
   ]),
   defaultPreload: 'intent',
   defaultErrorComponent: Broken,

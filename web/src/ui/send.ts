@@ -26,12 +26,7 @@ export function useSend<I, O>(call: (input: I) => Promise<O>, done?: (output: O,
   useEffect(() => {
     if (error) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
   }, [error])
-  const at = (field: string): string | null => {
-    const param = refusal(error)?.param
-    return error && (param === field || param?.startsWith(`${field}.`) || param?.startsWith(`${field}[`))
-      ? plain(sayError(error), field)
-      : null
-  }
+  const at = (field: string): string | null => sayAt(error, field)
   return {
     send: (input) => mutateAsync(input).catch(() => undefined),
     pending: isPending,
@@ -42,6 +37,13 @@ export function useSend<I, O>(call: (input: I) => Promise<O>, done?: (output: O,
     reset,
     form,
   }
+}
+
+/** What the server said of a field or of something in it; null when it spoke of something else. */
+export function sayAt(error: unknown, field: string): string | null {
+  const param = refusal(error)?.param
+  const meant = param === field || param?.startsWith(`${field}.`) || param?.startsWith(`${field}[`)
+  return meant ? plain(sayError(error), field) : null
 }
 
 /** The server names the field, as a program needs it; at the field itself that is said already. */

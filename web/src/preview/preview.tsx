@@ -1,0 +1,59 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { refusal, sayError, uk } from '../api.ts'
+import { Empty, Refused, Waiting } from '../ui/notice.tsx'
+import { sayAt } from '../ui/send.ts'
+import { Section } from '../ui/page.tsx'
+import { useSettled } from '../ui/settled.ts'
+import { RouteList } from './route-list.tsx'
+import { anyWish, callOf } from './wish.ts'
+import { WishFields } from './wish-fields.tsx'
+
+/** Asks the live router what it would do, as one types. */
+export function Preview() {
+  const [wish, setWish] = useState(anyWish)
+  const call = useSettled(callOf(wish), 250)
+  const asked = call.model !== ''
+  const {
+    data: route,
+    error,
+    isFetching,
+  } = useQuery({
+    queryKey: ['routing', 'preview', call],
+    queryFn: ({ signal }) => uk.ai_gateway.routing_preview(call, { signal }),
+    enabled: asked,
+    placeholderData: keepPreviousData,
+    staleTime: 0,
+  })
+  const at = (field: string) => sayAt(error, field)
+  const ofField = refusal(error)?.param !== undefined
+  return (
+    <Section
+      title="Routing preview"
+      about="The router of live calls, asked without a call: nothing is sent and nothing is spent."
+    >
+      <div className="grid items-start gap-8 lg:grid-cols-[minmax(0,20rem)_minmax(0,1fr)]">
+        <form
+          className="border border-line border-t-keyline bg-sheet px-4 py-4"
+          onSubmit={(event) => event.preventDefault()}
+        >
+          <WishFields wish={wish} onWish={setWish} at={at} />
+        </form>
+        <div aria-busy={isFetching} className="min-w-0">
+          {!asked ? (
+            <Empty title="Which model?">
+              Pick one that you can call, or type the name that a client sends: you see who would answer, why in this
+              order, and what it costs at most.
+            </Empty>
+          ) : error ? (
+            <Refused>{ofField ? `There is no route: ${sayError(error)}` : sayError(error)}</Refused>
+          ) : route ? (
+            <RouteList route={route} />
+          ) : (
+            <Waiting what="the route" rows={2} />
+          )}
+        </div>
+      </div>
+    </Section>
+  )
+}

@@ -1,0 +1,138 @@
+import { shapes } from '../routing/words.ts'
+import { Button } from '../ui/button.tsx'
+import { CheckField, SelectField, TextField } from '../ui/field.tsx'
+import { ModelField } from './model-field.tsx'
+import { type Wish, newSeed } from './wish.ts'
+
+interface Props {
+  wish: Wish
+  onWish: (wish: Wish) => void
+  at: (field: string) => string | null
+}
+
+export function WishFields({ wish, onWish, at }: Props) {
+  const set = (change: Partial<Wish>) => onWish({ ...wish, ...change })
+  return (
+    <div className="space-y-5">
+      <ModelField value={wish.model} onValue={(model) => set({ model })} error={at('model')} />
+      <div className="grid grid-cols-2 gap-4">
+        <TextField
+          label="Input tokens"
+          optional
+          inputMode="numeric"
+          placeholder="unknown"
+          value={wish.input_tokens}
+          onValue={(input_tokens) => set({ input_tokens })}
+          error={at('input_tokens')}
+        />
+        <TextField
+          label="Answer at most"
+          optional
+          inputMode="numeric"
+          placeholder="the model’s limit"
+          value={wish.max_tokens}
+          onValue={(max_tokens) => set({ max_tokens })}
+          error={at('max_tokens')}
+        />
+      </div>
+      <div className="flex flex-wrap gap-x-6 gap-y-2">
+        <CheckField label="Offers tools" checked={wish.tools} onChecked={(tools) => set({ tools })} />
+        <CheckField label="Holds images" checked={wish.images} onChecked={(images) => set({ images })} />
+      </div>
+      <div className="grid grid-cols-[minmax(0,1fr)_auto] items-start gap-2">
+        <TextField
+          label="Seed"
+          optional
+          mono
+          inputMode="numeric"
+          placeholder="drawn each time"
+          value={wish.seed}
+          onValue={(seed) => set({ seed })}
+          error={at('seed')}
+        />
+        <Button className="mt-[1.625rem] h-[2.375rem]!" onClick={() => set({ seed: newSeed() })}>
+          Draw again
+        </Button>
+      </div>
+      <details>
+        <summary className="w-fit text-sm text-quiet hover:text-ink">Preferences of the call</summary>
+        <Preferences wish={wish} set={set} at={at} />
+      </details>
+    </div>
+  )
+}
+
+/** What clients of compat-c say in `provider`, `models` and by the surface they call. */
+function Preferences({ wish, set, at }: { wish: Wish; set: (change: Partial<Wish>) => void; at: Props['at'] }) {
+  return (
+    <div className="mt-3 space-y-4 border-l-2 border-line pl-4">
+      <SelectField
+        label="Comes in as"
+        value={wish.shape}
+        onValue={(shape) => set({ shape })}
+        options={shapes}
+        error={at('shape')}
+      />
+      <SelectField
+        label="Order by"
+        value={wish.sort}
+        onValue={(sort) => set({ sort })}
+        options={[
+          ['', 'the routing of this server'],
+          ['price', 'price'],
+          ['throughput', 'throughput'],
+          ['latency', 'latency'],
+        ]}
+        error={at('provider.sort')}
+      />
+      <TextField
+        label="Then these models"
+        optional
+        mono
+        value={wish.models}
+        onValue={(models) => set({ models })}
+        error={at('models')}
+      />
+      <TextField
+        label="Only these providers"
+        optional
+        mono
+        value={wish.only}
+        onValue={(only) => set({ only })}
+        error={at('provider.only')}
+      />
+      <TextField
+        label="Never these"
+        optional
+        mono
+        value={wish.ignore}
+        onValue={(ignore) => set({ ignore })}
+        error={at('provider.ignore')}
+      />
+      <div className="grid grid-cols-2 gap-4">
+        <TextField
+          label="Input up to"
+          optional
+          inputMode="decimal"
+          placeholder="USD / million"
+          value={wish.max_input_price}
+          onValue={(max_input_price) => set({ max_input_price })}
+          error={at('provider.max_price')}
+        />
+        <TextField
+          label="Output up to"
+          optional
+          inputMode="decimal"
+          placeholder="USD / million"
+          value={wish.max_output_price}
+          onValue={(max_output_price) => set({ max_output_price })}
+        />
+      </div>
+      <CheckField
+        label="Only who does not train on it"
+        checked={wish.private}
+        onChecked={(on) => set({ private: on })}
+      />
+    </div>
+  )
+}

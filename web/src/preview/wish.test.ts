@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { anyWish, callOf } from './wish.ts'
+
+test('a wish that says little is a call that says little', () => {
+  assert.deepEqual(callOf({ ...anyWish, model: ' gpt-4o ' }), {
+    model: 'gpt-4o',
+    shape: 'openai-chat',
+    input_tokens: null,
+    max_tokens: null,
+    tools: false,
+    images: false,
+    seed: null,
+  })
+})
+
+test('what was typed is read as lists and figures, and what is no figure is left for the server to refuse', () => {
+  const call = callOf({
+    ...anyWish,
+    model: 'x',
+    only: 'a, b',
+    max_input_price: '2.5',
+    private: true,
+    seed: '7',
+    max_tokens: 'many',
+  })
+  assert.deepEqual(call.provider, { only: ['a', 'b'], max_price: { prompt: 2.5 }, data_collection: 'deny' })
+  assert.equal(call.seed, 7)
+  assert.equal(call.max_tokens as unknown, 'many')
+})
