@@ -28,6 +28,20 @@ export const pages: { name: string; path: string; open?: (page: Page) => Promise
     },
   },
   {
+    name: 'preview',
+    path: '/app/ai-routing/preview',
+    async open(page) {
+      await page.getByLabel('Model', { exact: true }).fill('gpt-4o')
+      await page.getByLabel('Answer at most').fill('2000')
+      await page.getByLabel('Input tokens').fill('12000')
+      await page.getByLabel('Seed').fill('36')
+      await page.getByText('Preferences of the call').click()
+      await page.getByLabel('Never these').fill('house')
+      await page.getByRole('heading', { name: 'Left out' }).waitFor()
+      await page.keyboard.press('Escape')
+    },
+  },
+  {
     name: 'workspace-keys',
     path: '/app/ai-routing/keys',
     async open(page) {

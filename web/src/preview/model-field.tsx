@@ -2,7 +2,8 @@ import { Autocomplete } from '@base-ui/react/autocomplete'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useDeferredValue } from 'react'
 import { Field } from '../ui/field.tsx'
-import { type Suggestion, modelsQuery, suggestionsFor } from './suggestions.ts'
+import { modelsQuery } from './queries.ts'
+import { type Suggestion, suggestionsFor } from './suggestions.ts'
 
 /** Any name may be typed, with its suffixes; what can be called is suggested. */
 export function ModelField({

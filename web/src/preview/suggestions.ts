@@ -1,17 +1,9 @@
-import { queryOptions } from '@tanstack/react-query'
-import { type Model, uk } from '../api.ts'
+import type { Model } from '../api.ts'
 
 export interface Suggestion {
   name: string
   about: string
 }
-
-export const modelsQuery = (words: string) =>
-  queryOptions({
-    queryKey: ['models', words],
-    queryFn: async () => (await uk.models.search({ limit: 50, ...(words && { q: words }) })).items,
-    staleTime: 60_000,
-  })
 
 /** Models one by one, and above them the bare names that more than one provider serves: those are what is routed. */
 export function suggestionsFor(models: readonly Pick<Model, 'slug' | 'name' | 'provider'>[]): Suggestion[] {

@@ -18,7 +18,6 @@ export function WishFields({ wish, onWish, at }: Props) {
       <div className="grid grid-cols-2 gap-4">
         <TextField
           label="Input tokens"
-          optional
           inputMode="numeric"
           placeholder="unknown"
           value={wish.input_tokens}
@@ -27,7 +26,6 @@ export function WishFields({ wish, onWish, at }: Props) {
         />
         <TextField
           label="Answer at most"
-          optional
           inputMode="numeric"
           placeholder="the model’s limit"
           value={wish.max_tokens}
@@ -42,7 +40,6 @@ export function WishFields({ wish, onWish, at }: Props) {
       <div className="grid grid-cols-[minmax(0,1fr)_auto] items-start gap-2">
         <TextField
           label="Seed"
-          optional
           mono
           inputMode="numeric"
           placeholder="drawn each time"
@@ -50,7 +47,7 @@ export function WishFields({ wish, onWish, at }: Props) {
           onValue={(seed) => set({ seed })}
           error={at('seed')}
         />
-        <Button className="mt-[1.625rem] h-[2.375rem]!" onClick={() => set({ seed: newSeed() })}>
+        <Button className="mt-6 h-[2.375rem]!" onClick={() => set({ seed: newSeed() })}>
           Draw again
         </Button>
       </div>
@@ -87,7 +84,6 @@ function Preferences({ wish, set, at }: { wish: Wish; set: (change: Partial<Wish
       />
       <TextField
         label="Then these models"
-        optional
         mono
         value={wish.models}
         onValue={(models) => set({ models })}
@@ -95,7 +91,6 @@ function Preferences({ wish, set, at }: { wish: Wish; set: (change: Partial<Wish
       />
       <TextField
         label="Only these providers"
-        optional
         mono
         value={wish.only}
         onValue={(only) => set({ only })}
@@ -103,7 +98,6 @@ function Preferences({ wish, set, at }: { wish: Wish; set: (change: Partial<Wish
       />
       <TextField
         label="Never these"
-        optional
         mono
         value={wish.ignore}
         onValue={(ignore) => set({ ignore })}
@@ -112,7 +106,6 @@ function Preferences({ wish, set, at }: { wish: Wish; set: (change: Partial<Wish
       <div className="grid grid-cols-2 gap-4">
         <TextField
           label="Input up to"
-          optional
           inputMode="decimal"
           placeholder="USD / million"
           value={wish.max_input_price}
@@ -121,7 +114,6 @@ function Preferences({ wish, set, at }: { wish: Wish; set: (change: Partial<Wish
         />
         <TextField
           label="Output up to"
-          optional
           inputMode="decimal"
           placeholder="USD / million"
           value={wish.max_output_price}

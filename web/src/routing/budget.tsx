@@ -69,7 +69,7 @@ function BudgetForm({ workspace: { id, name, spend_cap_usd, spend_cap_period } }
           options={periods}
           error={at('spend_cap_period')}
         />
-        <Button type="submit" pending={pending} className="mt-[1.625rem] h-[2.375rem]!">
+        <Button type="submit" pending={pending} className="mt-6 h-[2.375rem]!">
           Set budget
         </Button>
       </div>

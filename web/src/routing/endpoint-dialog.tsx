@@ -21,6 +21,7 @@ const FIELDS = [
   'headers',
   'models',
   'weight',
+  'data_policy',
   'workspace_id',
   'instance',
 ]

@@ -10,6 +10,10 @@ export interface ModelDraft {
   rest: Partial<Listed>
 }
 
+export type Known = '' | 'yes' | 'no'
+const known = { '': null, yes: true, no: false } as const
+const knownOf = (value: boolean | null): Known => (value === null ? '' : value ? 'yes' : 'no')
+
 export interface Draft {
   /** The slug of a preset, or empty for one's own. */
   preset: string
@@ -24,6 +28,9 @@ export interface Draft {
   dropHeaders: boolean
   models: ModelDraft[]
   weight: string
+  /** What is known of what becomes of prompts there. */
+  keeps: Known
+  trains: Known
   /** `mine`, `instance`, or the id of a workspace. */
   owner: string
 }
@@ -40,6 +47,8 @@ export const newDraft = (preset: Preset | null): Draft => ({
   dropHeaders: false,
   models: [],
   weight: '1',
+  keeps: '',
+  trains: '',
   owner: 'mine',
 })
 
@@ -58,6 +67,8 @@ export const draftOf = (endpoint: Endpoint): Draft => ({
     rest,
   })),
   weight: String(endpoint.weight),
+  keeps: knownOf(endpoint.data_policy.keeps),
+  trains: knownOf(endpoint.data_policy.trains),
   owner: ownerOf(endpoint),
 })
 
@@ -101,6 +112,7 @@ export const endpointIn = (draft: Draft): EndpointDraft => ({
   headers: headersIn(draft.headers),
   models: modelsIn(draft.models),
   weight: figure(draft.weight),
+  data_policy: { keeps: known[draft.keeps], trains: known[draft.trains] },
   ...(draft.owner === 'instance' && { instance: true }),
   ...(draft.owner !== 'instance' && draft.owner !== 'mine' && { workspace_id: draft.owner }),
 })
@@ -113,6 +125,7 @@ export const changesIn = (draft: Draft) => ({
   base_url: draft.base_url,
   models: modelsIn(draft.models),
   weight: figure(draft.weight),
+  data_policy: { keeps: known[draft.keeps], trains: known[draft.trains] },
   ...(draft.dropKey ? { api_key: null } : draft.api_key.trim() && { api_key: draft.api_key }),
   ...(draft.dropHeaders ? { headers: {} } : draft.headers.trim() && { headers: headersIn(draft.headers) }),
 })

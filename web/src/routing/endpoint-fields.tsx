@@ -2,9 +2,15 @@ import { useQuery } from '@tanstack/react-query'
 import type { Endpoint } from '../api.ts'
 import { useAccount, workspacesQuery } from '../session.ts'
 import { CheckField, Field, SelectField, TextField } from '../ui/field.tsx'
-import type { Draft } from './endpoint-draft.ts'
+import type { Draft, Known } from './endpoint-draft.ts'
 import { ModelsField } from './models-field.tsx'
 import { shapes } from './words.ts'
+
+const known = [
+  ['', 'Not known'],
+  ['no', 'No'],
+  ['yes', 'Yes'],
+] as const satisfies readonly (readonly [Known, string])[]
 
 interface Props {
   draft: Draft
@@ -77,7 +83,7 @@ export function EndpointFields({ draft, onDraft, at, before, needsKey }: Props) 
       <details
         open={draft.models.length > 0 || at('models') !== null || at('headers') !== null || at('weight') !== null}
       >
-        <summary className="w-fit text-sm text-quiet hover:text-ink">Models, weight and headers</summary>
+        <summary className="w-fit text-sm text-quiet hover:text-ink">Models, weight, data policy and headers</summary>
         <div className="mt-3 space-y-5 border-l-2 border-line pl-4">
           <ModelsField models={draft.models} onModels={(models) => set({ models })} error={at('models')} />
           <TextField
@@ -89,6 +95,23 @@ export function EndpointFields({ draft, onDraft, at, before, needsKey }: Props) 
             error={at('weight')}
             hint="Its part of the calls of a shared place."
           />
+          <div className="grid gap-4 sm:grid-cols-2">
+            <SelectField
+              label="Keeps prompts"
+              value={draft.keeps}
+              onValue={(keeps) => set({ keeps })}
+              options={known}
+              error={at('data_policy')}
+              hint="Calls that ask for no retention go only where this is No."
+            />
+            <SelectField
+              label="Trains on prompts"
+              value={draft.trains}
+              onValue={(trains) => set({ trains })}
+              options={known}
+              hint="Calls that deny data collection go only where this is No."
+            />
+          </div>
           <HeadersField draft={draft} set={set} error={at('headers')} before={before} />
         </div>
       </details>

@@ -26,6 +26,8 @@ export function EndpointRow({ endpoint, up, down, shared, alone, onChange, onDel
   const trial = useTrial(id)
   return (
     <div
+      role="group"
+      aria-label={name}
       className={`grid items-start gap-x-3 gap-y-2 px-4 py-3 ${alone ? 'grid-cols-[minmax(0,1fr)_auto]' : 'grid-cols-[auto_minmax(0,1fr)_auto]'}`}
     >
       <div className={`-my-1 -ml-1 flex-col ${alone ? 'hidden' : 'flex'}`}>

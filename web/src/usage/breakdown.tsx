@@ -28,13 +28,13 @@ export function Breakdown({
             <th scope="col" className="px-4 py-1.5 font-normal">
               <span className="sr-only">Name</span>
             </th>
-            <th scope="col" className="w-16 px-2 py-1.5 text-right font-normal">
+            <th scope="col" className="w-14 px-2 py-1.5 text-right font-normal">
               Calls
             </th>
-            <th scope="col" className="w-20 px-2 py-1.5 text-right font-normal">
+            <th scope="col" className="w-16 px-2 py-1.5 text-right font-normal">
               Tokens
             </th>
-            <th scope="col" className="w-24 py-1.5 pr-4 pl-2 text-right font-normal">
+            <th scope="col" className="w-20 py-1.5 pr-4 pl-2 text-right font-normal">
               Cost
             </th>
           </tr>
@@ -43,7 +43,7 @@ export function Breakdown({
           {ranked.map((row) => (
             <tr key={row.name} className="border-t border-line">
               <th scope="row" className="px-4 py-2 text-left font-normal">
-                <span className="block break-words">{row.name}</span>
+                <span className="block [overflow-wrap:anywhere]">{row.name}</span>
                 <span aria-hidden="true" className="mt-1 block h-1 bg-sunk">
                   <span className="block h-full bg-ai" style={{ width: `${sum === 0 ? 0 : (of(row) / sum) * 100}%` }} />
                 </span>

@@ -99,6 +99,11 @@ function Figures({ usage, view: { by, measure } }: { usage: Usage; view: View })
             name: row.name ?? (row.key_id === null ? UNNAMED : `Key ${row.key_id}`),
           }))}
         />
+        <Breakdown
+          title="By surface"
+          measure={measure}
+          rows={usage.by_surface.map((row) => ({ ...row, name: row.surface }))}
+        />
         {usage.by_member.length > 1 && (
           <Breakdown
             title="By person"
