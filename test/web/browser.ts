@@ -44,7 +44,7 @@ export async function visit(
     permissions: ['clipboard-read', 'clipboard-write'],
   })
   const page = await context.newPage()
-  page.setDefaultTimeout(8_000)
+  page.setDefaultTimeout(20_000)
   const wrongs: string[] = []
   page.on('console', (message) => {
     // A refusal that the page shows to its reader is no fault of it.

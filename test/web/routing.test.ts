@@ -90,7 +90,7 @@ test(
     await page.getByLabel('Never these').fill('openai')
     await page.getByRole('list', { name: 'Left out' }).getByText('openai').waitFor()
     await page.getByLabel('Answer at most').fill('many')
-    await page.getByText(/expected number/i).waitFor()
+    await page.getByText('Must be a number.').waitFor()
     assert.equal(await page.getByLabel('Answer at most').getAttribute('aria-invalid'), 'true')
     await page.getByRole('link', { name: 'Providers', exact: true }).click()
 
@@ -130,7 +130,7 @@ test(
     await page.getByLabel('Name').fill('Shop assistant')
     await page.getByLabel('Spend cap').fill('nothing')
     await page.getByRole('button', { name: 'Create key' }).click()
-    await page.getByText(/expected number/i).waitFor()
+    await page.getByText('Must be a number.').waitFor()
     await page.getByLabel('Spend cap').fill('5')
     await page.getByRole('button', { name: 'Create key' }).click()
     const key = await page.getByTestId('key').innerText()

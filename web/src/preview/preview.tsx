@@ -26,7 +26,8 @@ export function Preview() {
     staleTime: 0,
   })
   const at = (field: string) => sayAt(error, field)
-  const ofField = refusal(error)?.param !== undefined
+  const param = refusal(error)?.param
+  const elsewhere = param !== undefined && param !== 'model'
   return (
     <Section
       title="Routing preview"
@@ -46,7 +47,7 @@ export function Preview() {
               order, and what it costs at most.
             </Empty>
           ) : error ? (
-            <Refused>{ofField ? `There is no route: ${sayError(error)}` : sayError(error)}</Refused>
+            <Refused>{elsewhere ? 'One of the fields needs another value: it says which.' : sayError(error)}</Refused>
           ) : route ? (
             <RouteList route={route} />
           ) : (

@@ -48,6 +48,8 @@ export function sayAt(error: unknown, field: string): string | null {
 
 /** The server names the field, as a program needs it; at the field itself that is said already. */
 function plain(message: string, field: string): string {
-  const left = message.replace(new RegExp(`^\`?${field}[\\w.[\\]]*\`?:?\\s+`), '')
+  const left = message
+    .replace(new RegExp(`^\`?${field}[\\w.[\\]]*\`?:?\\s+`), '')
+    .replace(/^Invalid input: expected (number|int), received \w+/, 'must be a number')
   return left.charAt(0).toUpperCase() + left.slice(1)
 }
