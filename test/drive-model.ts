@@ -21,10 +21,24 @@ type Step =
 const names = fc.constantFrom('a', 'b', 'c', 'ä.txt', 'b (2)')
 const which = fc.nat(30)
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('make' as const), kind: fc.constantFrom('file' as const, 'folder' as const, 'folder' as const), name: names, in: which }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('make' as const),
+      kind: fc.constantFrom('file' as const, 'folder' as const, 'folder' as const),
+      name: names,
+      in: which,
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('rename' as const), of: which, name: names }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('move' as const), of: which, to: which }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constantFrom('trash' as const, 'restore' as const, 'restore' as const, 'delete' as const), of: which }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constantFrom('trash' as const, 'restore' as const, 'restore' as const, 'delete' as const),
+      of: which,
+    }),
+  },
 )
 
 /** Plays random steps on a server and on the model, and holds statuses, paths and trash against each other. */
@@ -128,7 +142,9 @@ function trash(model: Model, id: string, thing: Thing): number {
 }
 
 const unitOf = (model: Model, id: string, unit: string): string[] =>
-  [...model].filter(([other, one]) => one.unit === unit && (other === id || isBelow(model, other, id))).map(([id]) => id)
+  [...model]
+    .filter(([other, one]) => one.unit === unit && (other === id || isBelow(model, other, id)))
+    .map(([id]) => id)
 
 function restore(model: Model, id: string, thing: Thing): number {
   if (thing.unit === null) return 200
@@ -162,7 +178,10 @@ async function compare(alice: Person, workspaceId: string, model: Model): Promis
     const inside = (await alice.get(`/drive/files?parent_id=${id}&limit=100`)).body.data
     assert.deepEqual(
       inside.map(({ id }: { id: string }) => id).sort(),
-      [...model].filter(([, one]) => one.parent === id && one.unit === null).map(([id]) => id).sort(),
+      [...model]
+        .filter(([, one]) => one.parent === id && one.unit === null)
+        .map(([id]) => id)
+        .sort(),
     )
   }
 }

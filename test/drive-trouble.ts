@@ -30,7 +30,10 @@ export async function killUploads({ rounds, size }: { rounds: number; size: numb
     const child = await serve(database)
     const next = randomBytes(size)
     const fields = [['workspace_id', workspaceId] as const, ['on_conflict', 'version'] as const]
-    const { body, headers: type } = form([...fields.map(([name, value]) => [name, value] as [string, string]), ['file', next, 'a.bin']])
+    const { body, headers: type } = form([
+      ...fields.map(([name, value]) => [name, value] as [string, string]),
+      ['file', next, 'a.bin'],
+    ])
     // Now and then the whole body goes out and the blow falls while it is made durable.
     const cut = round % 3 === 0 ? body.length : randomInt(body.length)
     const whose = round % 2 === 0 ? 'server' : 'client'
@@ -53,7 +56,11 @@ export async function killUploads({ rounds, size }: { rounds: number; size: numb
     await sweepBlobs(server.app.engine, { graceMinutes: 0, strayMinutes: 0 })
     const versions = await caller(server.origin, headers).get(`/drive/files/${id}/content-versions?limit=100`)
     const known = new Set(versions.body.data.map((row: { sha256: string }) => row.sha256))
-    assert.deepEqual(filesIn(database).filter((name) => !known.has(name)), [], `round ${round}: stray bytes`)
+    assert.deepEqual(
+      filesIn(database).filter((name) => !known.has(name)),
+      [],
+      `round ${round}: stray bytes`,
+    )
     assert.deepEqual(filesIn(database).length, known.size)
   }
   assert.ok(rounds < 6 || replaced < rounds, 'some uploads were cut off')
@@ -81,7 +88,9 @@ function sendUpTo(
   const lines = Object.entries({ host: hostname, 'content-length': String(body.length), ...headers })
   return new Promise((resolve) => {
     const socket = connect(Number(port), hostname, () => {
-      socket.write(`POST /v1/drive/files HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}`).join('\r\n')}\r\n\r\n`)
+      socket.write(
+        `POST /v1/drive/files HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}`).join('\r\n')}\r\n\r\n`,
+      )
       socket.write(body.subarray(0, cut), () => {
         const after = randomInt(12)
         setTimeout(() => {

@@ -26,7 +26,8 @@ export interface Outgoing {
   method: string
   url: string
   headers: Record<string, string>
-  body: string | null
+  /** A form says its own content type. */
+  body: string | FormData | null
   signal: AbortSignal | undefined
 }
 export interface Incoming {
@@ -41,6 +42,8 @@ export type Send = (outgoing: Outgoing) => Promise<Incoming>
 export interface More {
   signal?: AbortSignal
   headers?: Record<string, string>
+  /** Bytes to send along, where the endpoint takes a form: `drive.upload`. */
+  file?: { bytes: Blob; name: string }
   /** Resumes a stream after the event with this id. */
   lastEventId?: string
 }
@@ -142,14 +145,15 @@ export type SendCall = (endpoint: AnyEndpoint, input: Record<string, unknown>, m
 /** One call, as its raw answer; throws `ApiError` for what is not 2xx. */
 export function createCall({ origin, key, version, headers, send = sendByFetch }: ClientOptions): SendCall {
   return async (endpoint, input, more = {}) => {
-    const { path, query, body } = split(endpoint, input)
+    const { path, query, body: json } = split(endpoint, input)
+    const body = more.file === undefined ? json : formOf(json, more.file)
     const answer = await send({
       method: endpoint.method,
       url: `${origin.replace(/\/+$/, '')}/v1${path}${query}`,
       body,
       signal: more.signal,
       headers: {
-        ...(body !== null && { 'content-type': 'application/json' }),
+        ...(typeof body === 'string' && { 'content-type': 'application/json' }),
         ...(key === undefined ? { 'x-uk-csrf': '1' } : { authorization: `Bearer ${key}` }),
         ...(version !== undefined && { 'x-service-version': version }),
         ...(more.lastEventId !== undefined && { 'last-event-id': more.lastEventId }),
@@ -203,6 +207,15 @@ export function split(
   }
   const carries = Object.keys(body).length > 0
   return { path, query: query.size > 0 ? `?${query.toString()}` : '', body: carries ? JSON.stringify(body) : null }
+}
+
+/** The fields of a body as parts, and the file as the last one. */
+function formOf(json: string | null, { bytes, name }: { bytes: Blob; name: string }): FormData {
+  const form = new FormData()
+  for (const [key, value] of Object.entries(JSON.parse(json ?? '{}') as Record<string, unknown>))
+    form.append(key, typeof value === 'string' ? value : JSON.stringify(value))
+  form.append('file', bytes, name)
+  return form
 }
 
 function isInQuery({ method, query = {}, body = {}, reply }: AnyEndpoint, name: string): boolean {

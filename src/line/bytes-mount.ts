@@ -1,6 +1,7 @@
 import type { Bytes } from '#kernel/contract.ts'
 import { allowCors } from './cors.ts'
-import { type Mount, sendBytes } from './http.ts'
+import type { Mount } from './http.ts'
+import { sendBytes } from './send-bytes.ts'
 
 /** Addresses that carry their own right to be read. `open` refuses, or answers the bytes. */
 export const bytesMount = (prefix: string, open: (method: string, url: string) => Promise<Bytes>): Mount => ({

@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { execFile } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { test } from 'node:test'
 import { testServer } from '#test/server.ts'
 import { form, upload } from '#test/drive.ts'
@@ -144,4 +148,34 @@ test('what cannot be uploaded is refused by name, and nothing of it stays', asyn
   ])
   const before = await alice.request('POST', '/drive/files', late.body, late.headers)
   assert.deepEqual([before.status, before.body.error.param], [400, 'workspace_id'])
+})
+
+test('uk drive upload sends a file as it is, and uk drive download writes the same bytes', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const { key } = await alice.key({ scopes: ['drive:write'] })
+  const home = server.database.dataDir
+  const uk = (...words: string[]) =>
+    promisify(execFile)(join(import.meta.dirname, '../../../bin/uk'), words, {
+      env: { PATH: process.env.PATH, HOME: home, UK_ORIGIN: server.origin, UK_KEY: key },
+    })
+  const bytes = randomBytes(300_000)
+  writeFileSync(join(home, 'möbius.bin'), bytes)
+  const sent = await uk(
+    'drive',
+    'upload',
+    '--workspace-id',
+    alice.workspaceId,
+    '--file',
+    join(home, 'möbius.bin'),
+    '--json',
+  )
+  const { data } = JSON.parse(sent.stdout)
+  assert.deepEqual([data.name, data.size_bytes], ['möbius.bin', bytes.length])
+  await uk('drive', 'download', data.id, '--output', join(home, 'back.bin'))
+  assert.ok(readFileSync(join(home, 'back.bin')).equals(bytes))
+  await assert.rejects(
+    uk('drive', 'upload', '--workspace-id', alice.workspaceId, '--file', '/nowhere'),
+    /cannot be read/,
+  )
 })

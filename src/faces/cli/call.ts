@@ -38,12 +38,27 @@ async function answer(
   terminal: Terminal,
   call: SendCall,
 ): Promise<number> {
+  const { fields, more: carried } = await fileIn(listed, input)
   const ask = (further: Record<string, unknown> = {}, more?: More) =>
-    call(listed.endpoint, { ...input, ...further }, more)
+    call(listed.endpoint, { ...fields, ...further }, { ...carried, ...more })
   using run = followRun(listed.name, input, terminal)
   const response = await ask()
   const settled = globals.wait && response.status === 202 ? await settle(response, call, terminal) : response
   return print({ listed, response: settled, next: (cursor) => ask({ cursor }), globals, terminal, run })
+}
+
+/** The path in `--file` as the bytes that it names, read while they are sent. */
+async function fileIn(
+  { endpoint }: Listed,
+  { file, ...fields }: Record<string, unknown>,
+): Promise<{ fields: Record<string, unknown>; more: More }> {
+  if (endpoint.takes !== 'multipart' || typeof file !== 'string')
+    return { fields: file === undefined ? fields : { ...fields, file }, more: {} }
+  const [{ openAsBlob }, { basename }] = await Promise.all([import('node:fs'), import('node:path')])
+  const bytes = await Promise.try(openAsBlob, file).catch(() => {
+    throw new Stop('usage', `${file} cannot be read: it is not there, or this user may not read it.`)
+  })
+  return { fields, more: { file: { bytes, name: basename(file) } } }
 }
 
 interface Operation {

@@ -29,7 +29,7 @@ export function fieldsOf(endpoint: AnyEndpoint): Field[] {
   const { schemas, defs } = convert('input', { input: inputSchema(endpoint) })
   const { properties = {}, required = [] } = schemas.input!
   const inPath = pathNames(endpoint.path)
-  return Object.entries(properties).map(([name, property]) => {
+  const fields = Object.entries(properties).map(([name, property]): Field => {
     const schema = resolve(property, defs)
     const variants = (schema.anyOf ?? schema.oneOf ?? [schema]).map((variant) => resolve(variant, defs))
     const types = variants.flatMap(({ type }) => type ?? [])
@@ -51,6 +51,21 @@ export function fieldsOf(endpoint: AnyEndpoint): Field[] {
       fallback: schema.default,
     }
   })
+  return endpoint.takes === 'multipart' ? [...fields, localFile] : fields
+}
+
+/** What is sent as the part `file`. */
+const localFile: Field = {
+  name: 'file',
+  flag: 'file',
+  kind: 'text',
+  inPath: false,
+  required: false,
+  nullable: false,
+  secret: false,
+  description: 'A file of this machine to send, of any size. Keeps its name unless --name is given.',
+  choices: [],
+  fallback: undefined,
 }
 
 function kindOf(types: readonly string[], variants: readonly Schema[]): Kind {

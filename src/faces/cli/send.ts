@@ -1,4 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { ReadableStream } from 'node:stream/web'
 import type { Incoming, Outgoing } from '../client.ts'
 
 /** No answer came, or it broke off. */
@@ -53,12 +56,20 @@ function answerTo(
   { url, method, headers, body, signal }: Outgoing,
   open: (options: Options) => ClientRequest,
 ): Promise<IncomingMessage> {
-  const length = body === null ? {} : { 'content-length': Buffer.byteLength(body) }
+  const form = body instanceof FormData ? new Response(body) : null
+  const about =
+    form !== null
+      ? { 'content-type': form.headers.get('content-type')! }
+      : typeof body === 'string'
+        ? { 'content-length': Buffer.byteLength(body) }
+        : {}
   return new Promise((resolve, reject) => {
-    open({ method, headers: { ...headers, ...length }, ...(signal && { signal }) })
+    const request = open({ method, headers: { ...headers, ...about }, ...(signal && { signal }) })
       .on('response', resolve)
       .on('error', (error) => reject(new Unreachable(url, error)))
-      .end(body ?? undefined)
+    if (form === null) return void request.end(body ?? undefined)
+    // A refusal may come while the file is still on its way: it is the answer, not the pipe that broke.
+    pipeline(Readable.fromWeb(form.body as ReadableStream), request).catch(() => {})
   })
 }
 

@@ -20,8 +20,9 @@ export interface Catalogue {
   rank(query: string): Card[]
 }
 
-/** What only a person at a browser does, signing in and managing keys, is no business of an agent. */
-export const forAgents = ({ endpoint: { auth = 'any' } }: Listed): boolean => auth === 'any' || auth === 'open'
+/** What only a person at a browser does, signing in and managing keys, is no business of an agent; a tool call carries no bytes. */
+export const forAgents = ({ endpoint: { auth = 'any', takes } }: Listed): boolean =>
+  (auth === 'any' || auth === 'open') && takes !== 'bytes'
 
 export function createCatalogue(listed: readonly Listed[]): Catalogue {
   const cards = listed

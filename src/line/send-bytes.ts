@@ -1,0 +1,58 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Bytes, isStored } from '#kernel/contract.ts'
+import { choose } from './stored.ts'
+
+/** Writes bytes as fast as they are taken, and no faster. */
+export async function sendBytes(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status = 200, headers, body }: Bytes,
+  signal: AbortSignal,
+): Promise<void> {
+  if (isStored(body)) {
+    const { status, headers: further, range } = choose(body, request.headers)
+    const headless = range === null || request.method === 'HEAD' || range.start === range.end
+    // What cannot be read is refused before anything of it is promised.
+    const parts = headless ? null : body.read(range)[Symbol.asyncIterator]()
+    let next = parts && (await parts.next())
+    response.writeHead(status, { ...headers, ...further })
+    if (parts === null || next === null) return void response.end()
+    try {
+      for (; next.done !== true && !signal.aborted; next = await parts.next()) await written(response, next.value)
+    } finally {
+      await parts.return?.()
+    }
+    return void response.end()
+  }
+  response.writeHead(status, headers)
+  if (body === null || typeof body === 'string' || body instanceof Uint8Array)
+    return void response.end(body ?? undefined)
+  for await (const part of body) {
+    if (signal.aborted) break
+    if (!response.write(part)) await drained(response)
+  }
+  response.end()
+}
+
+/** Until the system has taken these bytes, so that their buffer may be used again, or the connection is gone. */
+function written(response: ServerResponse, part: Uint8Array): Promise<void> {
+  return new Promise((resolve) => {
+    if (response.destroyed) return resolve()
+    const go = () => {
+      response.off('close', go)
+      resolve()
+    }
+    response.on('close', go)
+    response.write(part, go)
+  })
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const go = () => {
+      response.off('drain', go).off('close', go)
+      resolve()
+    }
+    response.on('drain', go).on('close', go)
+  })
+}
