@@ -10,6 +10,9 @@ import type { Chunk, Turn, UpstreamFault } from './turn.ts'
 /** How the answer is written: as a stream, or at once when it is whole. */
 export type Writer = { stream: AnswerStream } | { whole: (answer: Collected) => object }
 
+/** A thinking model may say nothing for long; some proxies close what is silent for half a minute. */
+const BEAT_MS = 15_000
+
 /** An answer that comes as chunks and is written in the surface's own shape. */
 export class Played {
   readonly #attempt: Attempt
@@ -24,6 +27,7 @@ export class Played {
   #characters = 0
   #firstByteAt = 0
   #over = false
+  #beat: NodeJS.Timeout | null = null
 
   constructor(attempt: Attempt, response: ServerResponse, writer: Writer, turn: Turn, simulated: boolean) {
     this.#attempt = attempt
@@ -43,7 +47,7 @@ export class Played {
   }
 
   leave(): { reading: Reading; characters: number } {
-    this.#over = true
+    this.#stop()
     this.#leaving.abort()
     return { reading: this.#reading(), characters: this.#said }
   }
@@ -66,6 +70,7 @@ export class Played {
       }
     } catch (error) {
       if (this.#over) return
+      this.#stop()
       throw error
     }
     if (!this.#over) this.#end(opening)
@@ -87,6 +92,16 @@ export class Played {
     if (this.#firstByteAt > 0) return
     this.#firstByteAt = performance.now()
     this.#attempt.begin('text/event-stream; charset=utf-8', null, {})
+    if (!('stream' in this.#writer)) return
+    const { keepAlive } = this.#writer.stream
+    this.#beat = setInterval(() => {
+      if (!this.#response.writableNeedDrain) this.#response.write(keepAlive)
+    }, BEAT_MS).unref()
+  }
+
+  #stop(): void {
+    this.#over = true
+    if (this.#beat !== null) clearInterval(this.#beat)
   }
 
   #end(opening: string): void {
@@ -94,6 +109,7 @@ export class Played {
     const { finish } = this.#collector.collected
     if ('stream' in this.#writer) {
       this.#begin()
+      this.#stop()
       this.#response.end(opening + this.#writer.stream.end())
     } else {
       if (finish === null)
@@ -107,7 +123,7 @@ export class Played {
   }
 
   #fail(why: UpstreamFault): void {
-    this.#over = true
+    this.#stop()
     if (this.#firstByteAt === 0) return this.#attempt.failed(why)
     if ('stream' in this.#writer) this.#response.end(this.#writer.stream.fail(why))
     this.#attempt.ended({ ...this.#reading(), fault: why }, null, this.#firstByteAt, this.#said)

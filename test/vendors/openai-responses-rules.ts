@@ -193,6 +193,8 @@ export function itemPairing(input: Json[]): OpenAIError | undefined {
 
 /** What a model's kind does not take. */
 export function itemConflict(body: Json, reasons: boolean): OpenAIError | undefined {
+  // Told not to reason, a reasoning model is sampled like any other.
+  if (reasons && body['reasoning']?.effort === 'none') return undefined
   const refused = reasons
     ? ['temperature', 'top_p'].find((name) => body[name] !== undefined && body[name] !== null && body[name] !== 1)
     : Object.keys((body['reasoning'] as Json | null) ?? {})

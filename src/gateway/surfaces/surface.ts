@@ -12,6 +12,8 @@ export type Operation = 'generate' | 'count_tokens' | 'models' | 'model'
 
 /** Writes chunks as a surface's stream. Each call answers text to send, possibly empty. */
 export interface AnswerStream {
+  /** Keeps the connection open while there is nothing to say; only once something was. */
+  readonly keepAlive: string
   write(chunk: Chunk): string
   end(): string
   fail(failure: unknown): string

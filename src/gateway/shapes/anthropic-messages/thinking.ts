@@ -36,6 +36,11 @@ export function thinkingOf(turn: Turn, maxTokens: number, quirks: Quirks, losses
     losses.add('reasoning')
     return { on: false }
   }
+  if (forced) {
+    // It thinks as it likes; to ask for it in so many words beside a forced tool is refused.
+    losses.add('reasoning')
+    return { on: true }
+  }
   if (quirks.adaptive) {
     const effort = effortWord(wanted.effort ?? effortOf(wanted.max_tokens!, maxTokens), quirks)
     return { thinking: { type: 'adaptive', display: wanted.exclude ? 'omitted' : 'summarized' }, effort, on: true }

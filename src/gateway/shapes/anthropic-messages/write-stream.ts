@@ -13,7 +13,7 @@ const event = (name: string, fields: Json): string =>
   `event: ${name}\ndata: ${JSON.stringify({ type: name, ...fields })}\n\n`
 
 /** Keeps connections open while there is nothing to say; only after `message_start`. */
-export const keepAlive = event('ping', {})
+const keepAlive = event('ping', {})
 
 /**
  * Chunks as the server-sent events of a message. Blocks come one at a time: what arrives for another meanwhile waits.
@@ -21,6 +21,7 @@ export const keepAlive = event('ping', {})
  * without a finish, the stream breaks off with an `error` event.
  */
 export class StreamWriter {
+  readonly keepAlive = keepAlive
   readonly #about: AnswerAbout
   readonly #requestId: string | null
   readonly #estimate: number

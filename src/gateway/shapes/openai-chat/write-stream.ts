@@ -10,7 +10,7 @@ import { answerId } from './write-answer.ts'
 import { writeUsage, writeUsageWithCost } from './usage.ts'
 
 /** A comment that keeps connections open while there is nothing to say. */
-export const keepAlive: Record<ChatSurface, string> = {
+const keepAlive: Record<ChatSurface, string> = {
   'compat-a': ': keep-alive\n\n',
   'compat-c': ': OPENROUTER PROCESSING\n\n',
 }
@@ -21,6 +21,7 @@ export const keepAlive: Record<ChatSurface, string> = {
  * error frame: a client is never told `stop` for what was cut.
  */
 export class StreamWriter {
+  readonly keepAlive: string
   readonly #surface: ChatSurface
   readonly #about: AnswerAbout
   readonly #includeUsage: boolean
@@ -37,6 +38,7 @@ export class StreamWriter {
   constructor(about: AnswerAbout, surface: ChatSurface, includeUsage: boolean) {
     this.#about = about
     this.#surface = surface
+    this.keepAlive = keepAlive[surface]
     // The OpenRouter surface always says what was used.
     this.#includeUsage = includeUsage || surface === 'compat-c'
   }

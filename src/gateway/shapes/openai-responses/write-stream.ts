@@ -22,6 +22,7 @@ interface Open {
  * is told to have failed; a stream that was not begun by this writer breaks off with a bare `error` event.
  */
 export class StreamWriter {
+  readonly keepAlive = ': keep-alive\n\n'
   readonly #response: Json
   readonly #items: Items
   #number = 0
