@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { needs } from '../needs.ts'
 import { caller, testServer } from '../server.ts'
+import { breaches } from './axe.ts'
 import { hasChromium, openBrowser, visit } from './browser.ts'
 
 const chromium = needs(hasChromium, 'Chromium')
@@ -37,6 +38,12 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
   await page.getByText('No keys yet').waitFor()
   await page.getByRole('button', { name: 'New key' }).click()
   const dialog = page.getByRole('dialog')
+  // The focus is where one begins; what is half typed survives a closed dialog.
+  await dialog.locator('input:focus').fill('Lap')
+  await page.keyboard.press('Escape')
+  await page.locator('button:focus', { hasText: 'New key' }).click()
+  assert.equal(await dialog.getByLabel('Name').inputValue(), 'Lap')
+  await dialog.getByLabel('Name').fill(' ')
   await dialog.getByRole('button', { name: 'Create key' }).click()
   await dialog.locator('input[aria-invalid=true]').waitFor()
   await dialog.getByLabel('Name').fill('Laptop')
@@ -46,6 +53,7 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
   const gatewayKey = await page.getByTestId('key').innerText()
   await page.getByRole('button', { name: 'Copy key' }).click()
   assert.equal(await page.evaluate('navigator.clipboard.readText()'), gatewayKey)
+  assert.deepEqual(await breaches(page), [])
   // The example is one that runs: its model, its key, its address.
   const curl = await page.getByLabel('curl example').innerText()
   const said = await fetch(/curl (\S+)/.exec(curl)![1]!, {
@@ -79,6 +87,9 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
   assert.deepEqual([await me(rotated), await me(gatewayKey)], [200, 401])
 
   await act('Revoke')
+  // Before what can't be taken back, the focus is on the way out.
+  await page.locator('button:focus', { hasText: 'Keep it' }).waitFor()
+  assert.deepEqual(await breaches(page), [])
   await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke key' }).click()
   await page.getByText('No key is active.').waitFor()
   assert.equal(await me(rotated), 401)
@@ -89,6 +100,7 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   await page.goto('/app/settings/developer')
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  assert.equal(new URL(page.url()).searchParams.get('next'), '/settings/developer')
   assert.deepEqual(visitor.wrongs, [])
 })
 

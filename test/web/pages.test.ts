@@ -24,7 +24,10 @@ test(
         await using visitor = await visit(browser, server.origin, look)
         const { page } = visitor
         const check = async (name: string) => {
-          await page.waitForLoadState('networkidle')
+          await page
+            .getByRole('status', { name: /^Loading/ })
+            .first()
+            .waitFor({ state: 'detached' })
           assert.deepEqual(await breaches(page), [], `${name}, ${look.theme}`)
           const wide = await page.evaluate<number>('document.documentElement.scrollWidth')
           assert.ok(wide <= look.width, `${name} is ${wide} wide at ${look.width}`)

@@ -20,6 +20,11 @@ const entering = ({ next, invitation }: Record<string, unknown>): Entering => ({
 const entry = createRoute({
   getParentRoute: () => root,
   id: 'entry',
+  // Who is in already need not knock.
+  beforeLoad: async ({ search }) => {
+    const session = await queryClient.ensureQueryData(sessionQuery)
+    if (session) throw redirect({ to: entering(search).next ?? '/', replace: true })
+  },
   component: lazyRouteComponent(() => import('./entry/entry.tsx'), 'Entry'),
 })
 const signIn = createRoute({

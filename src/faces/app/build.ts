@@ -16,6 +16,7 @@ import {
   statSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
+import type { Socket } from 'node:net'
 import { setPriority } from 'node:os'
 import { dirname, join } from 'node:path'
 import { root, stampOfSources } from './sources.ts'
@@ -75,8 +76,10 @@ function runVite(outDir: string): Promise<void> {
       // Not ours as a whole: it holds keys of providers.
       env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR, NODE_ENV: 'production' },
     })
-    // Whoever calls the server meanwhile comes first.
+    // Whoever calls the server meanwhile comes first, and a server that stops does not wait for it.
     if (child.pid !== undefined) setPriority(child.pid, 10)
+    child.unref()
+    for (const pipe of [child.stdout, child.stderr]) (pipe as Socket).unref()
     let said = ''
     const hear = (part: Buffer) => void (said = (said + part.toString()).slice(-4_000))
     child.stdout.on('data', hear)
@@ -92,9 +95,16 @@ function runVite(outDir: string): Promise<void> {
   })
 }
 
-/** What was built from other sources, the newest few excepted: another server of this clone may still serve it. */
+/**
+ * What was built from other sources, the newest few excepted: another server of this clone may still serve it. And what
+ * a server left half built when it was stopped.
+ */
 function forgetOthers(place: string, target: string): void {
   const KEPT = 4
+  const ABANDONED_MS = 600_000
+  for (const name of readdirSync(place))
+    if (name.startsWith('building-') && madeAt(join(place, name)) < Date.now() - ABANDONED_MS)
+      rmSync(join(place, name), { recursive: true, force: true })
   const others = readdirSync(place)
     .filter((name) => /^[0-9a-f]{20}$/.test(name) && join(place, name) !== target)
     .toSorted((a, b) => madeAt(join(place, b)) - madeAt(join(place, a)))

@@ -4,7 +4,6 @@ export type Preset = 'everything' | 'gateway' | 'read' | 'own'
 
 /** What a key may do, as most people want it. `own` is picked one by one. */
 export const presets: { id: Preset; title: string; about: string; scopes: readonly string[] }[] = [
-  { id: 'everything', title: 'Everything', about: 'All that you may do yourself.', scopes: ['*'] },
   {
     id: 'gateway',
     title: 'Gateway only',
@@ -17,6 +16,7 @@ export const presets: { id: Preset; title: string; about: string; scopes: readon
     about: 'Looks at everything, changes and runs nothing.',
     scopes: scopes.filter((scope) => scope.endsWith(':read')),
   },
+  { id: 'everything', title: 'Everything', about: 'All that you may do yourself.', scopes: ['*'] },
   { id: 'own', title: 'Your choice', about: 'Exactly the scopes that you pick.', scopes: [] },
 ]
 

@@ -37,7 +37,7 @@ export function Developer() {
         ) : (
           <KeyList keys={keys} label="API keys" showWorkspace />
         )}
-        <NewKeyDialog open={open} onOpen={setOpen} start={() => newDraft('everything', ['*'])} />
+        <NewKeyDialog open={open} onOpen={setOpen} start={() => newDraft('gateway')} />
       </Section>
       <Sessions />
       <Password />

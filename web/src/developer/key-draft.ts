@@ -1,5 +1,5 @@
 import type { ApiKey, KeyDraft } from '../api.ts'
-import { type Preset, presetOf } from './access.ts'
+import { type Preset, presetOf, presets } from './access.ts'
 
 export const periods = [
   ['day', 'per day'],
@@ -24,10 +24,10 @@ export interface Draft {
   period: Period
 }
 
-export const newDraft = (preset: Preset, scopes: readonly string[], workspace = ''): Draft => ({
+export const newDraft = (preset: Preset, workspace = ''): Draft => ({
   name: '',
   preset,
-  scopes,
+  scopes: presets.find(({ id }) => id === preset)!.scopes,
   workspace,
   expiry: 'never',
   day: '',

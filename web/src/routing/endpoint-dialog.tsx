@@ -49,8 +49,8 @@ export function EndpointDialog({
     () =>
       before ? uk.ai_gateway.update({ id: before.id, ...changesIn(draft) }) : uk.ai_gateway.create(endpointIn(draft)),
     async (endpoint) => {
-      await refreshRouting()
       onOpen(false)
+      await refreshRouting()
       say(`${endpoint.name} is ${before ? 'changed' : 'added'}`)
       void test(endpoint.id)
     },

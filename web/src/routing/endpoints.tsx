@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { type Endpoint, uk } from '../api.ts'
 import { workspacesQuery } from '../session.ts'
 import { Button } from '../ui/button.tsx'
@@ -20,10 +21,11 @@ interface Doing {
 
 export function Endpoints() {
   const { data: endpoints, error, refetch } = useQuery(endpointsQuery)
-  const editing = useOpen<Endpoint | null>()
+  const [adding, setAdding] = useState(false)
+  const editing = useOpen<Endpoint>()
   const deleting = useOpen<Endpoint>()
   const add = (
-    <Button look="primary" icon="plus" onClick={() => editing.show(null)}>
+    <Button look="primary" icon="plus" onClick={() => setAdding(true)}>
       Add provider
     </Button>
   )
@@ -45,9 +47,11 @@ export function Endpoints() {
       ) : (
         <Owners endpoints={endpoints} doing={{ change: editing.show, remove: deleting.show }} />
       )}
-      {(editing.open || editing.on) && (
+      {/* Stays while it is closed, with what was typed; each that is added begins a new one. */}
+      <EndpointDialog key={endpoints?.length} before={null} open={adding} onOpen={setAdding} />
+      {editing.on && (
         <EndpointDialog
-          key={editing.on ? `${editing.on.id} ${editing.on.updated_at}` : `new ${endpoints?.length}`}
+          key={`${editing.on.id} ${editing.on.updated_at}`}
           before={editing.on}
           open={editing.open}
           onOpen={editing.onOpen}

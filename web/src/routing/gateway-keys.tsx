@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ApiKey, Workspace } from '../api.ts'
-import { presets } from '../developer/access.ts'
 import { newDraft } from '../developer/key-draft.ts'
 import { NewKeyDialog } from '../developer/key-dialogs.tsx'
 import { KeyList } from '../developer/key-list.tsx'
@@ -44,7 +43,6 @@ function KeysOf({ workspace }: { workspace: Workspace }) {
   const { data, error, refetch } = useQuery(keysQuery)
   const [open, setOpen] = useState(false)
   const keys = data?.filter((key) => key.workspace_id === workspace.id && callsModels(key))
-  const gateway = presets.find(({ id }) => id === 'gateway')!
   const create = (
     <Button look="primary" icon="plus" onClick={() => setOpen(true)}>
       New gateway key
@@ -70,7 +68,7 @@ function KeysOf({ workspace }: { workspace: Workspace }) {
       <NewKeyDialog
         open={open}
         onOpen={setOpen}
-        start={() => newDraft('gateway', gateway.scopes, workspace.id)}
+        start={() => newDraft('gateway', workspace.id)}
         fixedWorkspace={workspace.name}
       />
     </Section>

@@ -1,4 +1,4 @@
-import { Link, Outlet } from '@tanstack/react-router'
+import { Link, Outlet, useLocation } from '@tanstack/react-router'
 import { Page } from '../ui/page.tsx'
 
 const views = [
@@ -9,8 +9,14 @@ const views = [
 ] as const
 
 export function Routing() {
+  const { pathname } = useLocation()
+  const view = views.find(({ to }) => to === pathname)
   return (
-    <Page title="AI routing" lead="Who answers your model calls, on whose key, in which order, and at what price.">
+    <Page
+      title="AI routing"
+      view={view?.label}
+      lead="Who answers your model calls, on whose key, in which order, and at what price."
+    >
       <nav aria-label="AI routing" className="mb-8 flex gap-5 overflow-x-auto border-b border-line">
         {views.map(({ to, label, exact }) => (
           <Link

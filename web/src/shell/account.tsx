@@ -1,6 +1,5 @@
-import { useNavigate } from '@tanstack/react-router'
 import { uk } from '../api.ts'
-import { forgetEverything, useAccount } from '../session.ts'
+import { useAccount } from '../session.ts'
 import { Button } from '../ui/button.tsx'
 import { Refused } from '../ui/notice.tsx'
 import { useSend } from '../ui/send.ts'
@@ -8,11 +7,8 @@ import { ThemeSwitch } from './theme-switch.tsx'
 
 export function AccountCorner() {
   const { name, email, administrator } = useAccount()
-  const navigate = useNavigate()
-  const signOut = useSend(uk.auth.sign_out, async () => {
-    await navigate({ to: '/sign-in' })
-    await forgetEverything()
-  })
+  // By a new page: nothing of whoever was here stays in the memory of this one.
+  const signOut = useSend(uk.auth.sign_out, () => location.assign('/app/sign-in'))
   return (
     <div className="space-y-3 border-t border-line pt-4">
       <div className="px-3 text-sm leading-snug">

@@ -6,6 +6,7 @@ import { sessionQuery } from '../session.ts'
 import { buttonClass } from '../ui/button.tsx'
 import { Icon, Seal } from '../ui/icons.tsx'
 import { AccountCorner } from './account.tsx'
+import { Announce } from './announce.tsx'
 import { Nav } from './nav.tsx'
 import { adoptTheme } from './theme.ts'
 
@@ -35,6 +36,7 @@ export function Shell() {
         </div>
       </aside>
       <TopBar />
+      <Announce />
       <main id="content" tabIndex={-1} className="relative min-w-0 outline-none">
         <div aria-hidden="true" className="bokashi pointer-events-none absolute inset-x-0 top-0 -z-10 h-28" />
         <div className="mx-auto max-w-5xl px-4 pt-8 pb-24 sm:px-8 lg:px-12 lg:pt-12">

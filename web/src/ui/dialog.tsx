@@ -1,6 +1,6 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog'
 import { Dialog as Base } from '@base-ui/react/dialog'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useRef, useState } from 'react'
 import { Button, buttonClass } from './button.tsx'
 import { Icon } from './icons.tsx'
 import { Refused } from './notice.tsx'
@@ -24,6 +24,10 @@ interface Props {
 }
 
 export function Dialog({ open, onOpen, title, about, wide, insistent = false, children, footer }: Props) {
+  const body = useRef<HTMLDivElement>(null)
+  // To what is asked first; by touch not, since that would bring up the keyboard over it.
+  const first = (how: string) =>
+    (how === 'touch' ? null : body.current?.querySelector<HTMLElement>('input, select, button')) ?? true
   return (
     <Base.Root
       open={open}
@@ -35,7 +39,7 @@ export function Dialog({ open, onOpen, title, about, wide, insistent = false, ch
     >
       <Base.Portal>
         <Base.Backdrop className={backdrop} />
-        <Base.Popup className={`${popup} ${wide ? 'sm:max-w-3xl' : 'sm:max-w-lg'}`}>
+        <Base.Popup initialFocus={first} className={`${popup} ${wide ? 'sm:max-w-3xl' : 'sm:max-w-lg'}`}>
           <header className="relative shrink-0 border-b border-line px-5 pt-4 pb-3">
             <div aria-hidden="true" className="bokashi absolute inset-x-0 top-0 h-6" />
             <Base.Title className="relative pr-10 font-serif text-xl leading-tight">{title}</Base.Title>
@@ -46,7 +50,9 @@ export function Dialog({ open, onOpen, title, about, wide, insistent = false, ch
               </Base.Close>
             )}
           </header>
-          <div className="min-h-0 flex-1 overflow-y-auto overscroll-contain px-5 py-4">{children}</div>
+          <div ref={body} className="min-h-0 flex-1 overflow-y-auto overscroll-contain px-5 py-4">
+            {children}
+          </div>
           {footer && (
             <footer className="flex shrink-0 flex-wrap justify-end gap-2 border-t border-line bg-sunk/60 px-5 py-3">
               {footer}

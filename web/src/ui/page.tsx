@@ -3,18 +3,21 @@ import { type ReactNode, useEffect, useId } from 'react'
 /** The head of a page: one heading, one sentence, and the thing that is done here most. */
 export function Page({
   title,
+  view,
   lead,
   action,
   children,
 }: {
   title: string
+  /** Of several views under one title, the one that is shown. */
+  view?: string | undefined
   lead: ReactNode
   action?: ReactNode
   children: ReactNode
 }) {
   useEffect(() => {
-    document.title = `${title} · Ukiyo`
-  }, [title])
+    document.title = `${view ? `${view} · ` : ''}${title} · Ukiyo`
+  }, [title, view])
   return (
     <>
       <header className="mb-7 flex flex-wrap items-end gap-x-6 gap-y-4">
