@@ -20,6 +20,7 @@ before(async () => {
   const models = [priced('gpt-4o', { capabilities: ['tools'] }), priced('o4-mini', thinks)]
   await world.bring(openai, 'rs', { shape: 'openai-responses', models })
   await world.bring(openai, 'oa', { models })
+  await world.bring(openai, 'preset', { preset: 'openai', models })
   await world.bring(anthropic, 'an', { shape: 'anthropic-messages', models: [priced('claude-sonnet-5-5', thinks)] })
   client = new OpenAI({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-a/v1`, maxRetries: 0 })
 })
@@ -79,6 +80,17 @@ test('the bytes travel on with the model replaced, and a stream’s last event i
   assert.equal(sent(openai).body.toString(), text.replace('rs/gpt-4o', 'gpt-4o'))
   const call = await world.record(answer.headers.get('x-request-id')!)
   assert.deepEqual([call.input_tokens, call.output_tokens, call.streamed], [10n, 20n, true])
+})
+
+test('a preset whose provider speaks both of OpenAI’s shapes is asked in the one that the client speaks', async () => {
+  const model = 'preset/gpt-4o'
+  assert.equal((await client.responses.create({ model, input: 'one' })).output_text, 'one')
+  assert.equal(sent(openai).path, '/v1/responses')
+  assert.equal(
+    (await client.chat.completions.create({ model, messages: said('two') })).choices[0]!.message.content,
+    'two',
+  )
+  assert.equal(sent(openai).path, '/v1/chat/completions')
 })
 
 test('what the vendor stores it finds again; what would be stored elsewhere is refused, and nothing pretends to be', async () => {

@@ -1,6 +1,6 @@
 import { refuse } from '#kernel/errors.ts'
 import type { Loss, Turn } from '../../turn.ts'
-import { boolean, compact, integer, isObject, type Json, missing, number, object, string } from '../json.ts'
+import { boolean, compact, integer, isObject, type Json, listOf, missing, number, object, string } from '../json.ts'
 import { Losses, matters } from '../losses.ts'
 import { decodeInput } from './decode-input.ts'
 import { decodeToolChoice, decodeTools } from './tools.ts'
@@ -35,6 +35,8 @@ export function decode(body: unknown): Decoded {
   for (const [name, value] of Object.entries(body)) {
     if (!carried.has(name) && matters(value) && !usual[name]?.(value)) losses.add(name)
   }
+  const logprobs = 'message.output_text.logprobs'
+  if (listOf(body['include']).includes(logprobs)) losses.add(`include.${logprobs}`)
   const messages = decodeInput(body['input'] ?? missing('input'), losses)
   const instructions = string(body['instructions'], 'instructions')
   if (instructions) messages.unshift({ role: 'system', content: [{ type: 'text', text: instructions }] })
