@@ -68,11 +68,11 @@ test(
     )
     const channels = workspaces.map((id) => `workspace:${id}`).join(',')
     const made = new Map(workspaces.map((id) => [id, [] as string[]]))
-    let over = false
+    const load = new AbortController()
     const created = (got: Sent[]): Sent[] => got.filter(({ data }) => data.type === 'agent.created')
     const expected = () => [...made.values()].reduce((sum, ids) => sum + ids.length, 0)
     const enough = (got: Sent[]): boolean => {
-      if (!over) return false
+      if (!load.signal.aborted) return false
       const heard = new Set(created(got).map(({ data }) => data.resource.id as string))
       return [...made.values()].flat().every((id) => heard.has(id))
     }
@@ -81,7 +81,7 @@ test(
     )
     // Two write, one through the server that is killed: what it has not acknowledged may be there or not.
     const write = async (at: () => string) => {
-      while (!over) {
+      while (!load.signal.aborted) {
         for (const workspace_id of workspaces) {
           const answer = await caller(at(), alice.headers)
             .post('/agents', { name: 'Under load', workspace_id })
@@ -100,7 +100,7 @@ test(
     }
     const before = expected()
     while (expected() < before + 20) await new Promise((resolve) => setTimeout(resolve, 10))
-    over = true
+    load.abort()
     await Promise.all(writers)
     // The last of each channel ends the readers, whatever was not acknowledged.
     for (const workspace_id of workspaces)
