@@ -1,5 +1,6 @@
 import type { Turn, TurnMessage } from '../../turn.ts'
 import { compact, type Json } from '../json.ts'
+import type { Effort } from '../effort.ts'
 import { Losses } from '../losses.ts'
 import type { Quirks } from './quirks.ts'
 import { isAnthropic } from './signature.ts'
@@ -7,8 +8,6 @@ import { isAnthropic } from './signature.ts'
 const LEAST_BUDGET = 1024
 /** The share of the output that an effort may think, as OpenRouter has it. */
 const shares = { minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.95, max: 0.95 }
-
-type Effort = NonNullable<NonNullable<Turn['reasoning']>['effort']>
 
 export interface Thinking {
   thinking?: Json

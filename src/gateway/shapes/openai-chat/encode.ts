@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto'
 import type { Turn } from '../../turn.ts'
 import { compact, type Json } from '../json.ts'
+import { effortOfBudget } from '../effort.ts'
 import { Losses } from '../losses.ts'
 import { pairToolResults, toolsWithHistory } from '../pairing.ts'
 import { strictLegal } from '../schema.ts'
 import { type Encoded, mayReason, type Target } from '../target.ts'
 import { fit, ToolNames } from '../tool-names.ts'
 import { encodeMessages } from './encode-messages.ts'
-import { type Effort, type Quirks, effortFor, quirksOf } from './quirks.ts'
+import { type Quirks, effortFor, quirksOf } from './quirks.ts'
 
 /** The longest tool name and call id that OpenAI takes. */
 const LONGEST_NAME = 64
@@ -94,7 +95,7 @@ function reasoning({ reasoning: wanted }: Turn, target: Target, quirks: Quirks, 
   // The vendor takes one of the two.
   if (quirks.reasoning === 'openrouter')
     return { reasoning: budget === undefined ? wanted : compact({ ...wanted, effort: undefined }) }
-  const word = effort ?? (budget === undefined ? undefined : effortOf(budget))
+  const word = effort ?? (budget === undefined ? undefined : effortOfBudget(budget))
   if (word === undefined) return {}
   const on = word !== 'none'
   if (quirks.reasoning === 'enabled') return { reasoning: { enabled: on } }
@@ -105,13 +106,6 @@ function reasoning({ reasoning: wanted }: Turn, target: Target, quirks: Quirks, 
   const known = effortFor(word, quirks.efforts)
   if (known === null) losses.add('reasoning')
   return known === null ? {} : { reasoning_effort: known }
-}
-
-/** Thinking budgets in bands, where a vendor knows only efforts. */
-function effortOf(budget: number): Effort {
-  if (budget === 0) return 'none'
-  if (budget <= 4096) return 'low'
-  return budget <= 16_384 ? 'medium' : 'high'
 }
 
 function toolChoice({ tool_choice: choice }: Turn, names: ToolNames): unknown {

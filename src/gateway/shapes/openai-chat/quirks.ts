@@ -1,7 +1,5 @@
-import type { Turn } from '../../turn.ts'
+import type { Effort } from '../effort.ts'
 import type { Target } from '../target.ts'
-
-export type Effort = NonNullable<NonNullable<Turn['reasoning']>['effort']>
 
 /** How providers of this shape differ from OpenAI's chat. */
 export interface Quirks {

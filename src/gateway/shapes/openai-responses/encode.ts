@@ -1,6 +1,7 @@
 import { refuse } from '#kernel/errors.ts'
 import type { Turn } from '../../turn.ts'
 import { compact, type Json } from '../json.ts'
+import { effortOfBudget } from '../effort.ts'
 import { Losses } from '../losses.ts'
 import { pairToolResults, toolsWithHistory } from '../pairing.ts'
 import { strictLegal } from '../schema.ts'
@@ -74,19 +75,12 @@ function sampling(turn: Turn, { preset, capabilities }: Target, losses: Losses):
 
 function reasoning({ reasoning: wanted }: Turn, target: Target, losses: Losses): Json | undefined {
   if (wanted === undefined) return undefined
-  const effort = wanted.effort ?? (wanted.max_tokens === undefined ? undefined : effortOf(wanted.max_tokens))
+  const effort = wanted.effort ?? (wanted.max_tokens === undefined ? undefined : effortOfBudget(wanted.max_tokens))
   if (!mayReason(target)) {
     if (effort !== 'none') losses.add('reasoning')
     return undefined
   }
   return compact({ effort, summary: wanted.exclude || effort === 'none' ? undefined : 'auto' })
-}
-
-/** Thinking budgets in bands, because OpenAI knows only efforts. */
-function effortOf(budget: number): string {
-  if (budget === 0) return 'none'
-  if (budget <= 4096) return 'low'
-  return budget <= 16_384 ? 'medium' : 'high'
 }
 
 const toolChoice = ({ tool_choice: choice }: Turn, names: ToolNames): unknown =>
