@@ -1,10 +1,13 @@
 import type { Id } from '#kernel/ids.ts'
-import type { Usage } from '#kernel/usage.ts'
 import { NANO, type Nano } from '#kernel/money.ts'
 import { countedIn, guards } from './holds.ts'
 import type { MeteredCall, Outcome, Payer } from './ledger.ts'
 
-/** One call for `settle_calls`. `shared` and `own` are insides of JSON objects; money as words, for JSON numbers are not exact. */
+/**
+ * One call for `settle_batch`: `shared` is the inside of a JSON object, what its payer's other calls of the model have
+ * too; `own` the rest of the elements of a JSON array, in that function's order. Money as words, for JSON numbers are
+ * not exact.
+ */
 export interface Item {
   id: Id
   /** It holds a reservation: its id may come again. */
@@ -37,38 +40,22 @@ export const callFields = (call: MeteredCall): Record<string, unknown> => ({
  */
 export function settleItem(call: MeteredCall, outcome: Outcome): Item {
   const { usage, cost, firstTokenMs, finishReason, costSource } = outcome
+  const audio = usage.audio_seconds > 0 && Number.isFinite(usage.audio_seconds) ? usage.audio_seconds : 0
   const own =
-    `"id":"${call.id}","started_at":"${isoOf(call.startedAt)}","status":"${outcome.status}"` +
-    counts(usage) +
-    (cost === null ? '' : `,"cost":"${bill(cost)}"`) +
-    (costSource === null ? '' : `,"cost_source":"${costSource}"`) +
-    (finishReason === null ? '' : `,"finish_reason":${JSON.stringify(storable(finishReason))}`) +
-    (firstTokenMs === null ? '' : `,"first_token_ms":${milliseconds(firstTokenMs)}`) +
-    `,"duration_ms":${milliseconds(outcome.durationMs)},"streamed":${outcome.streamed}`
+    `"${call.id}",${call.startedAt.getTime()},"${outcome.status}",${whole(usage.input_tokens)},${whole(usage.output_tokens)},` +
+    `${whole(usage.total_tokens)},${whole(usage.requests)},${whole(usage.cache_read_tokens)},${whole(usage.reasoning_tokens)},` +
+    `${whole(usage.cache_write_5m_tokens)},${whole(usage.cache_write_1h_tokens)},${whole(usage.images)},${audio},` +
+    `${cost === null ? 'null' : `"${bill(cost)}"`},${costSource === null ? 'null' : `"${costSource}"`},` +
+    `${finishReason === null ? 'null' : quoted(finishReason)},${firstTokenMs === null ? 'null' : milliseconds(firstTokenMs)},` +
+    `${milliseconds(outcome.durationMs)},${outcome.streamed}`
   return { id: call.id, reserved: guards(call.payer, call.billing), shared: sharedFields(call), own }
 }
 
-const COUNTED = [
-  'input_tokens',
-  'output_tokens',
-  'total_tokens',
-  'requests',
-  'cache_read_tokens',
-  'reasoning_tokens',
-  'cache_write_5m_tokens',
-  'cache_write_1h_tokens',
-  'images',
-] as const
+/** Providers' words are nearly always plain. */
+const quoted = (words: string): string =>
+  /^[a-z_]{1,64}$/.test(words) ? `"${words}"` : JSON.stringify(storable(words))
 
-/** What is left out is 0. */
-function counts(usage: Usage): string {
-  let text = ''
-  for (const name of COUNTED) if (usage[name] !== 0) text += `,"${name}":${whole(usage[name])}`
-  if (usage.audio_seconds > 0 && Number.isFinite(usage.audio_seconds)) text += `,"audio_seconds":${usage.audio_seconds}`
-  return text
-}
-
-export const releaseItem = (id: Id): Item => ({ id, reserved: true, shared: '"act":"release"', own: `"id":"${id}"` })
+export const releaseItem = (id: Id): Item => ({ id, reserved: true, shared: '"act":"release"', own: `"${id}"` })
 
 interface Shared {
   day: number
@@ -99,20 +86,6 @@ function sharedFields(call: MeteredCall): string {
   const text = JSON.stringify({ act: 'settle', ...fields }).slice(1, -1)
   shared.set(payer, { day, surface, model, endpointId, billing, text })
   return text
-}
-
-let second = NaN
-let secondText = ''
-
-/** `toISOString`, put together anew once a second only. */
-function isoOf(at: Date): string {
-  const ms = at.getTime()
-  const now = Math.floor(ms / 1000)
-  if (now !== second) {
-    second = now
-    secondText = at.toISOString().slice(0, 20)
-  }
-  return `${secondText}${String(ms - now * 1000).padStart(3, '0')}Z`
 }
 
 // Counts and words come from providers: what a column cannot hold must not keep a thousand others from being settled.

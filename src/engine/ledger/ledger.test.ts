@@ -295,7 +295,7 @@ test('one record that cannot be stored does not keep the others from being settl
   const { ledger: start, record } = await instance(t)
   const ledger = await start()
   const by = payer({ tier: 'unlimited' })
-  const bad = call(by, { startedAt: new Date(8.64e15) })
+  const bad = call(by, { surface: 'nul\0' })
   const good = [call(by), call(by, { model: 'nul\0' }), call(by)]
   for (const each of [good[0]!, bad, good[1]!, good[2]!]) ledger.settle(each, outcome(1n))
   await ledger.flush()

@@ -71,27 +71,23 @@ export function createSettleQueue(pool: pg.Pool, log: Log): SettleQueue {
 
   async function settle(sheet: Sheet): Promise<void> {
     try {
-      await pool.query({
-        name: 'settle_batch',
-        text: 'select settle_batch($1, $2)',
-        values: [sheet.shared, sheet.calls],
-      })
+      await send(sheet.shared, sheet.calls)
     } catch (error) {
       if (!isUnstorable(error)) throw error
-      await settleEach(sheet.entries())
+      for (const { shared, calls } of sheet.each()) await settleOne(shared, calls)
     }
   }
 
+  const send = (shared: string, calls: Buffer): Promise<unknown> =>
+    pool.query({ name: 'settle_batch', text: 'select settle_batch($1, $2)', values: [shared, calls] })
+
   /** Only the call that no column can hold is lost, and the log tells all of it. */
-  async function settleEach(calls: readonly Record<string, unknown>[]): Promise<void> {
+  async function settleOne(shared: string, calls: string): Promise<void> {
     try {
-      await pool.query({ name: 'settle_calls', text: 'select settle_calls($1)', values: [JSON.stringify(calls)] })
+      await send(shared, Buffer.from(calls))
     } catch (error) {
       if (!isUnstorable(error)) throw error
-      if (calls.length === 1) return log.error({ error, call: calls[0] }, 'a call cannot be recorded')
-      const half = calls.length >> 1
-      await settleEach(calls.slice(0, half))
-      await settleEach(calls.slice(half))
+      log.error({ error, call: { shared, calls } }, 'a call cannot be recorded')
     }
   }
 
@@ -120,7 +116,7 @@ export function createSettleQueue(pool: pg.Pool, log: Log): SettleQueue {
       if (writing) await writing.catch(() => {})
       if (count > 0)
         await write().catch((error: unknown) =>
-          log.error({ error, calls: closed.flatMap((sheet) => sheet.entries()) }, 'calls were not settled'),
+          log.error({ error, calls: closed.flatMap((sheet) => sheet.each()) }, 'calls were not settled'),
         )
       if (timer) clearTimeout(timer)
     },

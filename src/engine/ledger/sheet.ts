@@ -14,11 +14,11 @@ export class Sheet {
   /** Of the calls whose id may come again before this is durable. */
   ids: string[] = []
 
-  /** `shared` and `own` are insides of a JSON object: what the calls of a payer have in common, and the rest. */
+  /** As an `Item` has them. */
   add(shared: string, own: string): void {
     let place = this.#places.get(shared)
     if (place === undefined) this.#places.set(shared, (place = this.#shared.push(shared) - 1))
-    const text = `${this.count === 0 ? '[' : ','}{"of":${place},${own}}`
+    const text = `${this.count === 0 ? '[[' : ',['}${place},${own}]`
     // A character is three bytes at most; one is left for the closing bracket.
     const most = this.#length + text.length * 3 + 1
     if (most > this.#bytes.length) this.#grow(most)
@@ -40,17 +40,19 @@ export class Sheet {
     return `[${this.#shared.map((inside) => `{${inside}}`).join(',')}]`
   }
 
-  /** JSON of the calls, in UTF-8; each names its shared part by place in `of`. */
+  /** JSON of the calls, in UTF-8; each begins with the place of its shared part. */
   get calls(): Buffer {
     this.#bytes[this.#length] = 0x5d
     return this.#bytes.subarray(0, this.#length + 1)
   }
 
-  /** The calls as objects, each with what it shares. */
-  entries(): Record<string, unknown>[] {
-    const shared = JSON.parse(this.shared) as Record<string, unknown>[]
-    const calls = JSON.parse(this.calls.toString()) as ({ of: number } & Record<string, unknown>)[]
-    return calls.map(({ of, ...own }) => ({ ...shared[of], ...own }))
+  /** The calls one by one, each as `shared` and `calls` of its own. */
+  each(): { shared: string; calls: string }[] {
+    const calls = JSON.parse(this.calls.toString()) as [number, ...unknown[]][]
+    return calls.map(([place, ...own]) => ({
+      shared: `[{${this.#shared[place]}}]`,
+      calls: JSON.stringify([[0, ...own]]),
+    }))
   }
 
   #grow(most: number): void {
