@@ -128,6 +128,7 @@ export async function startApp({
     rights: authority,
     endpoints,
     completeTurn: gateway.completeTurn,
+    embed: gateway.embed,
     previewRoute: gateway.previewRoute,
     providerHealth: gateway.health,
     async actAs({ accountId, scopes, workspaceId, payingKeyId, signal }) {

@@ -100,6 +100,12 @@ export const settings: readonly Setting[] = [
   { name: 'BRAVE_BASE_URL', fallback: '', meaning: 'Another address than Brave’s own.' },
   { name: 'TAVILY_API_KEY', fallback: '', meaning: 'Web search by Tavily.', secret: true },
   { name: 'TAVILY_BASE_URL', fallback: '', meaning: 'Another address than Tavily’s own.' },
+  {
+    name: 'UK_EMBEDDING_MODEL',
+    fallback: '',
+    meaning:
+      'The model that search embeds with, such as openai/text-embedding-3-small, metered; `off` is none. Empty: one of a local engine.',
+  },
   { name: 'SEARXNG_URL', fallback: '', meaning: 'Web search by your SearXNG.' },
   {
     name: 'UK_CATALOGUE_URL',
@@ -157,6 +163,7 @@ export interface Config {
   readonly storage: Readonly<Record<'workspace' | 'file', number>>
   readonly drainSeconds: number
   readonly logLevel: string
+  readonly embeddingModel: string
   readonly smtpUrl: string | null
   readonly mailFrom: string
   /** The raw environment, for the instance's providers (`OPENAI_API_KEY`, `…_BASE_URL`, `OLLAMA_HOST`). */
@@ -243,6 +250,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     }),
     drainSeconds: whole('UK_DRAIN_SECONDS', 0, 3600),
     logLevel: choice('UK_LOG', ['debug', 'info', 'warn', 'error'], 'info'),
+    embeddingModel: text('UK_EMBEDDING_MODEL'),
     smtpUrl: url('SMTP_URL', ['smtp:', 'smtps:']),
     mailFrom: text('UK_MAIL_FROM'),
     environment: Object.freeze({ ...environment }),

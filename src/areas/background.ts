@@ -13,6 +13,7 @@ import { sending } from './chats/service.ts'
 import { driveSchedules } from './drive/service.ts'
 import { textOperation } from './inference/service.ts'
 import { notificationConsumer, notificationJobs, notificationSchedules } from './notifications/service.ts'
+import { searchConsumer, searchJobs, searchSchedules } from './search/service.ts'
 import { type OperationKind, operationSchedules, runOperations } from './operations/service.ts'
 import { startSender, webhookConsumer, webhookSchedules } from './webhooks/service.ts'
 
@@ -29,19 +30,25 @@ export function background(engine: Engine, furtherKinds: readonly OperationKind[
   const operations = runOperations(engine, [...kinds, ...furtherKinds])
   const sender = startSender(engine)
   return {
-    handlers: { ...operations.handlers, ...mailJobs(engine), ...notificationJobs(engine) },
+    handlers: { ...operations.handlers, ...searchJobs(engine), ...mailJobs(engine), ...notificationJobs(engine) },
     schedules: [
       every('changes.retain', 3600, async () => void (await retainChanges(engine.postgres))),
       every('spends.retain', 86_400, () => retainSpends(engine.postgres)),
       every('trash.empty', 3600, async () => void (await emptyTrash(engine))),
       every('blobs.sweep', 3600, async ({ signal }) => void (await sweepBlobs(engine, { signal }))),
       ...driveSchedules(engine),
+      ...searchSchedules(engine),
       ...accountSchedules(engine),
       ...operationSchedules(engine),
       ...notificationSchedules(engine),
       ...webhookSchedules(engine),
     ],
-    consumers: [interruptedCalls(engine), notificationConsumer(engine), webhookConsumer(engine)],
+    consumers: [
+      searchConsumer(engine),
+      interruptedCalls(engine),
+      notificationConsumer(engine),
+      webhookConsumer(engine),
+    ],
     async [Symbol.asyncDispose]() {
       await Promise.all([operations[Symbol.asyncDispose](), sender[Symbol.asyncDispose]()])
     },

@@ -24,6 +24,7 @@ export const contracts = {
   drive: async () => (await import('./drive/contract.ts')).drive,
   inference: async () => (await import('./inference/contract.ts')).inference,
   models: async () => (await import('./models/contract.ts')).models,
+  search: async () => (await import('./search/contract.ts')).search,
   web: async () => (await import('./web/contract.ts')).web,
   notifications: async () => (await import('./notifications/contract.ts')).notifications,
   webhooks: async () => (await import('./webhooks/contract.ts')).webhooks,

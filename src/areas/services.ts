@@ -15,6 +15,7 @@ import { realtimeService } from './realtime/service.ts'
 import { shareService, sharedWithMeService } from './shares/service.ts'
 import { webhookService } from './webhooks/service.ts'
 import { invitationService } from './workspaces/invitations.ts'
+import { searchService } from './search/service.ts'
 import { webService } from './web/service.ts'
 import { memberService } from './workspaces/members.ts'
 import { workspaceService } from './workspaces/service.ts'
@@ -41,5 +42,6 @@ export const services: readonly Service<Context>[] = [
   realtimeService,
   catalogueService,
   aiGatewayService,
+  searchService,
   webService,
 ]

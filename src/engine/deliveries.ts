@@ -28,6 +28,8 @@ export interface Consumer {
   /** Which of those, decided for a batch in the transaction that carries it: what is not wanted costs no more than this. */
   sift?(db: Db): Promise<(event: Pick<Happened, 'type' | 'channels'>) => boolean>
   handle(event: Happened): Promise<void>
+  /** Several in their order, where that is cheaper. When it throws, they come again one by one. */
+  together?(events: readonly Happened[]): Promise<void>
 }
 
 const BATCH = 100
@@ -59,6 +61,18 @@ function deliver(
   let again = false
   let running: Promise<void> | null = null
 
+  /** Answers the numbers of those that were handled together: all of them or none. */
+  async function allAtOnce(rows: readonly { seq: bigint; event: Happened }[]): Promise<string[]> {
+    if (consumer.together === undefined || rows.length < 2) return []
+    try {
+      await consumer.together(rows.map(({ event }) => event))
+      return rows.map(({ seq }) => String(seq))
+    } catch (error) {
+      log.warn({ error, consumer: consumer.name }, 'events were not handled together, so they come one by one')
+      return []
+    }
+  }
+
   /** Whether there may be more. The head of the line holds up what is behind it: a consumer sees its events in order. */
   async function turn(): Promise<boolean> {
     const { rows } = await pool.query<{ seq: bigint; event: Happened; attempts: number; due: boolean }>({
@@ -68,7 +82,10 @@ function deliver(
     })
     const handled: string[] = []
     let failed: { seq: bigint; attempts: number } | null = null
-    for (const { seq, event, attempts, due } of rows) {
+    const fresh = rows.findIndex(({ due, attempts }) => !due || attempts > 0)
+    const first = await allAtOnce(fresh < 0 ? rows : rows.slice(0, fresh))
+    handled.push(...first)
+    for (const { seq, event, attempts, due } of rows.slice(first.length)) {
       if (!due || closing.signal.aborted || lease.signal.aborted) break
       try {
         await consumer.handle(event)

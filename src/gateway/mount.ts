@@ -3,6 +3,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Body, readBody } from './body.ts'
 import { type CompleteTurn, createCompleteTurn } from './complete.ts'
+import { type Embed, createEmbed } from './embed.ts'
 import { boundaryOf, readForm } from './form.ts'
 import { Generation } from './generation.ts'
 import { Health } from './health.ts'
@@ -28,6 +29,7 @@ export interface GatewayMount {
 export interface GatewayFaces {
   mounts: GatewayMount[]
   completeTurn: CompleteTurn
+  embed: Embed
   previewRoute: PreviewRoute
   /** What this process has seen of the providers: live calls and `routing-preview` order by the same. */
   health: Health
@@ -87,6 +89,7 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
       handle,
     })),
     completeTurn: createCompleteTurn(gateway),
+    embed: createEmbed(gateway),
     previewRoute: createPreviewRoute(gateway),
     health: gateway.health,
   }

@@ -20,6 +20,7 @@ import { showChat, showRun } from './show.ts'
 import { stop } from './stop.ts'
 import { type ChatRow, chatStore } from './store.ts'
 
+export { chatSearchable } from './searchable.ts'
 export { type Runs, startRuns } from './runs.ts'
 
 const chat = finder('chat', (ctx: Context, id): Promise<ChatRow | null> => chatStore.find(ctx.engine.postgres, id))

@@ -28,6 +28,8 @@ export interface Candidate {
   workspace_id: Id
   path: string
   place: string
+  name: string
+  mime_type: string | null
   size_bytes: bigint
   sha256: string
   plain: boolean
@@ -77,7 +79,7 @@ export const findingStore = {
 
   /** Files in the order of paths: those that the index cannot rule out. */
   async candidates(db: Db, range: Range, grams: GramQuery): Promise<Candidate[]> {
-    const columns = sql`f.id, f.workspace_id, f.path, f.sha256, f.size_bytes, b.place, c.plain, c.reason,
+    const columns = sql`f.id, f.workspace_id, f.path, f.sha256, f.size_bytes, b.place, f.name, f.mime_type, c.plain, c.reason,
       c.indexed_at is null as waiting, c.text is not null as has_text`
     const { rows } = await (
       grams === null

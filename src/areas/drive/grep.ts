@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { readBlob } from '#engine/blobs/keep.ts'
 import type { Context } from '#engine/context.ts'
+import { type DocumentKind, kindOf } from '#engine/documents/document.ts'
 import { compileGlobs } from '#engine/matching/glob.ts'
 import { InvalidPattern, type Pattern, type PatternSpec, compile } from '#engine/matching/pattern.ts'
 import type { ScanFile, ScanTask, Scanned } from '#engine/matching/scan.ts'
@@ -258,13 +259,15 @@ async function scanPart(ctx: Context, part: Candidate[], task: Task, afterLine: 
 type Skip = Exclude<Scanned['skipped'], null>
 
 /** Why a file cannot be searched, as far as it is known before. */
-function unsearchable({ waiting, reason, size_bytes, plain, has_text }: Candidate): Skip | null {
+function unsearchable({ waiting, reason, size_bytes, plain, has_text, mime_type, name }: Candidate): Skip | null {
   if (reason !== null) return reason as Skip
   // What nobody has looked at yet is searched as it is, unless it is too large for that.
-  if (waiting) return Number(size_bytes) > MOST_PLAIN ? ('not_indexed_yet' as Skip) : null
+  if (waiting)
+    return Number(size_bytes) > MOST_PLAIN || isOffice(kindOf(mime_type, name)) ? ('not_indexed_yet' as Skip) : null
   return plain || has_text ? null : ('not_indexed_yet' as Skip)
 }
 const MOST_PLAIN = 32 << 20
+const isOffice = (kind: DocumentKind | null): boolean => kind !== null && kind !== 'text' && kind !== 'html'
 
 async function wholeBlob(ctx: Context, sha256: string): Promise<Buffer> {
   const parts: Uint8Array[] = []

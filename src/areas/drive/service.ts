@@ -25,6 +25,7 @@ import { append, begin, checkKept, expireUploads, speakingTus, terminate, upload
 import { restoreVersion, versionOf } from './versions.ts'
 import { insert, putFile, refuseTaken, staging } from './write.ts'
 
+export { fileSearchable, learnFile } from './searchable.ts'
 export { storedByWorkspace } from './storage.ts'
 
 export const driveService = implement(

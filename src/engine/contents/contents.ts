@@ -33,41 +33,64 @@ export interface ContentOf {
 
 /**
  * Learns the text of bytes, once for all files that hold them: which lines can be searched, by which trigrams, and what
- * a document says. Answers false when it has to be tried again later.
+ * a document says. Answers the hashes that are left: documents, unless they are asked for, and what failed for now.
  */
-export async function learnContent(engine: Parts, of: ContentOf): Promise<boolean> {
-  const known = await engine.postgres.pool.query<{ attempts: number; done: boolean }>({
-    name: 'contents_known',
-    text: 'select attempts, indexed_at is not null as done from contents where sha256 = $1',
-    values: [of.sha256],
+export async function learnContents(
+  engine: Parts,
+  given: readonly ContentOf[],
+  { documents }: { documents: boolean },
+): Promise<Set<string>> {
+  const wanted = new Map(given.map((of) => [of.sha256, of]))
+  const { rows } = await engine.postgres.pool.query<{ sha256: string; attempts: number }>({
+    name: 'contents_waiting',
+    text: 'select sha256, attempts from contents where sha256 = any($1::text[]) and indexed_at is null',
+    values: [[...wanted.keys()]],
   })
-  const row = known.rows[0]
-  if (row === undefined || row.done) return true
-  let learnt: Learnt
-  try {
-    learnt = await look(engine, of)
-  } catch (error) {
-    if (row.attempts + 1 < MOST_ATTEMPTS) {
-      await engine.postgres.pool.query('update contents set attempts = attempts + 1 where sha256 = $1', [of.sha256])
-      return false
+  const left = new Set<string>()
+  const learnt: [string, Learnt][] = []
+  const failed: string[] = []
+  const one = async ({ sha256, attempts }: { sha256: string; attempts: number }): Promise<void> => {
+    const of = wanted.get(sha256)!
+    if (!documents && isDocument(of)) return void left.add(sha256)
+    try {
+      learnt.push([sha256, await look(engine, of)])
+    } catch (error) {
+      if (attempts + 1 < MOST_ATTEMPTS) return void failed.push(sha256)
+      engine.log.warn({ error, sha256 }, 'the text of a file cannot be read')
+      learnt.push([sha256, none('damaged')])
     }
-    engine.log.warn({ error, sha256: of.sha256 }, 'the text of a file cannot be read')
-    learnt = { plain: false, reason: 'damaged', text: null, title: null, grams: null }
   }
-  await keep(engine, of.sha256, learnt)
-  return true
+  for (let at = 0; at < rows.length; at += AT_ONCE) await Promise.all(rows.slice(at, at + AT_ONCE).map(one))
+  if (failed.length > 0)
+    await engine.postgres.pool.query('update contents set attempts = attempts + 1 where sha256 = any($1::text[])', [
+      failed,
+    ])
+  for (const sha256 of failed) left.add(sha256)
+  if (learnt.length > 0) await keep(engine, learnt)
+  return left
 }
 
-const keep = async (
-  { postgres }: Parts,
-  sha256: string,
-  { plain, reason, text, title, grams }: Learnt,
-): Promise<void> =>
+const AT_ONCE = 16
+
+const isDocument = ({ mime_type, name }: ContentOf): boolean => {
+  const kind = kindOf(mime_type, name)
+  return kind !== null && kind !== 'text'
+}
+
+const keep = async ({ postgres }: Parts, learnt: readonly [string, Learnt][]): Promise<void> =>
   void (await postgres.pool.query({
     name: 'contents_keep',
-    text: `update contents set indexed_at = now(), plain = $2, reason = $3, text = $4, title = $5, grams = $6::int4[]
-      where sha256 = $1`,
-    values: [sha256, plain, reason, text, title, grams && `{${grams.join()}}`],
+    text: `update contents c set indexed_at = now(), plain = x.plain, reason = x.reason, text = x.text, title = x.title, grams = x.grams::int4[]
+      from unnest($1::text[], $2::boolean[], $3::text[], $4::text[], $5::text[], $6::text[]) x(sha256, plain, reason, text, title, grams)
+      where c.sha256 = x.sha256`,
+    values: [
+      learnt.map(([sha256]) => sha256),
+      learnt.map(([, one]) => one.plain),
+      learnt.map(([, one]) => one.reason),
+      learnt.map(([, one]) => one.text),
+      learnt.map(([, one]) => one.title),
+      learnt.map(([, one]) => one.grams && `{${one.grams.join()}}`),
+    ],
   }))
 
 const none = (reason: string): Learnt => ({ plain: false, reason, text: null, title: null, grams: null })
@@ -115,23 +138,36 @@ async function whole(engine: Parts, sha256: string): Promise<Buffer> {
     : Buffer.concat(parts)
 }
 
-/** What a file says, for search and reading: the text of a document, or its bytes where they are text. Null when it says nothing. */
-export async function textOf(
+/** What files say, by their hashes: the text of a document, or the bytes where they are text. What says nothing is left out. */
+export async function textsOf(
   engine: Parts,
-  sha256: string,
+  hashes: readonly string[],
   most: number,
-): Promise<{ text: string; title: string | null } | null> {
+): Promise<Map<string, { text: string; title: string | null }>> {
   const { rows } = await sql<{
+    sha256: string
     plain: boolean
     text: string | null
     title: string | null
-  }>`select plain, left(text, ${most}) as text, title
-    from contents where sha256 = ${sha256} and indexed_at is not null`.execute(engine.postgres.db)
-  const row = rows[0]
-  if (row === undefined) return null
-  if (row.text !== null) return { text: row.text, title: row.title }
-  if (!row.plain) return null
-  const parts: Uint8Array[] = []
-  for await (const part of readBlob(engine, sha256, { end: most })) parts.push(part)
-  return { text: new TextDecoder().decode(Buffer.concat(parts)), title: null }
+    place: string
+  }>`
+    select c.sha256, c.plain, left(c.text, ${most}) as text, c.title, b.place from contents c join blobs b on b.sha256 = c.sha256
+    where c.sha256 = any(${hashes}::text[]) and c.indexed_at is not null and (c.plain or c.text is not null)`.execute(
+    engine.postgres.db,
+  )
+  const said = async ({
+    text,
+    title,
+    place,
+  }: (typeof rows)[number]): Promise<{ text: string; title: string | null }> => {
+    if (text !== null) return { text, title }
+    const parts: Uint8Array[] = []
+    // A character cut in two at the end becomes a replacement character.
+    for await (const part of engine.blobs.read(place, { end: most })) parts.push(part)
+    return { text: Buffer.concat(parts).toString().replaceAll('\0', ''), title }
+  }
+  const texts = new Map<string, { text: string; title: string | null }>()
+  for (let at = 0; at < rows.length; at += AT_ONCE)
+    await Promise.all(rows.slice(at, at + AT_ONCE).map(async (row) => void texts.set(row.sha256, await said(row))))
+  return texts
 }

@@ -1,0 +1,110 @@
+import { sql } from 'kysely'
+import { type ContentOf, learnContents, textsOf } from '#engine/contents/contents.ts'
+import type { Engine } from '#engine/context.ts'
+import { MOST_BODY, type Searchable } from '#engine/searchable.ts'
+import type { Id } from '#kernel/ids.ts'
+
+interface Row extends Omit<ContentOf, 'sha256' | 'size_bytes'> {
+  id: Id
+  parent_id: Id | null
+  kind: 'file' | 'folder'
+  path: string
+  sha256: string | null
+  size_bytes: bigint | null
+  repository: boolean
+  created_at: Date
+  updated_at: Date
+}
+
+/** Files by name and text; a folder with a `.git` is a repository, Markdown in a folder `Notes` a note. */
+export const fileSearchable: Searchable = {
+  kinds: ['file'],
+
+  async changed({ postgres: { db } }, events) {
+    const ids = events.flatMap(({ resource_id }) => (resource_id === null ? [] : [resource_id]))
+    // What lies below a folder has other paths when the folder has; a `.git` makes its folder a repository.
+    const folders = events.flatMap(({ type, resource_id, data }) =>
+      resource_id !== null && data.kind === 'folder' && /\.(updated|moved|restored)$/.test(type) ? [resource_id] : [],
+    )
+    const { rows } = await sql<{ id: Id }>`
+      select parent_id as id from files where id = any(${ids}::text[]) and name = '.git' and parent_id is not null
+      union select x.id from unnest(${folders}::text[]) f(id) cross join lateral
+        (select id from files where ancestors @> array[f.id]) x`.execute(db)
+    // A `.git` that was moved away leaves a folder that is none any more, and the event no longer says which.
+    const moved = events.some(({ type }) => /\.(moved|updated|deleted)$/.test(type))
+    const were = moved
+      ? await sql<{ id: Id }>`select s.id from search_rows s join files f on f.id = s.id where s.type = 'repository'
+          and not exists (select from files g where g.parent_id = f.id and g.name = '.git' and not g.trashed)`.execute(
+          db,
+        )
+      : { rows: [] }
+    return [...new Set([...ids, ...rows.map(({ id }) => id), ...were.rows.map(({ id }) => id)])]
+  },
+
+  async read(engine, ids) {
+    const { rows } =
+      await sql<Row>`select f.id, f.parent_id, f.kind, f.name, f.path, f.sha256, f.size_bytes, f.mime_type, r.created_at, r.updated_at,
+        f.kind = 'folder' and exists (select from files g where g.parent_id = f.id and g.name = '.git' and not g.trashed) as repository
+      from files f join resources r on r.id = f.id
+      where f.id = any(${ids}::text[]) and not f.path ~ '(^|/)[.]git(/|$)'`.execute(engine.postgres.db)
+    const files = rows.filter((row): row is Row & ContentOf => row.kind === 'file' && row.sha256 !== null)
+    const texts = await textsFor(engine, files)
+    return rows
+      .filter(({ kind, repository }) => kind === 'file' || repository)
+      .map((row) => {
+        const text = row.sha256 === null ? undefined : texts.get(row.sha256)
+        return {
+          type: row.repository ? 'repository' : isNote(row.path) ? 'note' : 'file',
+          id: row.id,
+          resource_id: row.id,
+          parent_id: row.parent_id,
+          title: row.name,
+          keywords: [row.path, text?.title].filter(Boolean).join('\n'),
+          body: text?.text ?? '',
+          created_at: row.created_at,
+          updated_at: row.updated_at,
+        }
+      })
+  },
+
+  async all({ postgres: { db } }, after, limit) {
+    const rows = await db
+      .selectFrom('files')
+      .select('id')
+      .$if(after !== null, (query) => query.where('id', '>', after!))
+      .orderBy('id')
+      .limit(limit)
+      .execute()
+    return rows.map(({ id }) => id)
+  },
+}
+
+export const isNote = (path: string): boolean => /(^|\/)Notes\/([^/]+\/)*[^/]+\.(md|markdown)$/i.test(path)
+
+/** Plain text is learnt at once; a document takes longer, so a job does it and comes back to its files. */
+async function textsFor(engine: Engine, files: readonly (Row & ContentOf)[]) {
+  const later = await learnContents(engine, files, { documents: false })
+  for (const sha256 of later) {
+    const { id } = files.find((file) => file.sha256 === sha256)!
+    await engine.jobs.add(engine.postgres, 'search.learn', { id }, { key: `search.learn:${sha256}` })
+  }
+  return textsOf(
+    engine,
+    files.map(({ sha256 }) => sha256),
+    MOST_BODY,
+  )
+}
+
+/** Learns the text of a document, in the reader's own process. Throws to be tried again. */
+export async function learnFile(engine: Engine, id: Id): Promise<Id[]> {
+  const { rows } =
+    await sql<ContentOf>`select sha256, name, mime_type, size_bytes from files where id = ${id} and sha256 is not null`.execute(
+      engine.postgres.db,
+    )
+  if ((await learnContents(engine, rows, { documents: true })).size > 0)
+    throw new Error('the document is to be read again')
+  const same = await sql<{
+    id: Id
+  }>`select id from files where sha256 = any(${rows.map(({ sha256 }) => sha256)}::text[])`.execute(engine.postgres.db)
+  return same.rows.map(({ id }) => id)
+}

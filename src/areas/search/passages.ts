@@ -1,0 +1,26 @@
+/** Characters of a passage: some 300 words, which every embedding model takes. */
+const LENGTH = 1_600
+const OVERLAP = 200
+const MOST = 24
+
+/** A text in passages of about one length, cut at the end of a line or sentence where there is one near, each under its title. */
+export function passagesOf(title: string, body: string): string[] {
+  const text = body.trim()
+  const passages: string[] = []
+  for (let at = 0; at < text.length && passages.length < MOST;) {
+    const hard = Math.min(text.length, at + LENGTH)
+    const cut = hard === text.length ? hard : cutNear(text, at + LENGTH / 2, hard)
+    passages.push(`${title}\n\n${text.slice(at, cut)}`.toWellFormed())
+    at = cut >= text.length ? cut : Math.max(cut - OVERLAP, at + 1)
+  }
+  return passages.length === 0 ? [title] : passages
+}
+
+function cutNear(text: string, from: number, to: number): number {
+  const part = text.slice(from, to)
+  for (const end of ['\n\n', '\n', '. ', ' ']) {
+    const at = part.lastIndexOf(end)
+    if (at >= 0) return from + at + end.length
+  }
+  return to
+}

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { test } from 'node:test'
+import { pdfOf } from '#test/documents.ts'
+import { upload } from '#test/drive.ts'
+import { type Caller, type Person, testServer } from '#test/server.ts'
+
+type Hit = {
+  type: string
+  id: string
+  title: string
+  snippet: string
+  highlights: { field: 'title' | 'snippet'; start: number; end: number }[]
+  matched_by: string[]
+}
+
+const search = async (who: Pick<Caller, 'get'>, query: Record<string, string>): Promise<{ hits: Hit[]; body: any }> => {
+  const { status, body, text } = await who.get(`/search?${new URLSearchParams(query).toString()}`)
+  assert.equal(status, 200, text)
+  return { hits: body.data, body }
+}
+/** Asks again until it is so; what is written is found within a second. */
+async function soon(
+  who: Pick<Caller, 'get'>,
+  query: Record<string, string>,
+  enough: (hits: Hit[]) => boolean,
+): Promise<Hit[]> {
+  const until = Date.now() + 5_000
+  for (;;) {
+    const { hits } = await search(who, query)
+    if (enough(hits) || Date.now() > until) return hits
+    await sleep(20)
+  }
+}
+const put = async (person: Person, name: string, text: string | Buffer, parent?: string): Promise<string> =>
+  (
+    await upload(
+      person,
+      parent === undefined ? { workspace_id: person.workspaceId } : { parent_id: parent },
+      Buffer.from(text),
+      name,
+    )
+  ).body.data.id
+const folder = async (person: Person, name: string, parent?: string): Promise<string> =>
+  (
+    await person.post('/drive/files/folders', {
+      name,
+      ...(parent === undefined ? { workspace_id: person.workspaceId } : { parent_id: parent }),
+    })
+  ).body.data.id
+const marked = ({ title, snippet, highlights }: Hit): string[] =>
+  highlights.map(({ field, start, end }) => (field === 'title' ? title : snippet).slice(start, end))
+
+test('alice finds a file, a note, a repository, a chat, a message and an agent within a second; bob finds nothing', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const bob = await server.person('Bob')
+  const notes = await folder(alice, 'Notes')
+  const code = await folder(alice, 'kettle-firmware')
+  await folder(alice, '.git', code)
+  const file = await put(alice, 'brewTea_v2.ts', 'export const steepingMinutes = 3\n')
+  const note = await put(alice, 'monday.md', '# Monday\n\nWe were running out of oolong leaves.\n', notes)
+  const agent = (await alice.post('/agents', { name: 'Barista', system_prompt: 'You pour with a gooseneck.' })).body
+    .data.id
+  const chat = (await alice.post('/chats', { title: 'About samovars' })).body.data.id
+  const begun = Date.now()
+  const sent = await alice.post(`/chats/${chat}/messages`, { model: 'sim/echo', content: 'Where is the gaiwan lid?' })
+  const found = await soon(alice, { q: 'gaiwan' }, (hits) => hits.length === 2)
+  assert.ok(Date.now() - begun < 2_000, `${Date.now() - begun} ms`)
+  assert.deepEqual(
+    found.map(({ type }) => type),
+    ['message', 'message'],
+  )
+  assert.ok(found.some(({ id }) => id === sent.body.data.id))
+
+  const [oolong] = await soon(alice, { q: 'run oolong' }, (hits) => hits.length > 0)
+  assert.deepEqual([oolong!.type, oolong!.id, oolong!.title], ['note', note, 'monday.md'])
+  assert.deepEqual(marked(oolong!), ['running', 'oolong'])
+  assert.deepEqual(oolong!.matched_by, ['keyword'])
+  const one = async (q: string, more: Record<string, string> = {}) =>
+    (await soon(alice, { q, ...more }, (hits) => hits.length > 0)).map(({ type, id }) => `${type} ${id}`)
+  assert.deepEqual(await one('brew tea'), [`file ${file}`])
+  assert.deepEqual(await one('steepingMin'), [`file ${file}`], 'the last word is a beginning')
+  assert.deepEqual(await one('gooseneck'), [`agent ${agent}`])
+  assert.deepEqual(await one('samovar', { types: 'chat' }), [`chat ${chat}`])
+  assert.deepEqual(await one('firmware'), [`repository ${code}`])
+  assert.deepEqual(await one('baritsa'), [`agent ${agent}`], 'a typo')
+  assert.deepEqual(await one('monday', { types: 'file' }), [`note ${note}`], 'a note is a file')
+  assert.deepEqual((await search(alice, { q: '"leaves oolong"' })).hits, [])
+  assert.deepEqual((await search(alice, { q: 'oolong -running' })).hits, [])
+
+  const { body } = await search(alice, { q: 'oolong', mode: 'semantic' })
+  assert.deepEqual([body.mode, body.degraded], ['keyword', ['semantic: no embedding model is configured']])
+  for (const q of ['gaiwan', 'oolong', 'gooseneck', 'samovar', 'tea'])
+    assert.deepEqual((await search(bob, { q })).hits, [])
+  assert.equal((await bob.get(`/search?q=tea&workspace_id=${alice.workspaceId}`)).status, 404)
+  assert.equal((await alice.get('/search?q=x&types=nonsense')).body.error.code, 'invalid_parameter')
+})
+
+test('what is trashed, deleted, moved or no longer permitted is gone from search at once, and comes back', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const bob = await server.person('Bob')
+  const team = (await alice.post('/workspaces', { name: 'Team' })).body.data.id
+  const { token } = (await alice.post(`/workspaces/${team}/invitations`, { email: bob.email, role: 'viewer' })).body.data
+  await bob.post('/invitations/accept', { token })
+  const shelf = (await alice.post('/drive/files/folders', { name: 'shelf', workspace_id: team })).body.data.id
+  const file = (await upload(alice, { parent_id: shelf }, Buffer.from('the quokka smiles'), 'a.txt')).body.data.id
+  const ids = async (who: Pick<Caller, 'get'>, q = 'quokka') => (await search(who, { q })).hits.map(({ id }) => id)
+  await soon(bob, { q: 'quokka' }, (hits) => hits.length === 1)
+  assert.deepEqual(await ids(bob), [file])
+
+  const narrow = await bob.key({ scopes: ['search:read', 'chat:read'] })
+  assert.deepEqual(await ids(narrow), [], 'a key that may not read the drive finds no files')
+  const elsewhere = await bob.key({ scopes: ['*'], workspace_id: bob.workspaceId })
+  assert.deepEqual(await ids(elsewhere), [], 'a key of another workspace')
+
+  await alice.delete(`/drive/files/${shelf}`)
+  assert.deepEqual(await ids(bob), [])
+  await alice.post(`/drive/files/${shelf}/restore`)
+  assert.deepEqual(await ids(bob), [file])
+  await alice.post(`/drive/files/${shelf}/move`, { parent_id: await folder(alice, 'mine') })
+  assert.deepEqual(await ids(bob), [])
+  assert.deepEqual(await ids(alice), [file])
+  await alice.patch(`/drive/files/${file}`, { content: 'the numbat smiles' })
+  await soon(alice, { q: 'numbat' }, (hits) => hits.length === 1)
+  assert.deepEqual(await ids(alice), [])
+
+  const chat = (await alice.post('/chats', { title: 'Wombat talk', workspace_id: team })).body.data.id
+  await soon(bob, { q: 'wombat' }, (hits) => hits.length === 1)
+  const { data: members } = (await alice.get(`/workspaces/${team}/members`)).body
+  const membership = members.find(({ user_id }: { user_id: string }) => user_id === bob.id)
+  await alice.patch(`/workspaces/${team}/members/${membership.id}`, {
+    permissions: ['drive:read', 'search:read', 'workspace:read'],
+  })
+  assert.deepEqual(await ids(bob, 'wombat'), [])
+  await alice.patch(`/workspaces/${team}/members/${membership.id}`, { permissions: null })
+  assert.deepEqual(await ids(bob, 'wombat'), [chat])
+  await alice.delete(`/workspaces/${team}/members/${membership.id}`)
+  assert.deepEqual(await ids(bob, 'wombat'), [])
+})
+
+test('the text of a PDF is found and grepped, and pages of finds hold each once', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const pdf = await put(alice, 'report.pdf', pdfOf(['Quarterly tapir census', 'All is well']))
+  const [hit] = await soon(alice, { q: 'tapir' }, (hits) => hits.length > 0)
+  assert.equal(hit?.id, pdf)
+  assert.deepEqual(marked(hit), ['tapir'])
+  const grep = await alice.get('/drive/grep?pattern=tapir%20c')
+  assert.deepEqual(
+    grep.body.data.map(({ file_id }: { file_id: string }) => file_id),
+    [pdf],
+  )
+
+  for (let i = 0; i < 7; i++) await put(alice, `n${i}.txt`, `capybara ${'x '.repeat(i)}`)
+  await soon(alice, { q: 'capybara' }, (hits) => hits.length === 7)
+  const seen: string[] = []
+  let cursor: string | null = null
+  do {
+    const { hits, body } = await search(alice, { q: 'capybara', limit: '3', ...(cursor && { cursor }) })
+    seen.push(...hits.map(({ id }) => id))
+    cursor = body.pagination.next_cursor
+  } while (cursor)
+  assert.equal(new Set(seen).size, 7)
+  assert.equal(seen.length, 7)
+})
