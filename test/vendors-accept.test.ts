@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { encode as encodeMessages } from '#gateway/shapes/anthropic-messages/encode.ts'
+import { encode as encodeConverse } from '#gateway/shapes/converse/encode.ts'
 import { encode as encodeGemini } from '#gateway/shapes/gemini/encode.ts'
 import { encode as encodeChat } from '#gateway/shapes/openai-chat/encode.ts'
 import { encode as encodeResponses } from '#gateway/shapes/openai-responses/encode.ts'
@@ -9,6 +10,7 @@ import type { Target } from '#gateway/shapes/target.ts'
 import type { Tool, Turn, TurnMessage, TurnPart } from '#gateway/turn.ts'
 import { Refusal } from '#kernel/errors.ts'
 import * as anthropic from './vendors/anthropic-rules.ts'
+import * as bedrock from './vendors/bedrock-rules.ts'
 import * as gemini from './vendors/gemini-rules.ts'
 import * as openai from './vendors/openai-rules.ts'
 import * as responses from './vendors/openai-responses-rules.ts'
@@ -115,12 +117,12 @@ const target = (model: string, preset: string, reasons = true): Target => ({
   maxOutputTokens: 8192,
   capabilities: reasons ? ['tools', 'vision', 'reasoning'] : ['tools', 'vision'],
 })
-/** Null: it was refused before anybody was asked, as a limit below OpenAI's least one is. */
+/** Null: it was refused before anybody was asked, as a limit below OpenAI's least one is, or media where none can go. */
 function encoded(encode: (turn: Turn) => Json, turn: Turn): Json | null {
   try {
     return encode(turn)
   } catch (error) {
-    if (error instanceof Refusal && turn.max_output_tokens !== undefined && turn.max_output_tokens < 16) return null
+    if (error instanceof Refusal && (error.param === 'max_tokens' || error.param === 'messages')) return null
     throw error
   }
 }
@@ -176,4 +178,11 @@ test('every translation to Gemini is one that Google takes', () => {
         gemini.conflict(body) ??
         (to.model.includes('3.8') ? gemini.signatures(body['contents']) : undefined),
     )
+})
+
+test('every translation to Converse is one that Bedrock takes', () => {
+  always(
+    (turn) => encodeConverse(turn, target('amazon.nova-pro-v1:0', 'bedrock')).body,
+    (body) => check(bedrock.converseRequest, body) ?? bedrock.conflict(body),
+  )
 })

@@ -11,6 +11,8 @@ import { faultOf } from './forward.ts'
 import { encode as encodeAnthropic } from './shapes/anthropic-messages/encode.ts'
 import { readAnswer as readAnthropicAnswer } from './shapes/anthropic-messages/read-answer.ts'
 import { StreamReader as AnthropicReader } from './shapes/anthropic-messages/read-stream.ts'
+import { encode as encodeConverse } from './shapes/converse/encode.ts'
+import { StreamReader as ConverseReader, readAnswer as readConverse } from './shapes/converse/read.ts'
 import { readFault } from './shapes/faults.ts'
 import { encode as encodeGemini } from './shapes/gemini/encode.ts'
 import { readAnswer as readGeminiAnswer } from './shapes/gemini/read-answer.ts'
@@ -24,6 +26,7 @@ import { readAnswer as readResponse } from './shapes/openai-responses/read-answe
 import { StreamReader as ResponsesReader } from './shapes/openai-responses/read-stream.ts'
 import type { Encoded, Target } from './shapes/target.ts'
 import { renameBack } from './shapes/tool-names.ts'
+import { speaksConverse } from './spoken.ts'
 import type { Chunk, Loss, Turn } from './turn.ts'
 import { upstreamOf } from './upstream.ts'
 
@@ -66,6 +69,14 @@ const translators: Partial<Record<Shape, Translator>> = {
   },
 }
 
+/** Bedrock's Converse, to which requests of no client travel as they are. */
+const converse: Translator = {
+  path: (model) => `/model/${encodeURIComponent(model)}/converse-stream`,
+  encode: encodeConverse,
+  reader: () => new ConverseReader(),
+  readAnswer: readConverse,
+}
+
 /** Shapes that a Turn can be put to. */
 export const turnShapes = Object.keys(translators) as Shape[]
 
@@ -82,7 +93,7 @@ export interface Prepared {
 export function prepare(offer: Offer, turn: Turn): Prepared {
   const { endpoint } = offer
   const translator =
-    translators[endpoint.shape] ??
+    (speaksConverse(offer) ? converse : translators[endpoint.shape]) ??
     refuse('unsupported_model', {
       message: `${offer.slug} is served in a shape that is not spoken here: ${endpoint.shape}.`,
     })

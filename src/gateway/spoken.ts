@@ -1,4 +1,5 @@
-import type { ProviderEndpoint, Shape } from './directory.ts'
+import { isConverse } from './carriers/bedrock.ts'
+import type { Offer, ProviderEndpoint, Shape } from './directory.ts'
 
 /** Providers that serve all their models in both of OpenAI's shapes, under one address. */
 const both: ReadonlySet<string> = new Set(['openai', 'xai'])
@@ -9,3 +10,7 @@ export function speaks({ shape: own, preset }: ProviderEndpoint, shape: Shape): 
   const openai = (one: Shape): boolean => one === 'openai-chat' || one === 'openai-responses'
   return preset !== null && both.has(preset) && openai(own) && openai(shape)
 }
+
+/** Whether it is one of Bedrock's models that are reached by Converse only. */
+export const speaksConverse = ({ endpoint: { preset, shape }, upstreamModel }: Offer): boolean =>
+  preset === 'bedrock' && shape === 'anthropic-messages' && isConverse(upstreamModel)

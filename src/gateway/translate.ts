@@ -8,13 +8,13 @@ import { simLosses } from './sim/losses.ts'
 import { isSimulated } from './sim/offers.ts'
 import { simulate } from './sim/simulate.ts'
 import { countInput } from './sim/words.ts'
-import { speaks } from './spoken.ts'
+import { speaks, speaksConverse } from './spoken.ts'
 import type { Surface } from './surfaces/surface.ts'
 import type { Chunk, Loss, Turn } from './turn.ts'
 
 /** Whether the client's bytes travel on as they are. */
 export const travels = (surface: Surface, offer: Offer): boolean =>
-  surface.shapes.some((shape) => speaks(offer.endpoint, shape)) && !isSimulated(offer)
+  surface.shapes.some((shape) => speaks(offer.endpoint, shape)) && !isSimulated(offer) && !speaksConverse(offer)
 
 /** Whether a client of this surface can be served by the offer at all. */
 export const isServed = (surface: Surface, offer: Offer): boolean =>

@@ -31,7 +31,7 @@ before(async () => {
     ...inBedrock,
     ...messages,
     headers: { 'x-uk-region': 'us-east-1' },
-    models: [priced(claude)],
+    models: [priced(claude), priced('amazon.nova-pro-v1:0')],
   })
   const inVertex = { preset: 'vertex', base_url: place(), api_key: keyFile() }
   await world.bring(vertex, 'vx', { ...inVertex, shape: 'gemini', models: [priced('gemini-3.8-flash')] })
@@ -91,6 +91,47 @@ test('Claude on Bedrock: signed, whole and streamed, for its own clients and for
   assert.equal(chat.content, 'Grüße aus 東京')
   const [called] = chat.tool_calls ?? []
   assert.deepEqual(called?.type === 'function' && JSON.parse(called.function.arguments), { q: 'é' })
+})
+
+test('Nova on Bedrock, by Converse: text, reasoning and parallel tools for each client, and a tool loop', async () => {
+  const model = 'aws/amazon.nova-pro-v1:0'
+  const twice = [
+    { name: 'get', arguments: { q: '東京' } },
+    { name: 'get', arguments: {} },
+  ]
+  bedrock.script(
+    { reply: 'Hello', usage: { input: 30, cached: 10, cacheWrite: 4, output: 5 } },
+    { reply: { reasoning: 'hm', text: 'Grüße', tools: twice }, chunking: 5 },
+    { reply: 'done' },
+  )
+  const { data, response } = await openai.chat.completions.create({ model, messages: said('hi') }).withResponse()
+  assert.equal(data.choices[0]?.message.content, 'Hello')
+  assert.match(last(bedrock).path, /\/converse-stream$/)
+  const call = await world.record(response.headers.get('x-request-id')!)
+  assert.deepEqual(
+    [call.input_tokens, call.cache_read_tokens, call.cache_write_5m_tokens, call.output_tokens],
+    [16n, 10n, 4n, 5n],
+  )
+  const ask = { model, max_tokens: 200, tools: [{ name: 'get', input_schema: { type: 'object' as const } }] }
+  const first = await anthropic.messages.stream({ ...ask, messages: said('hi') }).finalMessage()
+  assert.deepEqual(
+    first.content.map(({ type }) => type),
+    ['thinking', 'text', 'tool_use', 'tool_use'],
+  )
+  const uses = first.content.flatMap((block) => (block.type === 'tool_use' ? [block] : []))
+  assert.deepEqual(
+    uses.map(({ input }) => input),
+    [{ q: '東京' }, {}],
+  )
+  const results = uses.map(({ id }) => ({ type: 'tool_result' as const, tool_use_id: id, content: 'ok' }))
+  await anthropic.messages.create({
+    ...ask,
+    messages: [...said('hi'), { role: 'assistant', content: first.content }, { role: 'user', content: results }],
+  })
+  const [thought] = last(bedrock).json()['messages'][1].content
+  assert.equal(thought.reasoningContent.reasoningText.text, 'hm', 'its own reasoning comes back to it')
+  bedrock.script({ reply: 'a b c d', midStreamError: { status: 503 } })
+  await assert.rejects(openai.chat.completions.stream({ model, messages: said('x') }).finalChatCompletion(), /unable/)
 })
 
 test('what breaks on Bedrock comes in the client’s own words; a wrong secret is the gateway’s trouble', async () => {

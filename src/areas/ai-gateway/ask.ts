@@ -102,9 +102,7 @@ export async function checkKey(outbound: Outbound, endpoint: ProviderEndpoint): 
   const fail = (message: string): never => {
     throw new AskFailed(scrub({ kind: 'unreachable', message }, endpoint).message)
   }
-  const path = endpoint.shape === 'gemini' ? `/models/${NO_MODEL}:generateContent` : '/chat/completions'
-  const content = endpoint.shape === 'gemini' ? { contents: [{ role: 'user', parts: [{ text: '.' }] }] } : null
-  const body = content ?? { model: NO_MODEL, max_tokens: 1, messages: [{ role: 'user', content: '.' }] }
+  const { path, body } = nothingAsked(endpoint)
   let answer: { status: number; text: string }
   try {
     answer = await exchange(outbound, endpoint, path, body, 10_000)
@@ -113,6 +111,18 @@ export async function checkKey(outbound: Outbound, endpoint: ProviderEndpoint): 
   }
   const { status, text } = answer
   if (status !== 400 && status !== 404) fail(`The provider answered ${status}${saidIn(parse(text), text)}.`)
+}
+
+function nothingAsked({ preset, shape }: ProviderEndpoint): { path: string; body: object } {
+  if (shape === 'gemini')
+    return {
+      path: `/models/${NO_MODEL}:generateContent`,
+      body: { contents: [{ role: 'user', parts: [{ text: '.' }] }] },
+    }
+  if (preset === 'bedrock' && shape === 'anthropic-messages')
+    return { path: `/model/${NO_MODEL}/converse`, body: { messages: [{ role: 'user', content: [{ text: '.' }] }] } }
+  const messages = [{ role: 'user', content: '.' }]
+  return { path: '/chat/completions', body: { model: NO_MODEL, max_tokens: 1, messages } }
 }
 
 function parse(text: string): unknown {

@@ -37,7 +37,8 @@ export function rowsOf(source: Source, asked: readonly AskedModel[] | null, cata
 /** Clouds serve the models of several houses, each in a shape of its own; an endpoint has one. */
 function isIn({ endpoint: { preset, shape } }: Source, { upstream_model: name }: CatalogueModel): boolean {
   if (preset !== 'bedrock' && preset !== 'vertex') return true
-  if (shape === 'anthropic-messages') return name.includes('claude')
+  // There Bedrock serves Claude by its messages and all others by Converse.
+  if (shape === 'anthropic-messages') return preset === 'bedrock' || name.includes('claude')
   // Bedrock's OpenAI shape is not for these (docs.aws.amazon.com/bedrock, inference APIs).
   return !/claude|nova|llama/.test(name)
 }

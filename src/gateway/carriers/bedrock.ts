@@ -7,8 +7,12 @@ import { unframed } from './unframe.ts'
 
 const VERSION = 'bedrock-2023-05-31'
 
+/** Models of other houses than Anthropic are asked by Converse, which is a shape of Bedrock's own. */
+export const isConverse = (model: string): boolean => !/claude/i.test(model)
+
 /**
- * Amazon Bedrock. Claude (shape `anthropic-messages`) by InvokeModel, other models in OpenAI's shape under `…/openai/v1`.
+ * Amazon Bedrock. With the shape `anthropic-messages` Claude by InvokeModel and other models by Converse; with
+ * `openai-chat` what it serves in OpenAI's shape under `…/openai/v1`.
  * The key is `<access key id>:<secret>[:<session token>]`, with which each request is signed (Signature Version 4), or a
  * Bedrock API key, which is sent as it is. The region stands in the host's name or in the setting `x-uk-region`.
  */
@@ -19,7 +23,11 @@ export function bedrockCarrier({ apiKey, headers, shape, baseUrl }: ProviderEndp
   const claude = shape === 'anthropic-messages'
   return {
     async carry(send, { model, stream }) {
-      const plain = claude ? invoke(send, base, model, stream, allowed) : send
+      const plain = !claude
+        ? send
+        : isConverse(model)
+          ? { ...send, headers: withoutAnthropic(send.headers) }
+          : invoke(send, base, model, stream, allowed)
       if (apiKey === null) return plain
       const [accessKeyId = '', secretAccessKey, ...token] = apiKey.split(':')
       if (secretAccessKey === undefined)

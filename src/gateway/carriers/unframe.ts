@@ -56,6 +56,9 @@ function eventOf(message: Buffer): string {
     const error = { type, message: said || 'The provider broke off.' }
     return `event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`
   }
+  const name = textOf(headers[':event-type']?.value)
+  // Converse has events of its own; InvokeModel puts the model's into chunks.
+  if (name !== 'chunk') return name === '' ? '' : `event: ${name}\ndata: ${JSON.stringify(payload ?? {})}\n\n`
   const text = isObject(payload) ? Buffer.from(textOf(payload['bytes']), 'base64').toString() : ''
   const event = parseJson(text)
   return isObject(event) ? `event: ${textOf(event['type'])}\ndata: ${text}\n\n` : ''
