@@ -101,9 +101,14 @@ export class Hub {
     while (this.#again && this.#head !== null) {
       this.#again = false
       try {
-        const rows = await changesAfter(this.#engine.postgres, this.#head, BATCH)
+        const from = this.#head
+        const rows = await changesAfter(this.#engine.postgres, from, BATCH)
         // Everybody may have left meanwhile, and others come who begin elsewhere.
-        if (rows.length === 0 || this.#head === null || rows[0]!.seq <= this.#head) continue
+        if (this.#head !== from) {
+          this.#again = true
+          continue
+        }
+        if (rows.length === 0) continue
         this.#tell(rows)
         if (rows.length === BATCH) this.#again = true
       } catch (error) {
