@@ -38,6 +38,7 @@ export const pages: { name: string; path: string; open?: (page: Page) => Promise
       await page.getByText('Preferences of the call').click()
       await page.getByLabel('Never these').fill('house')
       await page.getByRole('heading', { name: 'Left out' }).waitFor()
+      await page.getByText('Preferences of the call').click()
       await page.keyboard.press('Escape')
     },
   },

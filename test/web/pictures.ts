@@ -1,6 +1,7 @@
 /** Draws docs/images again: every page of the app with data that the server really has, light, dark and on a phone. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import sharp from 'sharp'
 import { testServer } from '../server.ts'
 import { openBrowser, visit } from './browser.ts'
 import { pages } from './pages.ts'
@@ -25,10 +26,17 @@ for (const { name: look, ...options } of looks) {
   const { page } = visitor
   const draw = async (name: string) => {
     await page.waitForLoadState('networkidle')
-    await page.screenshot({
-      path: join(folder, `${name}-${look}.png`),
-      fullPage: look !== 'phone' && !(await page.getByRole('dialog').isVisible()),
-    })
+    const whole = look !== 'phone' && !(await page.getByRole('dialog').isVisible())
+    await page.evaluate('document.activeElement?.blur(); scrollTo(0, 0)')
+    // As tall as the page: what sticks to the window's height is drawn as it looks there.
+    const tall = whole ? await page.evaluate<number>('document.documentElement.scrollHeight') : options.height
+    await page.setViewportSize({ width: options.width, height: Math.max(tall, options.height) })
+    const bytes = await page.screenshot()
+    await page.setViewportSize(options)
+    // A few hundred colours are all that the pages have: as a palette they take a third of the room.
+    await sharp(bytes)
+      .png({ palette: true, effort: 10 })
+      .toFile(join(folder, `${name}-${look}.png`))
   }
   await page.goto('/app/sign-in')
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()

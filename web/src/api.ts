@@ -44,6 +44,8 @@ export const isSignedOut = (error: unknown): boolean => refusal(error)?.status =
 export function sayError(error: unknown): string {
   const refused = refusal(error)
   if (!refused) return 'The server can’t be reached. Check your connection and try again.'
+  // What to quote to whoever runs the server; its log knows the rest.
+  if (refused.status >= 500 && refused.requestId) return `${refused.message} Request ${refused.requestId}.`
   const wait = refused.retryAfterSeconds
   return refused.status === 429 && wait ? `${refused.message} Try again in ${wait} s.` : refused.message
 }

@@ -93,7 +93,6 @@ function CapFields({ draft, onDraft, at }: Pick<Props, 'draft' | 'onDraft' | 'at
     <div className="grid grid-cols-[minmax(0,1fr)_9rem] gap-4">
       <TextField
         label="Spend cap in USD"
-        optional
         inputMode="decimal"
         placeholder="no cap"
         className="min-w-0"

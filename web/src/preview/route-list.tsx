@@ -25,6 +25,12 @@ export function RouteList({ route: { candidates, excluded, seed } }: { route: Ro
           ))}
         </ol>
       )}
+      {candidates.length > 1 && (
+        <p className="mt-2 text-[0.8125rem] text-quiet">
+          Those of one rank are drawn by their shares, which come from weight and price: another seed may draw another
+          order.
+        </p>
+      )}
       {excluded.length > 0 && (
         <div className="mt-6">
           <h3 className="mb-2 font-serif text-base">Left out</h3>

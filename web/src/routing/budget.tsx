@@ -53,7 +53,6 @@ function BudgetForm({ workspace: { id, name, spend_cap_usd, spend_cap_period } }
       <div className="flex flex-wrap items-start gap-4">
         <TextField
           label="Budget in USD"
-          optional
           className="w-44"
           inputMode="decimal"
           placeholder="no budget"

@@ -17,7 +17,7 @@ export function Routing() {
       view={view?.label}
       lead="Who answers your model calls, on whose key, in which order, and at what price."
     >
-      <nav aria-label="AI routing" className="mb-8 flex gap-5 overflow-x-auto border-b border-line">
+      <nav aria-label="AI routing" className="mb-8 flex gap-3.5 overflow-x-auto sm:gap-5 border-b border-line">
         {views.map(({ to, label, exact }) => (
           <Link
             key={to}

@@ -48,12 +48,15 @@ function CallRow({ call }: { call: Call }) {
           {provider} · {surface} · <Ago time={created_at} />
         </span>
       </span>
-      <span className="w-32 text-[0.8125rem] text-quiet sm:text-right" title={`Started ${moment(created_at)}`}>
+      <span className="text-[0.8125rem] text-quiet sm:w-32 sm:text-right" title={`Started ${moment(created_at)}`}>
         {first_token_ms !== null && <>{short(first_token_ms)} / </>}
         {short(duration_ms)} ms
       </span>
-      <span className="w-32 text-[0.8125rem] text-quiet sm:text-right">{short(usage.total_tokens)} tokens</span>
-      <span className="ml-auto w-24 text-right" title={cost_source ? `Cost ${cost_source}` : 'No price in any source'}>
+      <span className="text-[0.8125rem] text-quiet sm:w-32 sm:text-right">{short(usage.total_tokens)} tokens</span>
+      <span
+        className="ml-auto sm:w-24 text-right"
+        title={cost_source ? `Cost ${cost_source}` : 'No price in any source'}
+      >
         {cost_usd === null ? '—' : usd(cost_usd)}
       </span>
     </li>

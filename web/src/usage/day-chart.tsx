@@ -26,11 +26,8 @@ export function DayChart({ stack, label, say }: Props) {
   }
   return (
     <figure className="border border-line border-t-keyline bg-sheet px-4 pt-4 pb-3">
-      <figcaption className="mb-3 flex flex-wrap items-start justify-between gap-x-6 gap-y-2">
+      <figcaption className="mb-3">
         <Legend names={stack.names} />
-        <Button look="quiet" className="-my-1.5" aria-expanded={table} onClick={() => setTable(!table)}>
-          {table ? 'Hide the table' : 'Show as a table'}
-        </Button>
       </figcaption>
       <div
         role="group"
@@ -78,12 +75,14 @@ export function DayChart({ stack, label, say }: Props) {
           ))}
         </div>
       </div>
-      <p
-        aria-live="polite"
-        className="figures mt-2 min-h-11 border-t border-line pt-2 text-[0.8125rem] leading-snug text-quiet"
-      >
-        {readout(stack, at, say)}
-      </p>
+      <div className="mt-2 flex items-start gap-4 border-t border-line pt-2">
+        <p aria-live="polite" className="figures min-h-10 min-w-0 flex-1 text-[0.8125rem] leading-snug text-quiet">
+          {readout(stack, at, say)}
+        </p>
+        <Button look="quiet" className="-my-1 -mr-2" aria-expanded={table} onClick={() => setTable(!table)}>
+          {table ? 'Hide table' : 'Show table'}
+        </Button>
+      </div>
       {table && <Figures stack={stack} label={label} say={say} />}
     </figure>
   )

@@ -14,6 +14,8 @@ import { Totals } from './totals.tsx'
 import { type View, daysUpTo } from './view.ts'
 
 const UNNAMED = 'Signed in, no key'
+const keyName = ({ key_id, name }: Usage['by_key'][number]): string =>
+  name ?? (key_id === null ? UNNAMED : `Key …${key_id.slice(-6)}`)
 
 export function UsagePage() {
   const view = useSearch({ from: '/shell/ai-routing/usage' })
@@ -73,8 +75,9 @@ export function UsagePage() {
 function Figures({ usage, view: { by, measure } }: { usage: Usage; view: View }) {
   const { label, of, say } = measures[measure]
   const count = (Date.parse(usage.to) - Date.parse(usage.from)) / 86_400_000 + 1
-  // The answer says what it is divided by: while another is on its way, this is still the one before.
-  const parts = usage.series.map((row) => ({ day: row.day, name: row.name, value: of(row) }))
+  const names = new Map(usage.by_key.map((row) => [row.key_id, keyName(row)]))
+  // The answer may still be the one of the view before: what is no key's id names itself.
+  const parts = usage.series.map((row) => ({ day: row.day, name: names.get(row.name) ?? row.name, value: of(row) }))
   const stack = stackOf(parts, daysUpTo(usage.to, count), UNNAMED)
   return (
     <>
@@ -96,7 +99,7 @@ function Figures({ usage, view: { by, measure } }: { usage: Usage; view: View })
           measure={measure}
           rows={usage.by_key.map((row) => ({
             ...row,
-            name: row.name ?? (row.key_id === null ? UNNAMED : `Key ${row.key_id}`),
+            name: keyName(row),
           }))}
         />
         <Breakdown
