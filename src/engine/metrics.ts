@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import { type GatewayTallies, createGatewayTallies } from './gateway-tallies.ts'
 
 /** What `/metrics` shows, in the Prometheus text form. Label values are endpoint names and statuses, never ids. */
 export interface Metrics {
@@ -6,6 +7,7 @@ export interface Metrics {
   request(endpoint: string, status: number, seconds: number): void
   /** A field that a translation from a gateway's surface to a provider's shape could not carry. */
   loss(surface: string, shape: string, field: string): void
+  gateway: GatewayTallies
 }
 
 /** Names of unknown fields are what clients make them: beyond so many, all others are one. */
@@ -44,6 +46,7 @@ export function createMetrics(): Metrics {
       requests.inc({ endpoint, status })
       duration.observe({ endpoint }, seconds)
     },
+    gateway: createGatewayTallies(registry),
     loss(surface, shape, given) {
       const known = fields.has(given) || (fields.size < MOST_FIELDS && /^[\w.]{1,64}$/.test(given))
       if (known) fields.add(given)

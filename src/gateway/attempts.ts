@@ -54,6 +54,11 @@ export class Attempts {
     return this.#tried.length
   }
 
+  /** What each of them came to, the last one left out. */
+  get previous(): { candidate: Candidate; fault: UpstreamFault }[] {
+    return this.#tried.slice(0, -1).map(({ place, fault }) => ({ candidate: this.#candidates[place]!, fault }))
+  }
+
   /** A candidate failed before its first word. */
   failed(candidate: Candidate, fault: UpstreamFault): void {
     const now = this.#now()

@@ -17,6 +17,7 @@ import { isSimulated } from './sim/offers.ts'
 import { simulate } from './sim/simulate.ts'
 import { countInput, countWords } from './sim/words.ts'
 import type { Chunk, Loss, Turn, UpstreamFault } from './turn.ts'
+import { conversationOf } from './warmth.ts'
 
 export interface CompleteOptions {
   signal: AbortSignal
@@ -99,17 +100,31 @@ async function* run(
     })
   const needs = turn.tools?.length ? ['tools'] : []
   const spoken = offers.filter((offer) => isSimulated(offer) || turnShapes.includes(offer.endpoint.shape))
-  const { candidates } = route(spoken, { seed, needs, ...(only && { only }) }, gateway.health, turn.model)
+  const conversation =
+    spoken.length > 1 ? conversationOf(principal.accountId, turn as unknown as Record<string, unknown>, null) : null
+  const warm = conversation === null ? null : gateway.warmth.of(conversation)
+  const guards = (billing: Billing): boolean => gateway.engine.ledger.guards(options.payer, billing)
+  const wish = { seed, needs, guards, ...(only && { only }), ...(warm !== null && { warm }) }
+  const { candidates } = route(spoken, wish, gateway.health, turn.model)
   if (candidates.length === 0)
     refuse('no_route', { message: `No provider of \`${turn.model}\` can serve this request.` })
   const attempts = new Attempts(candidates, gateway.health)
+  const { gateway: tallies } = gateway.engine.metrics
   for (let id = options.id ?? newId(); ; id = newId()) {
     const candidate = attempts.current
-    const fault = yield* new TurnAttempt(gateway, candidate, turn, options, id, seed).run(tell)
-    if (fault === null) return
+    const attempt = new TurnAttempt(gateway, candidate, turn, options, id, seed)
+    const fault = yield* attempt.run(tell)
+    if (fault === null) {
+      const { usage } = attempt.served
+      if (conversation !== null && usage !== null) gateway.warmth.note(conversation, candidate.offer, usage)
+      return
+    }
+    if (conversation !== null) gateway.warmth.cool(conversation)
+    tallies.fault(fault.kind)
     attempts.failed(candidate, fault)
     const step = attempts.next()
     if (step === null) throw refusalOf(fault)
+    tallies.further(step.candidate === candidate ? 'retry' : 'fallback')
     if (step.waitMs > 0) await sleep(step.waitMs, undefined, { signal }).catch(() => signal.throwIfAborted())
   }
 }
@@ -157,6 +172,10 @@ class TurnAttempt {
     }
   }
 
+  get served(): Served {
+    return this.#served
+  }
+
   get characters(): number {
     return this.#characters
   }
@@ -175,6 +194,7 @@ class TurnAttempt {
           const error = scrub(chunk.error, this.#offer.endpoint)
           status = 'failed'
           if (this.#firstAt === null) {
+            this.#gateway.engine.metrics.gateway.call(metering.call.surface, 'failed', null)
             metering.fail(performance.now() - this.#startedAt, true)
             return error
           }
@@ -258,6 +278,8 @@ class TurnAttempt {
   #settle(status: 'succeeded' | 'failed' | 'cancelled'): void {
     const served = this.#served
     if (served.usage !== null) return
+    const firstTokenMs = this.#firstAt === null ? null : this.#firstAt - this.#startedAt
+    this.#gateway.engine.metrics.gateway.call(this.#metering.call.surface, status, firstTokenMs)
     const simulated = isSimulated(this.#offer)
     // A broken answer may have told its input only.
     const told = this.#usage !== null && (status === 'succeeded' || this.#usage.output_tokens > 0)
@@ -272,7 +294,7 @@ class TurnAttempt {
       reportedUsd: this.#reportedUsd,
       estimated: !told && !simulated,
       finishReason: served.finishReason,
-      firstTokenMs: this.#firstAt === null ? null : this.#firstAt - this.#startedAt,
+      firstTokenMs,
       durationMs: performance.now() - this.#startedAt,
       streamed: true,
     })

@@ -4,9 +4,9 @@ import { CarryFailed } from './carriers/carrier.ts'
 import { type Dialect, type Reading, producedCharacters, unread } from './dialects/dialect.ts'
 import { Ending, readEnding } from './ending.ts'
 import { Frames, eventsFromEnd } from './frames.ts'
-import { hideUsage } from './hide-usage.ts'
 import { fault, readFault } from './shapes/faults.ts'
 import { isObject, parseJson } from './shapes/json.ts'
+import type { Redraft } from './surfaces/surface.ts'
 import type { UpstreamFault } from './turn.ts'
 
 /** Who is told what became of an attempt. Exactly one of `failed` and `ended` is called, once; after `leave` none is. */
@@ -39,7 +39,7 @@ export class Forward implements Dispatcher.DispatchHandler {
   readonly #response: ServerResponse
   readonly #dialect: Dialect
   readonly #streaming: boolean
-  readonly #hide: boolean
+  readonly #redraft: Redraft | null
   // Made when the answer turns out to need them.
   #frames: Frames = NO_FRAMES
   #ending: Ending | null = null
@@ -55,12 +55,18 @@ export class Forward implements Dispatcher.DispatchHandler {
   #resume: (() => void) | null = null
   #stall: NodeJS.Timeout | null = null
 
-  constructor(attempt: Attempt, response: ServerResponse, dialect: Dialect, streaming: boolean, hide: boolean) {
+  constructor(
+    attempt: Attempt,
+    response: ServerResponse,
+    dialect: Dialect,
+    streaming: boolean,
+    redraft: Redraft | null,
+  ) {
     this.#attempt = attempt
     this.#response = response
     this.#dialect = dialect
     this.#streaming = streaming
-    this.#hide = hide
+    this.#redraft = redraft
   }
 
   /** Whether the client has seen a byte. */
@@ -156,7 +162,7 @@ export class Forward implements Dispatcher.DispatchHandler {
       this.#head = first
       this.#attempt.begin('text/event-stream; charset=utf-8', null, this.#headers)
     }
-    const out = this.#hide ? hideUsage(events) : events
+    const out = this.#redraft === null ? events : this.#redraft.events(events)
     if (out.length > 0) this.#write(controller, out)
   }
 
@@ -200,6 +206,12 @@ export class Forward implements Dispatcher.DispatchHandler {
         message: 'The provider answered with something that is not what was asked for.',
       })
     this.#finish()
+    if (this.#redraft?.whole) {
+      const out = this.#redraft.whole(bytes)
+      this.#attempt.begin('application/json', out.length, this.#headers)
+      this.#response.end(out)
+      return this.#attempt.ended(reading, null, performance.now(), 0)
+    }
     this.#attempt.begin('application/json', bytes.length, this.#headers)
     if (bytes.length <= ONE_WRITE) this.#response.end(text, 'latin1')
     else this.#response.end(bytes)

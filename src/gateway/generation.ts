@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import { newId } from '#kernel/ids.ts'
 import { toUsd } from '#kernel/money.ts'
+import type { Usage } from '#kernel/usage.ts'
 import { Attempts, type Step } from './attempts.ts'
 import { type Body, type Edit, locate, setField, splice } from './body.ts'
 import { isWrapped, lossesOnTheWay } from './carriers/losses.ts'
@@ -9,20 +10,25 @@ import { choose } from './choose.ts'
 import { costOf } from './cost.ts'
 import type { Dialect, Reading } from './dialects/dialect.ts'
 import type { Offer, Shape } from './directory.ts'
+import { hidingUsage } from './hide-usage.ts'
 import { isRetryable, scrub } from './retry.ts'
 import { type Asked, type Candidate, newSeed } from './router.ts'
 import type { AnswerAbout } from './shapes/about.ts'
 import { isObject } from './shapes/json.ts'
 import { takesStreamOptions } from './shapes/openai-chat/quirks.ts'
-import type { Demands } from './surfaces/surface.ts'
+import type { Demands, Redraft } from './surfaces/surface.ts'
 import { Translation, type Way, isServed, lossesHeader, lossless, travels } from './translate.ts'
 import { Try } from './try.ts'
 import type { Loss, UpstreamFault } from './turn.ts'
 import { askedModels } from './variants.ts'
 import type { Visit } from './visit.ts'
+import { conversationOf } from './warmth.ts'
 import { sketchOf, wishFor } from './wish.ts'
 
 const none: readonly never[] = []
+
+/** How long a client waits for the first word before it is told that somebody is at work. */
+const KEEP_ALIVE_MS = 5_000
 
 /** One call of a model through a surface: who may serve it, one try after the other, and the answer's head and end. */
 export class Generation {
@@ -45,7 +51,13 @@ export class Generation {
   #attempts: Attempts | null = null
   #try: Try | null = null
   #translation: Translation | null = null
+  /** Asked beside the first, because that one takes long. */
+  #rival: Try | null = null
   #waiting: NodeJS.Timeout | null = null
+  #hedging: NodeJS.Timeout | null = null
+  #pulse: NodeJS.Timeout | null = null
+  /** Null: one offer alone can serve, or nothing tells this conversation from others. */
+  #conversation: string | null = null
 
   /** `metered` false: tokens are counted and nothing is generated or charged. */
   constructor(visit: Visit, body: Body, dialect: Dialect, metered: boolean) {
@@ -64,9 +76,12 @@ export class Generation {
     this.#usageEdit = this.streaming && dialect.usageOption ? askForUsage(body) : null
   }
 
-  /** What the provider says of usage only because the gateway asked is not for the client. */
-  get hidesUsage(): boolean {
-    return this.visit.surface.usageOnRequest && this.#usageEdit !== null
+  /** What is changed in an answer that passes as it is. */
+  redraftFor(one: Try): Redraft | null {
+    const { surface } = this.visit
+    // What the provider says of usage only because the gateway asked is not for the client.
+    if (surface.usageOnRequest && this.#usageEdit !== null) return hidingUsage
+    return surface.redraft?.(this.about(one)) ?? null
   }
 
   start(): void {
@@ -89,6 +104,10 @@ export class Generation {
     const strict = this.visit.request.headers['x-uk-strict'] === '1'
     this.#candidates = strict ? lossless(candidates, (offer) => this.#lossesTo(offer, this.#wayTo(offer))) : candidates
     this.#begin(this.#candidates[0]!)
+    const { surface, request } = this.visit
+    const patience = request.headers['x-uk-hedge']
+    if (patience !== undefined && this.#candidates.length > 1) this.#hedgeAfter(String(patience))
+    if (surface.keepAlive !== undefined && this.streaming) this.#keepAlive(surface.keepAlive)
   }
 
   /** Most models are served by one offer alone, which then is asked whatever old data says that it cannot do. */
@@ -100,9 +119,12 @@ export class Generation {
   }
 
   #choose(asked: readonly Asked[]): readonly Candidate[] {
-    const { surface, gateway, caller } = this.visit
+    const { surface, gateway, caller, request } = this.visit
     this.#seed = this.#seedAsked()
+    this.#conversation = conversationOf(caller.limitId, this.body.json, request.headers['x-session-id'])
+    const warm = this.#conversation === null ? null : gateway.warmth.of(this.#conversation)
     const wish = {
+      ...(warm !== null && { warm }),
       ...wishFor(
         sketchOf(this.body.json, this.dialect.limitFields),
         this.#seed,
@@ -162,7 +184,73 @@ export class Generation {
     const id = this.#try === null ? visit.id : newId()
     const startedAt = this.#try === null ? visit.startedAt : performance.now()
     this.#try = new Try(this, candidate, way, id, this.#metered, startedAt)
-    this.#try.start((error) => visit.fail(error))
+    this.#try.start((error) => this.#fail(error, candidate))
+  }
+
+  /** `x-uk-hedge: 800`: after so many milliseconds without a first byte the next candidate is asked as well. */
+  #hedgeAfter(patience: string): void {
+    if (!/^\d{1,6}$/.test(patience))
+      refuse('invalid_parameter', { message: '`x-uk-hedge` must be a number of milliseconds.', param: 'x-uk-hedge' })
+    this.#hedging = setTimeout(() => this.#hedge(), Number(patience))
+  }
+
+  #hedge(): void {
+    const { visit } = this
+    if (visit.closed || visit.response.writableEnded || this.#try?.over !== false) return
+    const candidate = this.#plan().rival()
+    if (candidate === null) return
+    try {
+      const rival = new Try(this, candidate, this.#wayTo(candidate.offer), newId(), this.#metered, performance.now())
+      this.#rival = rival
+      visit.gateway.engine.metrics.gateway.further('hedge')
+      // Without money for two the first one goes on alone.
+      rival.start((error) => {
+        if (this.#rival === rival) this.#rival = null
+        else this.#fail(error, candidate)
+      })
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      this.#rival = null
+    }
+  }
+
+  /** The one that began first is heard, the other one left: what it cost is told. */
+  #settleRace(winner: Try): void {
+    if (this.#hedging) clearTimeout(this.#hedging)
+    if (this.#rival === null) return
+    const loser = winner === this.#rival ? this.#try! : this.#rival
+    this.#try = winner
+    this.#rival = null
+    const cost = loser.leave()
+    const spent = cost === null ? '' : `; cost_usd=${toUsd(cost)}`
+    this.visit.head.push('x-uk-hedge', `provider=${loser.offer.endpoint.slug}${spent}`)
+  }
+
+  #keepAlive(comment: string): void {
+    const { response, head } = this.visit
+    this.#pulse = setInterval(() => {
+      if (!response.headersSent) {
+        head.push('content-type', 'text/event-stream; charset=utf-8', 'x-uk-route', `seed=${this.#seed}`)
+        head.push('cache-control', 'no-cache', 'x-accel-buffering', 'no')
+        response.writeHead(200, head)
+      }
+      response.write(comment)
+    }, KEEP_ALIVE_MS)
+  }
+
+  #quiet(): void {
+    if (this.#pulse) clearInterval(this.#pulse)
+    if (this.#hedging) clearTimeout(this.#hedging)
+    if (this.#waiting) clearTimeout(this.#waiting)
+  }
+
+  /** What this answer's cache usage tells of where the conversation is held. */
+  warm(offer: Offer, usage: Usage): void {
+    if (this.#conversation !== null) this.visit.gateway.warmth.note(this.#conversation, offer, usage)
+  }
+
+  cool(): void {
+    if (this.#conversation !== null) this.visit.gateway.warmth.cool(this.#conversation)
   }
 
   #plan(): Attempts {
@@ -176,9 +264,9 @@ export class Generation {
     else this.#waiting = setTimeout(again, waitMs)
   }
 
-  about({ offer, asked }: Candidate): AnswerAbout {
+  about({ id, candidate: { offer, asked } }: Try): AnswerAbout {
     return {
-      id: this.visit.id,
+      id,
       // Of several models the answer says which one it is.
       model: this.#demands === null ? asked : offer.slug,
       created: Math.floor(Date.now() / 1000),
@@ -212,10 +300,14 @@ export class Generation {
   }
 
   /** A try's answer begins: the head of the client's. */
-  begin({ candidate, way }: Try, contentType: string, length: number | null, provider: IncomingHttpHeaders): void {
+  begin(one: Try, contentType: string, length: number | null, provider: IncomingHttpHeaders): void {
     const { visit } = this
+    const { candidate, way } = one
+    this.#settleRace(one)
+    if (this.#pulse) clearInterval(this.#pulse)
     const { head } = visit
     const { endpoint } = candidate.offer
+    if (visit.surface.head !== undefined) head.push(...visit.surface.head(one.id))
     head.push('content-type', contentType, 'x-uk-route', this.#route(candidate))
     if (length !== null) head.push('content-length', String(length))
     const losses = this.#lossesTo(candidate.offer, way)
@@ -226,7 +318,7 @@ export class Generation {
       for (const name in provider)
         if (name.startsWith('x-ratelimit-') || name.startsWith('anthropic-ratelimit-'))
           head.push(name, String(provider[name]))
-    visit.response.writeHead(200, head)
+    if (!visit.response.headersSent) visit.response.writeHead(200, head)
     if (this.streaming) visit.watchRights(endpoint.id)
   }
 
@@ -241,33 +333,65 @@ export class Generation {
   }
 
   /** A try came to nothing, and the client has seen nothing of it. */
-  failed({ candidate }: Try, why: UpstreamFault): void {
+  failed(one: Try, why: UpstreamFault): void {
     const { visit } = this
+    const { candidate } = one
+    const { gateway: tallies } = visit.gateway.engine.metrics
     const attempts = this.#plan()
     attempts.failed(candidate, why)
+    tallies.fault(why.kind)
+    this.cool()
+    const other = one === this.#rival ? this.#try : this.#rival
+    this.#rival = null
+    if (other !== null && !other.over) {
+      this.#try = other
+      return
+    }
     const step = visit.closed ? null : attempts.next()
-    if (step !== null) return this.#take(step)
+    if (step !== null) {
+      tallies.further(step.candidate === candidate ? 'retry' : 'fallback')
+      return this.#take(step)
+    }
     const fault = scrub(why, candidate.offer.endpoint)
     const spent = attempts.failures > 1 && isRetryable(fault)
-    visit.fail(fault, { 'x-uk-route': this.#route(candidate), ...(spent && { 'x-should-retry': 'false' }) })
+    const previous = attempts.previous.map(({ candidate: { offer }, fault: earlier }) => ({
+      provider: offer.endpoint.slug,
+      message: scrub(earlier, offer.endpoint).message,
+      status: earlier.status ?? null,
+    }))
+    this.#fail({ ...fault, provider: candidate.offer.endpoint.slug, previous }, candidate, spent)
+  }
+
+  #fail(failure: unknown, candidate: Candidate, spent = false): void {
+    const { visit } = this
+    this.#quiet()
+    // The head has left with a comment that keeps the connection open: the stream is what is left to say it in.
+    if (visit.response.headersSent && this.#try !== null) {
+      visit.over()
+      visit.response.end(visit.surface.stream(this.about(this.#try), false, visit.id).fail(failure))
+    } else visit.fail(failure, { 'x-uk-route': this.#route(candidate), ...(spent && { 'x-should-retry': 'false' }) })
   }
 
   /** A try's answer is over; with a fault it broke off, and the client's stream is still open for a last frame. */
-  ended({ candidate }: Try, reading: Reading, why: UpstreamFault | null): void {
+  ended(one: Try, reading: Reading, why: UpstreamFault | null): void {
     const { visit } = this
     const { surface, response } = visit
     visit.over()
     if (!this.streaming || response.writableEnded) return
+    const { endpoint } = one.offer
     if (why)
-      response.end(surface.stream(this.about(candidate), false, visit.id).fail(scrub(why, candidate.offer.endpoint)))
+      response.end(
+        surface.stream(this.about(one), false, visit.id).fail({ ...scrub(why, endpoint), provider: endpoint.slug }),
+      )
     else if (surface.closing !== null && reading.fault === null && !reading.closed) response.end(surface.closing)
     else response.end()
   }
 
   /** The client has left before the end: it pays for what was produced. */
   #left(): void {
-    if (this.#waiting) clearTimeout(this.#waiting)
+    this.#quiet()
     this.#try?.leave()
+    this.#rival?.leave()
   }
 }
 

@@ -17,6 +17,7 @@ import { compatB } from './surfaces/compat-b/surface.ts'
 import { compatC } from './surfaces/compat-c/surface.ts'
 import type { Operation, Surface } from './surfaces/surface.ts'
 import { Visit } from './visit.ts'
+import { Warmth } from './warmth.ts'
 
 /** A part of the address space, as the door takes it. */
 export interface GatewayMount {
@@ -39,7 +40,7 @@ const surfaces: readonly Surface[] = [compatA, compatAResponses, ...compatAPasse
 
 /** The three surfaces, and the same life of a call for callers in this process. */
 export function createGateway(parts: GatewayParts): GatewayFaces {
-  const gateway: Gateway = { ...parts, health: new Health() }
+  const gateway: Gateway = { ...parts, health: new Health(), warmth: new Warmth() }
   const byUrl = new Map<string, Place>()
   const roots = new Map<string, Surface>()
   for (const surface of surfaces)

@@ -6,6 +6,7 @@ import type { Id } from '#kernel/ids.ts'
 import type { Authority } from '#kernel/principal.ts'
 import type { Directory } from './directory.ts'
 import type { Health } from './health.ts'
+import type { Warmth } from './warmth.ts'
 
 /** What the gateway is made of. What belongs to the line is handed in, because the gateway may not import it. */
 export interface GatewayParts {
@@ -27,4 +28,5 @@ export interface GatewayParts {
 /** The parts, and what this process has seen of the providers. */
 export interface Gateway extends GatewayParts {
   health: Health
+  warmth: Warmth
 }

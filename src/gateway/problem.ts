@@ -88,7 +88,7 @@ export function problemOf(failure: Refusal | UpstreamFault | unknown): Problem {
     code: failure.code ?? kind,
     param: failure.param ?? null,
     headers,
-    details: null,
+    details: failure.provider === undefined ? null : { provider: failure.provider, previous: failure.previous ?? [] },
   }
 }
 

@@ -24,6 +24,8 @@ const MOST_ANSWERS = 1_000_000
 
 /** One candidate's turn: its money held, the request sent, and its answer told to the generation until its end. */
 export class Try implements Attempt {
+  /** The call's in the ledger. */
+  readonly id: Id
   readonly candidate: Candidate
   /** How it is asked; null: with the client's own bytes. */
   readonly way: Way | null
@@ -35,7 +37,7 @@ export class Try implements Attempt {
   #beganAt = 0
   #over = false
 
-  /** `id` is the call's in the ledger. `startedAt` by the clock of `performance.now()`. */
+  /** `startedAt` by the clock of `performance.now()`. */
   constructor(
     generation: Generation,
     candidate: Candidate,
@@ -45,6 +47,7 @@ export class Try implements Attempt {
     startedAt: number,
   ) {
     this.#generation = generation
+    this.id = id
     this.candidate = candidate
     this.way = way
     this.startedAt = startedAt
@@ -107,7 +110,7 @@ export class Try implements Attempt {
       const { media } = dialect
       const forward = media
         ? new Passage(this, visit.response, (type, tail) => media.read(generation.body.json, offer.pricing, type, tail))
-        : new Forward(this, visit.response, dialect, streaming, generation.hidesUsage)
+        : new Forward(this, visit.response, dialect, streaming, generation.redraftFor(this))
       this.#answer = forward
       metering?.sent(this.#inputBound(), forward)
       dispatch(visit.gateway.outbound, upstream, send, { model: offer.upstreamModel, stream: streaming }, forward)
@@ -134,7 +137,7 @@ export class Try implements Attempt {
       visit.over()
       return visit.json(200, surface.count!.write(countFor(this.offer, translation, () => guessInput(body.json))))
     }
-    const about = generation.about(this.candidate)
+    const about = generation.about(this)
     const writer: Writer = streaming
       ? { stream: surface.stream(about, translation.includeUsage, visit.id) }
       : { whole: (answer) => surface.whole(answer, about) }
@@ -157,6 +160,9 @@ export class Try implements Attempt {
   }
 
   failed(fault: UpstreamFault): void {
+    this.#over = true
+    const { surface, gateway } = this.#generation.visit
+    gateway.engine.metrics.gateway.call(surface.name, 'failed', null)
     this.#metering?.fail(this.#duration(), this.#generation.streaming)
     this.#answer = null
     this.#generation.failed(this, fault)
@@ -166,8 +172,10 @@ export class Try implements Attempt {
     const generation = this.#generation
     const broken = why ?? reading.fault
     const { health } = generation.visit.gateway
-    if (broken) health.failed(this.offer, broken)
-    else {
+    if (broken) {
+      health.failed(this.offer, broken)
+      generation.cool()
+    } else {
       const now = performance.now()
       health.succeeded(
         this.offer,
@@ -177,8 +185,14 @@ export class Try implements Attempt {
         now,
       )
     }
+    if (reading.usage !== null) generation.warm(this.offer, reading.usage)
     generation.ended(this, reading, why)
     this.#settle(reading, broken ? 'failed' : 'succeeded', firstByteAt - generation.visit.startedAt, characters)
+  }
+
+  /** Nothing more comes of it. */
+  get over(): boolean {
+    return this.#over
   }
 
   /** Its answer is not wanted any more: what was produced is paid for. Answers what it cost, null where nobody knows. */
@@ -199,6 +213,7 @@ export class Try implements Attempt {
   ): Nano | null {
     const metering = this.#metering
     if (metering === null) return 0n
+    this.#generation.visit.gateway.engine.metrics.gateway.call(metering.call.surface, status, firstTokenMs)
     const generation = this.#generation
     const said =
       status === 'cancelled' && reading.usage !== null && reading.finishReason === null ? Math.ceil(characters / 4) : 0

@@ -124,6 +124,9 @@ export interface UpstreamFault {
   param?: string
   /** Seconds after which the provider wants to be asked again. */
   retry_after_seconds?: number
+  /** Whose it is, and what others had answered before. */
+  provider?: string
+  previous?: readonly { provider: string; message: string; status: number | null }[]
 }
 
 /** What a translation could not carry, by the name of the field in the client's request. */

@@ -29,6 +29,13 @@ export interface Demands extends Preferences {
   lossesTo(offer: Offer): readonly Loss[]
 }
 
+/** What is put into an answer that passes as its provider wrote it. Whole events and whole answers in and out. */
+export interface Redraft {
+  events(events: Buffer): Buffer
+  /** Absent: a whole answer stays as it is. */
+  whole?(answer: Buffer): Buffer
+}
+
 /** One of the three ways in: everything that is a vendor's about it. */
 export interface Surface {
   name: 'compat-a' | 'compat-b' | 'compat-c'
@@ -51,6 +58,11 @@ export interface Surface {
   count: { dialect: Dialect; write(tokens: number): object } | null
   /** Null: a plain request, whose bytes travel to whoever serves its model. Absent: nothing can be asked. */
   demands?(body: Body): Demands | null
+  redraft?(about: AnswerAbout): Redraft
+  /** Headers of an answer with this id: name, value, … */
+  head?(id: string): readonly string[]
+  /** Written while the first word of a stream is waited for; absent: nothing is. */
+  keepAlive?: string
   error(failure: unknown, requestId: string): ErrorAnswer
   decode(
     json: Record<string, unknown>,

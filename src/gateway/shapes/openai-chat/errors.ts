@@ -1,5 +1,5 @@
 import { type ErrorAnswer, type Problem, type ProblemKind, problemOf } from '../../problem.ts'
-import { compact, type Json } from '../json.ts'
+import { compact, isObject, type Json, listOf } from '../json.ts'
 
 /** The OpenAI surface, and the OpenRouter one that extends it. */
 export type ChatSurface = 'compat-a' | 'compat-c'
@@ -50,13 +50,33 @@ export function errorOfC(problem: Problem): Json {
   return compact({
     code: status,
     message: problem.message,
-    metadata: { error_type: errorType },
+    metadata: compact({ error_type: errorType, ...metadataOf(problem) }),
     availability: availability(problem),
   })
 }
 
-const availability = ({ kind }: Problem): Json | undefined => {
-  if (kind === 'model_not_found') return { code: 'model_not_found', retryable: false }
-  if (kind === 'providers_limited') return { code: 'capacity_exhausted', retryable: true }
+function metadataOf({ message, details }: Problem): Json {
+  if (typeof details?.['provider'] !== 'string') return {}
+  const previous = listOf(details['previous']).filter(isObject)
+  return compact({
+    provider_name: details['provider'],
+    raw: message,
+    previous_errors:
+      previous.length === 0
+        ? undefined
+        : previous.map((one) => ({ code: one['status'], message: one['message'], provider_name: one['provider'] })),
+  })
+}
+
+function availability({ kind, details, headers }: Problem): Json | undefined {
+  const seconds = Number(headers['retry-after'])
+  const about = compact({
+    requested_models: Array.isArray(details?.['models']) ? details['models'] : undefined,
+    excluded_by: Array.isArray(details?.['excluded']) ? details['excluded'] : undefined,
+    retry_after: Number.isFinite(seconds) ? seconds : undefined,
+  })
+  if (kind === 'model_not_found') return { code: 'model_not_found', retryable: false, ...about }
+  if (kind === 'no_provider') return { code: 'constraint_filtered', retryable: false, ...about }
+  if (kind === 'providers_limited') return { code: 'capacity_exhausted', retryable: true, ...about }
   return undefined
 }

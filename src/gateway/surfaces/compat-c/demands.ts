@@ -36,15 +36,27 @@ export function readDemands(body: Body): Demands | null {
   const preferences = readPreferences(json['provider'], () => parametersIn(json))
   const relayed = needsRelay(json)
   const lost = lossesOf(json)
-  let plain: Body | null = null
+  const plain = new Map<boolean, Body>()
   return {
     ...preferences,
     wish: { ...preferences.wish, ...(relayed !== null && { relayed }) },
     models,
-    bodyFor: (offer, unserved) => (relays(offer) ? relayBody(body, offer, unserved) : (plain ??= plainBody(body))),
-    lossesTo: (offer) => (relays(offer) ? [] : lost),
+    bodyFor(offer, unserved) {
+      if (relays(offer)) return relayBody(body, offer, unserved)
+      const thinks = mayThink(offer)
+      const sent = plain.get(thinks) ?? plainBody(body, thinks)
+      plain.set(thinks, sent)
+      return sent
+    },
+    lossesTo(offer) {
+      if (relays(offer)) return []
+      const effort = effortOf(objectOrEmpty(json['reasoning']))
+      return effort === null || effort === 'none' || mayThink(offer) ? lost : [...lost, 'reasoning']
+    },
   }
 }
+
+const mayThink = ({ capabilities }: Offer): boolean => capabilities.length === 0 || capabilities.includes('reasoning')
 
 /** Tools and plugins that run inside OpenRouter and change what is answered. */
 function needsRelay(json: Json): string | null {
@@ -71,12 +83,12 @@ function lossesOf(json: Json): Loss[] {
   ]
 }
 
-/** As any server of OpenAI's shape takes it. */
-function plainBody(body: Body): Body {
+/** As any server of OpenAI's shape takes it. A model that does not think would refuse to be told how hard. */
+function plainBody(body: Body, thinks: boolean): Body {
   const { json } = body
   const plain = OWN.some((name) => json[name] !== undefined) ? without(body, own) : body
   const effort = effortOf(objectOrEmpty(json['reasoning']))
-  return effort === null || json['reasoning_effort'] !== undefined
+  return !thinks || effort === null || json['reasoning_effort'] !== undefined
     ? plain
     : withField(plain, 'reasoning_effort', effort)
 }

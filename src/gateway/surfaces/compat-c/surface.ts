@@ -3,11 +3,12 @@ import type { ErrorAnswer } from '../../problem.ts'
 import { decode } from '../../shapes/openai-chat/decode.ts'
 import { writeError } from '../../shapes/openai-chat/errors.ts'
 import { objectOf } from '../../shapes/json.ts'
-import { writeAnswer } from '../../shapes/openai-chat/write-answer.ts'
-import { StreamWriter } from '../../shapes/openai-chat/write-stream.ts'
+import { answerId, writeAnswer } from '../../shapes/openai-chat/write-answer.ts'
+import { StreamWriter, keepAlive } from '../../shapes/openai-chat/write-stream.ts'
 import { keepStatus } from '../keep-status.ts'
 import type { Surface } from '../surface.ts'
 import { readDemands } from './demands.ts'
+import { redraft } from './redraft.ts'
 import { writeModel, writeModels } from './models.ts'
 
 /** OpenRouter: chat completions and more about what they cost. */
@@ -24,6 +25,9 @@ export const compatC: Surface = {
   closing: 'data: [DONE]\n\n',
   count: null,
   demands: readDemands,
+  redraft,
+  head: (id) => ['x-generation-id', answerId(id, 'compat-c')],
+  keepAlive: keepAlive['compat-c'],
   error: (failure) => sameCode(keepStatus(writeError(failure, 'compat-c'), failure)),
   decode,
   stream: (about) => new StreamWriter(about, 'compat-c', true),

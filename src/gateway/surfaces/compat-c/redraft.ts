@@ -1,0 +1,94 @@
+import { type Body, withField } from '../../body.ts'
+import type { AnswerAbout } from '../../shapes/about.ts'
+import { isObject, type Json, parseJson } from '../../shapes/json.ts'
+import { readUsage } from '../../shapes/openai-chat/usage.ts'
+import type { Redraft } from '../surface.ts'
+
+/**
+ * What OpenRouter's clients read and others who speak this shape do not say: whose id it is, who served, what it cost,
+ * and the provider's own finish word. Everything else passes as it is.
+ */
+export function redraft(about: AnswerAbout): Redraft {
+  const id = JSON.stringify(`gen-${about.id}`)
+  // As latin1 every byte keeps its place; what is put in is its UTF-8.
+  const provider = latin1(JSON.stringify(about.provider))
+  const model = latin1(JSON.stringify(about.model))
+
+  function line(text: string): string {
+    if (!text.startsWith('data:') || text.indexOf('{') < 0) return text
+    if (text.includes('"usage":{') || text.includes('"usage": {'))
+      return `data: ${rewritten(text.slice(5))}${ending(text)}`
+    const named = text.replace(
+      FIRST_ID,
+      (_, start: string) => `${start}${id}${text.includes('"provider":') ? '' : `,"provider":${provider}`}`,
+    )
+    // An id that does not stand first: a tool call's could be taken for it.
+    if (named === text) return `data: ${rewritten(text.slice(5))}${ending(text)}`
+    return withNative(named.replace(MODEL, `"model":${model}`))
+  }
+
+  /** The event as a whole; of one that cannot be read, itself. */
+  function rewritten(event: string): string {
+    const json = parseJson(Buffer.from(event, 'latin1').toString())
+    if (!isObject(json)) return event.trim()
+    const named: Json = {
+      ...json,
+      id: `gen-${about.id}`,
+      model: about.model,
+      provider: json['provider'] ?? about.provider,
+    }
+    if (isObject(json['usage'])) named['usage'] = priced(json['usage'], about)
+    return withNative(latin1(JSON.stringify(named)))
+  }
+
+  return {
+    events: (events) =>
+      Buffer.from(
+        events
+          .toString('latin1')
+          .split(/(?<=\n)/)
+          .map(line)
+          .join(''),
+        'latin1',
+      ),
+    whole(bytes) {
+      const text = withNative(bytes.toString('latin1'))
+      const source = Buffer.from(text, 'latin1')
+      const json = parseJson(source.toString())
+      if (!isObject(json)) return bytes
+      let body: Body = { bytes: source, source, json }
+      body = withField(body, 'id', `gen-${about.id}`)
+      body = withField(body, 'model', about.model)
+      if (json['provider'] === undefined) body = withField(body, 'provider', about.provider)
+      if (isObject(json['usage'])) body = withField(body, 'usage', priced(json['usage'], about))
+      return body.bytes
+    },
+  }
+}
+
+const FIRST_ID = /^(data: ?\{"id": ?)"(?:[^"\\]|\\.)*"/
+const MODEL = /"model": ?"(?:[^"\\]|\\.)*"/
+const latin1 = (text: string): string => Buffer.from(text).toString('latin1')
+const ending = (line: string): string => /\r?\n?$/.exec(line)![0]
+
+/** Quotes inside of strings are escaped, so these can only be keys. */
+const withNative = (text: string): string =>
+  text.includes('"native_finish_reason"')
+    ? text
+    : text.replaceAll(/"finish_reason": ?("(?:[^"\\]|\\.)*"|null)/g, '"finish_reason":$1,"native_finish_reason":$1')
+
+function priced(given: Json, { billing, costOf }: AnswerAbout): Json {
+  const read = readUsage(given)
+  if (read === null) return given
+  const cost = costOf(read.usage, read.cost_usd ?? null)
+  const byok = billing === 'byok'
+  return {
+    ...given,
+    ...(cost !== null && { cost }),
+    is_byok: byok,
+    cost_details: {
+      upstream_inference_cost: byok ? cost : null,
+      ...(isObject(given['cost_details']) && given['cost_details']),
+    },
+  }
+}

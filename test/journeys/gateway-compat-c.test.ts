@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { createOpenRouter } from '@openrouter/ai-sdk-provider'
+import { generateText, streamText } from 'ai'
+import OpenAI from 'openai'
+import { startAnthropic } from '#test/vendors/anthropic.ts'
+import { startOpenAI } from '#test/vendors/openai.ts'
+import type { Vendor } from '#test/vendors/vendor.ts'
+import { type World, gatewayWorld, priced, said } from './gateway-world.ts'
+
+let world: World
+let first: Vendor
+let second: Vendor
+let claude: Vendor
+
+before(async () => {
+  first = await startOpenAI({ key: 'sk-first' })
+  second = await startOpenAI({ key: 'sk-second' })
+  claude = await startAnthropic()
+  world = await gatewayWorld()
+  await world.bring(first, 'first', { priority: 1, models: [priced('gpt-4o', { capabilities: ['tools'] })] })
+  await world.bring(second, 'second', { priority: 2, models: [priced('gpt-4o')] })
+  const anthropic = { shape: 'anthropic-messages', base_url: claude.origin }
+  await world.bring(claude, 'an', { ...anthropic, models: [priced('claude-haiku-4-5')] })
+})
+after(async () => {
+  await world[Symbol.asyncDispose]()
+  for (const vendor of [first, second, claude]) await vendor[Symbol.asyncDispose]()
+})
+
+const path = '/compat-c/v1/chat/completions'
+const ask = (body: object, headers: Record<string, string> = {}) =>
+  world.key.post(path, { model: 'gpt-4o', messages: said('hello'), ...body }, headers)
+const sent = (vendor: Vendor) => vendor.requests.findLast(({ method }) => method === 'POST')!
+const events = (text: string) =>
+  text.split('\n\n').flatMap((event) => (event.startsWith('data: {') ? [JSON.parse(event.slice(6))] : []))
+
+test('an answer of any server of the shape says what OpenRouter’s says: whose it is, who served, what it cost', async () => {
+  first.script({ reply: 'Grüße "id": 1', usage: { input: 1_000, output: 500 } })
+  const { body, headers } = await ask({})
+  assert.match(body.id, /^gen-[0-9A-Z]{26}$/)
+  assert.equal(headers.get('x-generation-id'), body.id)
+  assert.deepEqual([body.provider, body.model], ['first', 'gpt-4o'])
+  assert.deepEqual([body.usage.cost, body.usage.is_byok], [0.002, true])
+  const [choice] = body.choices
+  assert.deepEqual([choice.finish_reason, choice.native_finish_reason], ['stop', 'stop'])
+  assert.equal(choice.message.content, 'Grüße "id": 1')
+
+  for (const chunking of [undefined, 7]) {
+    first.script({ reply: 'Grüße "id": 1', usage: { input: 1_000, output: 500 }, chunking })
+    const streamed = await ask({ stream: true })
+    const all = events(streamed.text)
+    assert.deepEqual([...new Set(all.map(({ id }) => id))], [streamed.headers.get('x-generation-id')])
+    assert.deepEqual([...new Set(all.map(({ provider }) => provider))], ['first'])
+    assert.equal(all.map(({ choices }) => choices[0]?.delta.content ?? '').join(''), 'Grüße "id": 1')
+    assert.equal(all.find(({ usage }) => usage?.cost !== undefined).usage.cost, 0.002)
+    assert.ok(streamed.text.endsWith('data: [DONE]\n\n'))
+  }
+})
+
+test('what only OpenRouter knows is heeded here or named as a loss, and no other provider is told', async () => {
+  const answer = await ask({
+    provider: { sort: 'price' },
+    models: ['first/gpt-4o'],
+    route: 'fallback',
+    usage: { include: true },
+    session_id: 'one',
+    transforms: ['middle-out'],
+    reasoning: { effort: 'low' },
+    user: 'stays',
+  })
+  assert.equal(answer.status, 200, answer.text)
+  const { body } = sent(first)
+  assert.deepEqual(Object.keys(JSON.parse(body.toString())), ['model', 'messages', 'user'])
+  assert.equal(answer.headers.get('x-uk-losses'), 'transforms, reasoning')
+  const strict = await ask({ transforms: ['middle-out'] }, { 'x-uk-strict': '1' })
+  assert.deepEqual([strict.status, strict.body.error.code], [400, 400])
+})
+
+test('an error tells of everybody who was asked', async () => {
+  first.script({ status: 401, message: 'no' })
+  second.script({ status: 400, message: 'tell me more' })
+  const { status, body } = await ask({})
+  assert.equal(status, 400, JSON.stringify(body))
+  const { metadata } = body.error
+  assert.deepEqual([metadata.provider_name, metadata.raw], ['second', 'tell me more'])
+  assert.deepEqual(
+    metadata.previous_errors.map((one: object) => Object.values(one)[2]),
+    ['first'],
+  )
+  assert.equal((await ask({ model: 'first/gpt-4o' })).status, 200)
+})
+
+test('the OpenAI SDK and the AI SDK read it, from either vendor', async () => {
+  const baseURL = `${world.server.origin}/compat-c/api/v1`
+  const client = new OpenAI({ apiKey: world.key.key, baseURL, maxRetries: 0 })
+  const { choices } = await client.chat.completions.create({ model: 'first/gpt-4o', messages: said('hello') })
+  assert.equal(choices[0]!.message.content, 'hello')
+  const openrouter = createOpenRouter({ apiKey: world.key.key, baseURL, compatibility: 'strict' })
+  for (const model of ['first/gpt-4o', 'an/claude-haiku-4-5']) {
+    const { providerMetadata } = await generateText({ model: openrouter(model), prompt: 'hello' })
+    const { provider, usage } = providerMetadata!['openrouter'] as { provider: string; usage: { cost: number } }
+    assert.equal(provider, model.split('/')[0])
+    assert.ok(usage.cost > 0)
+    const stream = streamText({ model: openrouter(model), prompt: 'one two' })
+    assert.equal(await stream.text, 'one two')
+  }
+})
+
+test('a second provider is asked beside one that is slow; the first to begin is heard, the other paid and left', async () => {
+  first.script({ reply: 'slow', delayMs: 3_000 })
+  second.script({ reply: 'quick' })
+  const from = first.requests.length
+  const answer = await ask({}, { 'x-uk-hedge': '50' })
+  assert.equal(answer.body.choices[0].message.content, 'quick')
+  assert.match(answer.headers.get('x-uk-route')!, /^provider=second;/)
+  const extra = /^provider=first; cost_usd=(.+)$/.exec(answer.headers.get('x-uk-hedge')!)
+  assert.ok(extra && Number(extra[1]) > 0, answer.headers.get('x-uk-hedge')!)
+  const left = await first.arrival(from)
+  await left.ended
+  assert.ok(left.aborted)
+  const calls = (await world.calls()).slice(0, 2)
+  assert.deepEqual(calls.map(({ provider, status }) => `${provider} ${status}`).toSorted(), [
+    'first cancelled',
+    'second succeeded',
+  ])
+  const lost = calls.find(({ status }) => status === 'cancelled')!
+  assert.deepEqual([lost.provider, Number(lost.cost_nano) / 1e9], ['first', Number(extra[1])])
+
+  // Whoever begins in time races nobody.
+  first.script({ reply: 'in time' })
+  const alone = await ask({}, { 'x-uk-hedge': '2000' })
+  assert.deepEqual([alone.body.choices[0].message.content, alone.headers.get('x-uk-hedge')], ['in time', null])
+
+  // One of the two fails: the other goes on.
+  first.script({ status: 401, delayMs: 200, message: 'no' })
+  second.script({ reply: 'still here', delayMs: 400 })
+  const kept = await ask({}, { 'x-uk-hedge': '50' })
+  assert.equal(kept.body.choices[0].message.content, 'still here')
+  assert.equal((await ask({ model: 'first/gpt-4o' })).status, 200)
+})
+
+test('a conversation goes on where its prompt is cached, for its caller alone, until that provider fails', async () => {
+  const turn = (more: string[], headers = {}) =>
+    ask({ messages: [...said('a long beginning'), ...more.flatMap((text) => said(text))] }, headers)
+  const route = async (answer: ReturnType<typeof ask>) =>
+    /provider=(\w+)/.exec((await answer).headers.get('x-uk-route')!)![1]
+  // The first fails once, so the second is asked, which caches what it read.
+  first.script({ status: 401, message: 'no' })
+  second.script({ reply: 'cached', usage: { input: 2_000, output: 5, cached: 1_500 } })
+  assert.equal(await route(turn([])), 'second')
+  assert.equal((await ask({ model: 'first/gpt-4o' })).status, 200)
+  assert.equal(await route(turn(['next'])), 'second')
+  assert.equal(await route(ask({ messages: said('another beginning') })), 'first')
+  const stranger = await world.person.key()
+  const theirs = await stranger.post(path, { model: 'gpt-4o', messages: said('a long beginning') })
+  assert.match(theirs.headers.get('x-uk-route')!, /^provider=first/)
+  assert.equal(await route(ask({ messages: said('a long beginning'), provider: { order: ['first'] } })), 'first')
+  second.script({ status: 401, message: 'no' })
+  assert.equal(await route(turn(['next', 'and on'])), 'first')
+  assert.equal((await ask({ model: 'second/gpt-4o' })).status, 200)
+  assert.equal(await route(turn(['next', 'and on'])), 'first')
+})
+
+test('`/metrics` counts calls, faults and further attempts, and names nobody', async () => {
+  const text = await (await fetch(`${world.server.origin}/metrics`)).text()
+  const value = (line: string) => Number(new RegExp(`^${line} (\\d+)`, 'm').exec(text)?.[1])
+  assert.ok(value('uk_gateway_calls_total\\{surface="compat-c",status="succeeded"\\}') > 10)
+  assert.ok(value('uk_gateway_calls_total\\{surface="compat-c",status="cancelled"\\}') >= 1)
+  assert.ok(value('uk_gateway_faults_total\\{kind="upstream_key"\\}') >= 3)
+  assert.ok(value('uk_gateway_further_attempts_total\\{why="hedge"\\}') >= 2)
+  assert.ok(value('uk_gateway_first_byte_seconds_count') > 10)
+  assert.equal(
+    value('uk_gateway_first_byte_seconds_bucket\\{le="\\+Inf"\\}'),
+    value('uk_gateway_first_byte_seconds_count'),
+  )
+  assert.ok(!/second\b.*gpt|an\/claude/.test(text))
+})
