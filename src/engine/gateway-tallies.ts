@@ -52,7 +52,7 @@ export function createGatewayTallies(registry: Registry): GatewayTallies {
     },
   })
   const firstByte = new FirstByte()
-  for (const metric of [all, failed, more]) registry.registerMetric(metric as Counter)
+  for (const metric of [all, failed, more]) registry.registerMetric(metric)
   // Of a metric the registry uses its name and what it tells.
   registry.registerMetric(firstByte as unknown as Histogram)
   return {

@@ -60,8 +60,9 @@ test('an answer of any server of the shape says what OpenRouter’s says: whose 
 
 test('what only OpenRouter knows is heeded here or named as a loss, and no other provider is told', async () => {
   const answer = await ask({
+    model: 'first/gpt-4o',
     provider: { sort: 'price' },
-    models: ['first/gpt-4o'],
+    models: ['gpt-4o'],
     route: 'fallback',
     usage: { include: true },
     session_id: 'one',

@@ -10,7 +10,7 @@ import { answerId } from './write-answer.ts'
 import { writeUsage, writeUsageWithCost } from './usage.ts'
 
 /** A comment that keeps connections open while there is nothing to say. */
-const keepAlive: Record<ChatSurface, string> = {
+export const keepAlive: Record<ChatSurface, string> = {
   'compat-a': ': keep-alive\n\n',
   'compat-c': ': OPENROUTER PROCESSING\n\n',
 }
