@@ -1,3 +1,4 @@
+import type { AudioTokens } from './cost.ts'
 import type { Usage } from '#kernel/usage.ts'
 import type { Chunk, FinishReason, TurnPart, UpstreamFault } from './turn.ts'
 
@@ -14,6 +15,8 @@ export interface Collected {
   usage: Usage | null
   /** Only where the provider reports one. */
   cost_usd: number | null
+  /** Of the tokens, where the provider says so. */
+  audio: AudioTokens | null
   finish: { reason: FinishReason; native: string | null; stop_sequence: string | null } | null
   error: UpstreamFault | null
 }
@@ -26,6 +29,7 @@ export class Collector {
     content: [],
     usage: null,
     cost_usd: null,
+    audio: null,
     finish: null,
     error: null,
   }
@@ -75,6 +79,7 @@ export class Collector {
       case 'usage':
         collected.usage = chunk.usage
         collected.cost_usd = chunk.cost_usd ?? null
+        collected.audio = chunk.audio ?? null
         return
       case 'finish':
         collected.finish = { reason: chunk.reason, native: chunk.native, stop_sequence: chunk.stop_sequence ?? null }

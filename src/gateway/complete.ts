@@ -7,6 +7,7 @@ import type { Principal } from '#kernel/principal.ts'
 import { storable } from '#kernel/storable.ts'
 import { type Billing, type Usage, usageOf } from '#kernel/usage.ts'
 import { Attempts } from './attempts.ts'
+import type { AudioTokens } from './cost.ts'
 import { Metering, inputBound } from './metering.ts'
 import type { Offer } from './directory.ts'
 import type { Gateway } from './parts.ts'
@@ -140,6 +141,7 @@ class TurnAttempt {
   #firstAt: number | null = null
   #usage: Usage | null = null
   #reportedUsd: number | undefined
+  #audio: AudioTokens | undefined
   #words = 0
   #characters = 0
 
@@ -273,6 +275,7 @@ class TurnAttempt {
     if (chunk.type !== 'usage') return
     this.#usage = chunk.usage
     this.#reportedUsd = chunk.cost_usd
+    this.#audio = chunk.audio
   }
 
   #settle(status: 'succeeded' | 'failed' | 'cancelled'): void {
@@ -292,6 +295,7 @@ class TurnAttempt {
       status,
       usage,
       reportedUsd: this.#reportedUsd,
+      audio: this.#audio,
       estimated: !told && !simulated,
       finishReason: served.finishReason,
       firstTokenMs,

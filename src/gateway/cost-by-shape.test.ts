@@ -5,6 +5,8 @@ import type { Pricing } from './catalogue/model.ts'
 import { type AudioTokens, costOf } from './cost.ts'
 import { offerOf } from './offer-of.test.ts'
 import { readUsage as readAnthropic } from './shapes/anthropic-messages/usage.ts'
+import { readUsage as readGemini } from './shapes/gemini/usage.ts'
+import { readUsage as readResponses } from './shapes/openai-responses/usage.ts'
 import { readUsage as readOpenai } from './shapes/openai-chat/usage.ts'
 
 /**
@@ -29,6 +31,8 @@ const pricing: Pricing = {
 type Read = { usage: Usage; audio?: AudioTokens } | null
 const openai = (usage: object): Read => readOpenai(usage)
 const anthropic = (usage: object): Read => readAnthropic(usage)
+const gemini = (usage: object): Read => readGemini(usage)
+const responses = (usage: object): Read => ({ usage: readResponses(usage)! })
 const plain = (buckets: Partial<Usage>): Read => ({ usage: usageOf(buckets) })
 
 /** What a vendor says was used, and what that costs, worked out by hand. */
@@ -97,6 +101,32 @@ const cases: [title: string, read: Read, nano: bigint, at?: Pricing][] = [
     'anthropic-messages: a write that is not split was for five minutes',
     anthropic({ input_tokens: 1, cache_creation_input_tokens: 8, output_tokens: 1 }),
     1_250n + 12_500n + 10_000n + 5_000_000n,
+  ],
+  [
+    'openai-responses: the input includes both caches, the output reasoning',
+    responses({
+      input_tokens: 1_000,
+      input_tokens_details: { cached_tokens: 600, cache_write_tokens: 100 },
+      output_tokens: 50,
+      output_tokens_details: { reasoning_tokens: 20 },
+    }),
+    375_000n + 75_000n + 156_250n + 300_000n + 240_000n + 5_000_000n,
+  ],
+  [
+    'gemini: thoughts beside the answer, tools’ prompts beside the prompt, sound in it',
+    gemini({
+      promptTokenCount: 100,
+      cachedContentTokenCount: 30,
+      toolUsePromptTokenCount: 10,
+      candidatesTokenCount: 20,
+      thoughtsTokenCount: 5,
+      promptTokensDetails: [
+        { modality: 'TEXT', tokenCount: 60 },
+        { modality: 'AUDIO', tokenCount: 40 },
+      ],
+    }),
+    // 80 of the input are new, 40 of them sound
+    50_000n + 1_280_000n + 3_750n + 200_000n + 60_000n + 5_000_000n,
   ],
   ['images', plain({ images: 2 }), 80_000n + 5_000_000n],
   ['several requests', plain({ requests: 3 }), 15_000_000n],

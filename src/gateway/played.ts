@@ -147,7 +147,7 @@ export class Played {
   }
 
   #reading(): Reading {
-    const { usage, cost_usd, finish } = this.#collector.collected
+    const { usage, cost_usd, audio, finish } = this.#collector.collected
     return {
       ...unread(),
       usage:
@@ -156,6 +156,7 @@ export class Played {
           ? usageOf({ input_tokens: countInput(this.#turn.messages), output_tokens: this.#words })
           : null),
       ...(cost_usd !== null && { reportedUsd: cost_usd }),
+      ...(audio !== null && { audio }),
       finishReason: finish?.native ?? finish?.reason ?? null,
       ended: finish !== null,
       closed: true,

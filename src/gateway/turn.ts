@@ -1,3 +1,4 @@
+import type { AudioTokens } from './cost.ts'
 import type { Usage } from '#kernel/usage.ts'
 
 /**
@@ -91,8 +92,11 @@ export type Chunk =
   | { type: 'tool_call_start'; id: string; name: string }
   | { type: 'tool_call_delta'; id: string; delta: string }
   | { type: 'tool_call_end'; id: string }
-  /** Cumulative: the last one holds, and is whole once `finish` has come. `cost_usd` only where the provider reports one. */
-  | { type: 'usage'; usage: Usage; cost_usd?: number }
+  /**
+   * Cumulative: the last one holds, and is whole once `finish` has come. `cost_usd` only where the provider reports one,
+   * `audio` where it says how many of the tokens were sound.
+   */
+  | { type: 'usage'; usage: Usage; cost_usd?: number; audio?: AudioTokens }
   | { type: 'finish'; reason: FinishReason; native: string | null; stop_sequence?: string }
   | { type: 'error'; error: UpstreamFault }
 

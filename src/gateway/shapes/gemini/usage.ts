@@ -1,12 +1,15 @@
 import { type Usage, usageOf } from '#kernel/usage.ts'
-import { countOf, isObject } from '../json.ts'
+import type { AudioTokens } from '../../cost.ts'
+import { countOf, isObject, listOf, objectOf } from '../json.ts'
 
 /** Disjoint buckets from `usageMetadata`, whose prompt includes what was read from a cache; null where there is none. */
-export function readUsage(given: unknown): { usage: Usage } | null {
+export function readUsage(given: unknown): { usage: Usage; audio?: AudioTokens } | null {
   if (!isObject(given)) return null
   const prompt = countOf(given['promptTokenCount'])
   const read = Math.min(prompt, countOf(given['cachedContentTokenCount']))
+  const audio = { input: sound(given['promptTokensDetails']), output: sound(given['candidatesTokensDetails']) }
   return {
+    ...(audio.input + audio.output > 0 && { audio }),
     usage: usageOf({
       // What the vendor's own tools put into the prompt is counted beside it.
       input_tokens: prompt - read + countOf(given['toolUsePromptTokenCount']),
@@ -16,3 +19,9 @@ export function readUsage(given: unknown): { usage: Usage } | null {
     }),
   }
 }
+
+/** Of `ModalityTokenCount[]`: how many of the tokens were sound (ai.google.dev, UsageMetadata). */
+const sound = (details: unknown): number =>
+  listOf(details)
+    .map(objectOf)
+    .reduce((sum, { modality, tokenCount }) => sum + (modality === 'AUDIO' ? countOf(tokenCount) : 0), 0)
