@@ -83,7 +83,7 @@ export async function raceCap(clients: number, capUsd: number): Promise<Raced> {
   )
   const flush = () => Promise.all(servers.map(([server]) => server.app.engine.ledger.flush()))
   // What is left is spent by one alone, until nothing that any way needs is there.
-  for (let left = true; left; ) {
+  for (let left = true; left;) {
     left = false
     for (const name of names) {
       await flush()
