@@ -167,6 +167,7 @@ const responsesOf =
           args.set(event.output_index, args.get(event.output_index)! + event.delta)
       }
       answer = await stream.finalResponse()
+      assert.ok(answer.status !== 'failed', answer.error?.message)
       joined = { text, args: [...args.values()] }
     } else answer = await client.responses.create(asked)
     const made = answer.output.flatMap((item) => (item.type === 'function_call' ? [item] : []))
@@ -239,7 +240,7 @@ const messagesOf =
   }
 
 export interface Pairs extends AsyncDisposable {
-  pairs: { title: string; check(runs: number): Promise<void> }[]
+  pairs: { title: string; check(runs: number): Promise<void>; breaks(after: number): Promise<void> }[]
 }
 
 /** Every client shape with every provider shape. */
@@ -324,10 +325,26 @@ export async function fuzzPairs(): Promise<Pairs> {
     assert.equal(vendor.pending(), 0)
   }
 
+  /** The stream breaks after so many frames with content: the SDK must not take what came for the whole. */
+  const broken = async (client: Client, { slug, model, vendor }: (typeof providers)[number], after: number) => {
+    const reply = 'one two three four five six seven eight'
+    vendor.script({ reply, midStreamError: { message: 'burst', after }, chunking: after * 7 })
+    const one: Talk = {
+      steps: [{ user: 'x' }],
+      answer: { text: reply, calls: [] },
+      usage: { input: 1, cached: 0, output: 1, reasoning: 0 },
+      chunking: 1,
+      streamed: true,
+    }
+    await assert.rejects(client(`${slug}/${model}`, one))
+    assert.equal((await world.record(requestId)).status, 'failed')
+  }
+
   return {
     pairs: Object.entries(clients).flatMap(([name, client]) =>
       providers.map((provider) => ({
         title: `${name} over ${provider.slug}`,
+        breaks: async (after: number) => await broken(client, provider, after),
         check: async (runs: number) =>
           await fc.assert(
             fc.asyncProperty(talk, async (one) => checked(client, provider, one)),

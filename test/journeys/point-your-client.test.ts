@@ -7,6 +7,8 @@ import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { temporaryDir } from '#test/program.ts'
 import { startAnthropic } from '#test/vendors/anthropic.ts'
+import { startGemini } from '#test/vendors/gemini.ts'
+import { startOllama } from '#test/vendors/ollama.ts'
 import { startOpenAI } from '#test/vendors/openai.ts'
 import type { Json, Vendor } from '#test/vendors/vendor.ts'
 import { type World, gatewayWorld, priced } from './gateway-world.ts'
@@ -18,9 +20,13 @@ const run = promisify(execFile)
 let world: World
 let openai: Vendor
 let anthropic: Vendor
+let gemini: Vendor
+let ollama: Vendor
 before(async () => {
   openai = await startOpenAI()
   anthropic = await startAnthropic()
+  gemini = await startGemini()
+  ollama = await startOllama()
   world = await gatewayWorld()
   const tools = { capabilities: ['tools'] }
   const models = [priced('gpt-4o-mini', tools), priced('text-embedding-3-small')]
@@ -31,11 +37,19 @@ before(async () => {
     shape: 'anthropic-messages',
     models: [priced('claude-sonnet-5-5', thinks)],
   })
+  await world.bring(gemini, 'gemini', {
+    shape: 'gemini',
+    base_url: `${gemini.origin}/v1beta`,
+    models: [priced('gemini-3.8-flash', thinks)],
+  })
+  await world.bring(ollama, 'ollama', { shape: 'ollama', base_url: ollama.origin, models: [priced('llama3.2', tools)] })
 })
 after(async () => {
   await world[Symbol.asyncDispose]()
   await openai[Symbol.asyncDispose]()
   await anthropic[Symbol.asyncDispose]()
+  await gemini[Symbol.asyncDispose]()
+  await ollama[Symbol.asyncDispose]()
 })
 
 /** The one block of this language in a section, with this server's address. */
@@ -77,8 +91,14 @@ test("the guide's example works as it stands: Curl", async () => {
   assert.equal((JSON.parse(stdout) as Json)['output'][0].content[0].text, 'Hello from curl')
 })
 
-const models = ['anthropic/claude-sonnet-5-5', 'openai/gpt-4o-mini', 'responses/gpt-4o']
-const vendorOf = (model: string) => (model.startsWith('anthropic/') ? anthropic : openai)
+/** A model at a provider of each shape, and who plays it. */
+const models: Record<string, () => Vendor> = {
+  'anthropic/claude-sonnet-5-5': () => anthropic,
+  'openai/gpt-4o-mini': () => openai,
+  'responses/gpt-4o': () => openai,
+  'gemini/gemini-3.8-flash': () => gemini,
+  'ollama/llama3.2': () => ollama,
+}
 const schema = {
   type: 'object',
   properties: { command: { type: 'string' } },
@@ -116,9 +136,9 @@ test('what Claude Code 2.1.329 sends is served by every shape, and its parallel 
     'x-app': 'cli',
     'x-claude-code-session-id': 's',
   }
-  for (const model of models) {
+  for (const [model, vendorOf] of Object.entries(models)) {
     const command = { command: 'ls' }
-    vendorOf(model).script({
+    vendorOf().script({
       reply: {
         tools: [
           { id: 'toolu_1', name: 'Bash', arguments: command },
@@ -190,9 +210,9 @@ test('what Codex 0.169.0 sends is served by every shape, and it hears all that i
   const headers = { originator: 'codex_exec', 'session-id': 's', 'thread-id': 't', 'x-codex-window-id': 'w' }
   const say = (role: string, text: string) => ({ type: 'message', role, content: [{ type: 'input_text', text }] })
   const asked = [say('developer', 'You are an agent.'), say('user', '<environment_context/>'), say('user', 'ls')]
-  for (const model of models) {
+  for (const [model, vendorOf] of Object.entries(models)) {
     const call = { name: 'exec_command', arguments: { command: 'ls' } }
-    vendorOf(model).script({
+    vendorOf().script({
       reply: {
         text: 'Looking.',
         tools: [
@@ -206,7 +226,7 @@ test('what Codex 0.169.0 sends is served by every shape, and it hears all that i
     const events = eventsOf(first.text)
     const items = events.flatMap((event) => (event['type'] === 'response.output_item.done' ? [event['item']] : []))
     assert.deepEqual(
-      items.map(({ type }) => type),
+      items.flatMap(({ type }) => (type === 'reasoning' ? [] : [type])),
       ['message', 'function_call', 'function_call'],
       model,
     )
