@@ -1,3 +1,5 @@
+import { ZipFile } from 'yazl'
+
 /** The smallest PDF that shows these lines, one a page. */
 export function pdfOf(pages: readonly string[]): Buffer {
   const objects: string[] = []
@@ -24,3 +26,60 @@ export function pdfOf(pages: readonly string[]): Buffer {
   file += `trailer\n<< /Size ${objects.length + 1} /Root 1 0 R >>\nstartxref\n${start}\n%%EOF\n`
   return Buffer.from(file, 'latin1')
 }
+
+/** A ZIP archive of these parts, as Office files are. */
+export async function zipOf(parts: Readonly<Record<string, string | Buffer>>): Promise<Buffer> {
+  const zip = new ZipFile()
+  for (const [name, text] of Object.entries(parts)) zip.addBuffer(Buffer.from(text), name)
+  zip.end()
+  const pieces: Buffer[] = []
+  for await (const piece of zip.outputStream) pieces.push(piece as Buffer)
+  return Buffer.concat(pieces)
+}
+
+const declared = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>'
+const relations = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships'
+
+export const docxOf = (body: string): Promise<Buffer> =>
+  zipOf({
+    '[Content_Types].xml': `${declared}<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>`,
+    '_rels/.rels': `${declared}<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="${relations}/officeDocument" Target="word/document.xml"/></Relationships>`,
+    'word/document.xml': `${declared}<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>${body}</w:body></w:document>`,
+  })
+
+export const xlsxOf = (sheets: Readonly<Record<string, string>>, shared: readonly string[]): Promise<Buffer> =>
+  zipOf({
+    'xl/workbook.xml': `${declared}<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="${relations}"><sheets>${Object.keys(
+      sheets,
+    )
+      .map((name, i) => `<sheet name="${name}" sheetId="${i + 1}" r:id="rId${i + 1}"/>`)
+      .join('')}</sheets></workbook>`,
+    'xl/_rels/workbook.xml.rels': `${declared}<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">${Object.keys(
+      sheets,
+    )
+      .map(
+        (_, i) =>
+          `<Relationship Id="rId${i + 1}" Type="${relations}/worksheet" Target="worksheets/sheet${i + 1}.xml"/>`,
+      )
+      .join('')}</Relationships>`,
+    'xl/sharedStrings.xml': `${declared}<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">${shared.map((text) => `<si><t>${text}</t></si>`).join('')}</sst>`,
+    ...Object.fromEntries(
+      Object.values(sheets).map((rows, i) => [
+        `xl/worksheets/sheet${i + 1}.xml`,
+        `${declared}<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>${rows}</sheetData></worksheet>`,
+      ]),
+    ),
+  })
+
+export const pptxOf = (slides: readonly string[]): Promise<Buffer> =>
+  zipOf(
+    Object.fromEntries(
+      slides.map((text, i) => [
+        `ppt/slides/slide${i + 1}.xml`,
+        `${declared}<p:sld xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><p:cSld><p:spTree><p:sp><p:txBody>${text
+          .split('\n')
+          .map((line) => `<a:p><a:r><a:t>${line}</a:t></a:r></a:p>`)
+          .join('')}</p:txBody></p:sp></p:spTree></p:cSld></p:sld>`,
+      ]),
+    ),
+  )

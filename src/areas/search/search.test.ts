@@ -102,7 +102,8 @@ test('what is trashed, deleted, moved or no longer permitted is gone from search
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
   const team = (await alice.post('/workspaces', { name: 'Team' })).body.data.id
-  const { token } = (await alice.post(`/workspaces/${team}/invitations`, { email: bob.email, role: 'viewer' })).body.data
+  const { token } = (await alice.post(`/workspaces/${team}/invitations`, { email: bob.email, role: 'viewer' })).body
+    .data
   await bob.post('/invitations/accept', { token })
   const shelf = (await alice.post('/drive/files/folders', { name: 'shelf', workspace_id: team })).body.data.id
   const file = (await upload(alice, { parent_id: shelf }, Buffer.from('the quokka smiles'), 'a.txt')).body.data.id

@@ -28,9 +28,9 @@ export async function readHtml({ bytes, charset, url }: Given): Promise<Read> {
   })
 }
 
-/** All of a page that is nothing but content, such as a word processor's. */
+/** All of a page that is nothing but content, such as a word processor's. The library takes the first heading for a title that is told elsewhere. */
 export async function markdownOf(html: string): Promise<string> {
-  const { document } = parseHTML(`<!doctype html><html><body>${html}</body></html>`)
+  const { document } = parseHTML(`<!doctype html><html><body><h1>-</h1>${html}</body></html>`)
   for (const element of document.querySelectorAll('script, style, template, noscript, title')) element.remove()
   const { content } = await Defuddle(document, undefined, {
     markdown: true,

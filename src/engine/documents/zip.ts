@@ -35,7 +35,12 @@ export async function openParts(bytes: Uint8Array, wants: (name: string) => bool
     wanted.push(entry)
   }
   const parts: Parts = new Map()
-  for (const entry of wanted) parts.set(entry.fileName, await unpacked(zip, entry))
+  for (const entry of wanted) {
+    const part = await unpacked(zip, entry)
+    // Office files never declare entities (ECMA-376, part 2, 9.1.4), and who does means them to multiply.
+    if (part.includes('<!DOCTYPE')) throw new Unreadable('damaged', 'One of its parts declares what it may not.')
+    parts.set(entry.fileName, part)
+  }
   return parts
 }
 

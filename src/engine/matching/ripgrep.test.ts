@@ -220,7 +220,8 @@ test('matches over several lines are those of ripgrep', rgIs, () => {
 test('globs name the files that ripgrep lists', rgIs, () => {
   const piece = fc.constantFrom(
     '*',
-    '?',
+    // `?` is a character here, and a byte to ripgrep: it meets only ASCII.
+    'readm?',
     'a',
     'b',
     'readme',

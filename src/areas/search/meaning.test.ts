@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { test } from 'node:test'
+import { upload } from '#test/drive.ts'
+import { type Caller, testServer } from '#test/server.ts'
+import { startEmbedder } from '#test/vendors/embedder.ts'
+
+const ask = (who: Pick<Caller, 'get'>, query: Record<string, string>) =>
+  who.get(`/search?${new URLSearchParams(query).toString()}`)
+
+test('alice finds by meaning what holds none of her words; it is metered, and falls back to words when the model fails', async () => {
+  await using embedder = await startEmbedder()
+  await using server = await testServer({
+    environment: {
+      OPENAI_API_KEY: embedder.key,
+      OPENAI_BASE_URL: `${embedder.origin}/v1`,
+      UK_EMBEDDING_MODEL: 'openai/text-embedding-3-small',
+    },
+  })
+  const alice = await server.person('Alice')
+  const bob = await server.person('Bob')
+  const texts = {
+    'a.txt': 'The kitten has long whiskers and will purr.',
+    'b.txt': 'An invoice is owed by the end of the month.',
+    'c.txt': 'Take an umbrella, a storm comes with clouds.',
+  }
+  const ids = new Map<string, string>()
+  for (const [name, text] of Object.entries(texts))
+    ids.set(name, (await upload(alice, { workspace_id: alice.workspaceId }, Buffer.from(text), name)).body.data.id)
+  const first = async (query: Record<string, string>, wanted: string) => {
+    for (const until = Date.now() + 10_000; ;) {
+      const answer = await ask(alice, query)
+      if (answer.body.data?.[0]?.id === ids.get(wanted) || Date.now() > until) return answer
+      await sleep(50)
+    }
+  }
+  const feline = await first({ q: 'feline' }, 'a.txt')
+  assert.equal(feline.body.data[0]?.id, ids.get('a.txt'), feline.text)
+  assert.deepEqual(
+    [feline.body.mode, feline.body.degraded, feline.body.data[0].matched_by],
+    ['hybrid', [], ['semantic']],
+  )
+  assert.equal((await first({ q: 'weather', mode: 'semantic' }, 'c.txt')).body.data[0].id, ids.get('c.txt'))
+  const both = await first({ q: 'invoice payment' }, 'b.txt')
+  assert.deepEqual(both.body.data[0].matched_by, ['semantic'])
+  const word = await first({ q: 'invoice' }, 'b.txt')
+  assert.deepEqual(word.body.data[0].matched_by, ['keyword', 'semantic'])
+  assert.deepEqual((await ask(bob, { q: 'feline' })).body.data, [], 'bob has nothing near or far')
+
+  await alice.delete(`/drive/files/${ids.get('a.txt')}`)
+  const without = await ask(alice, { q: 'feline', mode: 'semantic' })
+  assert.ok(without.body.data.every(({ id }: { id: string }) => id !== ids.get('a.txt')))
+
+  const usage = await alice.get('/me/usage?view=history&limit=100')
+  const calls = usage.body.data.filter((call: { model: string }) => call.model === 'openai/text-embedding-3-small')
+  assert.ok(calls.length >= 3, usage.text)
+  assert.ok(calls.every((call: { cost_usd: number | null }) => call.cost_usd !== null && call.cost_usd > 0))
+
+  embedder.script({ on: 'POST /v1/embeddings', status: 500, times: 50 })
+  const degraded = await ask(alice, { q: 'invoice' })
+  assert.deepEqual(
+    [degraded.body.mode, degraded.body.degraded],
+    ['keyword', ['semantic: the embedding model does not answer now']],
+  )
+  assert.equal(degraded.body.data[0].id, ids.get('b.txt'))
+})
