@@ -7,6 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { cli, table as cliTable } from './cli/run.ts'
+import { drive, table as driveTable } from './drive/run.ts'
 import { gateway, table as gatewayTable } from './gateway/run.ts'
 import { root } from './measure/process.ts'
 import type { Report } from './report.ts'
@@ -16,6 +17,7 @@ import { start, table as startTable } from './start/run.ts'
 const benches: Record<string, { run: () => Promise<Report>; table: (rows: Record<string, unknown>[]) => string }> = {
   gateway: { run: gateway, table: gatewayTable },
   rest: { run: rest, table: restTable },
+  drive: { run: drive, table: driveTable },
   start: { run: start, table: startTable },
   cli: { run: cli, table: cliTable },
 }

@@ -376,7 +376,10 @@ const LINGER_MS = 5_000
  */
 function endAfterBody(request: IncomingMessage, response: ServerResponse): void {
   request.unpipe()
-  if (request.complete || response.shouldKeepAlive) return void response.end()
+  if (request.complete || response.shouldKeepAlive) {
+    response.end()
+    return void request.resume()
+  }
   const end = () => {
     clearTimeout(timer)
     response.end()

@@ -75,11 +75,54 @@ function formOf(request: IncomingMessage): BusboyInstance {
   }
 }
 
+/** What may wait here for its reader before the sender is told to wait. */
+const WAITING_BYTES = 1 << 20
+
+/**
+ * The parts of a stream as they came. (A stream that is iterated over joins what waits into one part: a copy of every
+ * byte.) Ends in the error of `whole`, if there is one.
+ */
 async function* bytesOf(stream: Readable, whole: Promise<void>): AsyncGenerator<Uint8Array> {
-  const left = whole.catch((error: Error) => void stream.destroy(error))
-  yield* stream as AsyncIterable<Uint8Array>
-  await left
-  await whole
+  let waiting: Buffer[] = []
+  let size = 0
+  let ended = false
+  let failed: unknown = null
+  let wake = (): void => {}
+  const fail = (error: unknown) => {
+    failed ??= error
+    wake()
+  }
+  whole.catch(fail)
+  stream.on('error', fail)
+  stream.on('end', () => {
+    ended = true
+    wake()
+  })
+  const take = (part: Buffer): void => {
+    waiting.push(part)
+    size += part.length
+    if (size > WAITING_BYTES) stream.pause()
+    wake()
+  }
+  stream.on('data', take)
+  try {
+    for (;;) {
+      const parts = waiting
+      waiting = []
+      if (parts.length > 0) {
+        size = 0
+        stream.resume()
+      }
+      for (const part of parts) yield part
+      if (waiting.length > 0) continue
+      if (failed !== null) throw failed
+      if (ended) return await whole
+      await new Promise<void>((resolve) => (wake = resolve))
+    }
+  } finally {
+    // Not destroyed: the answer goes back on the same connection.
+    stream.off('data', take).pause()
+  }
 }
 
 /** The body as it is. */
