@@ -18,4 +18,6 @@ await pipeline(
   createWriteStream(`${to}.new`, { highWaterMark: 1 << 20, flush: true }),
 )
 await rename(`${to}.new`, to!)
-process.stdout.write(`${JSON.stringify({ seconds: (performance.now() - startedAt) / 1000, sha256: hash.digest('hex') })}\n`)
+process.stdout.write(
+  `${JSON.stringify({ seconds: (performance.now() - startedAt) / 1000, sha256: hash.digest('hex') })}\n`,
+)

@@ -115,7 +115,8 @@ async function remove(origin: string, key: string, id: string): Promise<void> {
 async function fill(path: string, length: number): Promise<void> {
   const file = createWriteStream(path)
   for (let left = length; left > 0; left -= MEGABYTE)
-    if (!file.write(randomBytes(Math.min(left, MEGABYTE)))) await new Promise<void>((resolve) => file.once('drain', () => resolve()))
+    if (!file.write(randomBytes(Math.min(left, MEGABYTE))))
+      await new Promise<void>((resolve) => file.once('drain', () => resolve()))
   file.end()
   await finished(file)
 }
@@ -134,7 +135,10 @@ async function startNginx(folder: string): Promise<Measurable> {
        ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/nginx;`).join(' ')}
        server { listen 127.0.0.1:${port}; root ${folder}; } }\n`,
   )
-  return startMeasurable(['nginx', '-c', join(folder, 'nginx.conf'), '-e', 'stderr'], { ready: /start worker process/, port })
+  return startMeasurable(['nginx', '-c', join(folder, 'nginx.conf'), '-e', 'stderr'], {
+    ready: /start worker process/,
+    port,
+  })
 }
 
 function freePort(): Promise<number> {

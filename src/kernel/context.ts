@@ -19,6 +19,7 @@ export interface Upload {
   /** What the sender calls it. */
   name: string | null
   mimeType: string | null
+  /** A part holds only until the next is asked for: whoever keeps it copies it. */
   bytes: AsyncIterable<Uint8Array>
 }
 

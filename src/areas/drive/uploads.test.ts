@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -225,4 +225,52 @@ test('an upload that breaks off leaves nothing, and what is deleted goes from th
   }
   assert.deepEqual(await sweep(), { unreferenced: 1, stray: 0 })
   assert.deepEqual(blobsIn(server), [])
+})
+
+test('bytes that look like the end of their form arrive as they are, however they are cut', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const key = await alice.key()
+  const { hostname, port } = new URL(server.origin)
+  const boundary = '----of-this-test'
+  const pieces = ['\r', '\n', '\r\n', '\r\n--', `\r\n--${boundary.slice(0, -1)}`, '-', `--${boundary}`, '\r\n\r\n--']
+  for (let round = 0; round < 8; round++) {
+    const parts = Array.from({ length: 400 }, () =>
+      randomInt(3) === 0 ? randomBytes(randomInt(60_000)) : Buffer.from(pieces[randomInt(pieces.length)]!),
+    )
+    const content = Buffer.concat(parts)
+    const body = Buffer.concat([
+      Buffer.from(
+        `--${boundary}\r\nContent-Disposition: form-data; name="workspace_id"\r\n\r\n${alice.workspaceId}\r\n` +
+          `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${round}"\r\n\r\n`,
+      ),
+      content,
+      Buffer.from(`\r\n--${boundary}--\r\n`),
+    ])
+    const answer = await new Promise<string>((resolve, reject) => {
+      let text = ''
+      const socket = connect(Number(port), hostname, async () => {
+        const lines = Object.entries({ ...key.headers, host: hostname, 'content-length': String(body.length) })
+        socket.write(
+          `POST /v1/drive/files HTTP/1.1\r\nconnection: close\r\ncontent-type: multipart/form-data; boundary=${boundary}\r\n` +
+            `${lines.map(([name, value]) => `${name}: ${value}`).join('\r\n')}\r\n\r\n`,
+        )
+        for (let at = 0; at < body.length;) {
+          const end = at + 1 + randomInt(round % 2 === 0 ? 5_000 : 200_000)
+          await new Promise<void>((sent) => socket.write(body.subarray(at, end), () => sent()))
+          at = end
+        }
+      })
+      socket
+        .on('data', (part: Buffer) => (text += part))
+        .on('end', () => resolve(text))
+        .on('error', reject)
+    })
+    const { data } = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4))
+    assert.deepEqual(
+      [data.size_bytes, data.sha256],
+      [content.length, createHash('sha256').update(content).digest('hex')],
+      `round ${round}`,
+    )
+  }
 })

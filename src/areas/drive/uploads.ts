@@ -162,26 +162,26 @@ async function lengthOf(ctx: Context, row: FoundUpload, given: number | undefine
   return given
 }
 
-/** Large parts of what comes. The end that broke off comes as the last one, with why. */
+/** Large parts of what comes, each until the next is asked for. The end that broke off comes as the last one, with why. */
 async function* cutUp(source: AsyncIterable<Uint8Array>): AsyncGenerator<{ bytes: Buffer; left: unknown }> {
-  let waiting: Uint8Array[] = []
+  const part = Buffer.allocUnsafeSlow(PART_BYTES)
   let size = 0
-  const take = (left: unknown) => {
-    const bytes = Buffer.concat(waiting)
-    waiting = []
-    size = 0
-    return { bytes, left }
-  }
+  let left: unknown = null
   try {
-    for await (const piece of source) {
-      waiting.push(piece)
-      size += piece.length
-      if (size >= PART_BYTES) yield take(null)
-    }
+    for await (const piece of source)
+      for (let at = 0; at < piece.length;) {
+        const some = piece.subarray(at, at + PART_BYTES - size)
+        part.set(some, size)
+        size += some.length
+        at += some.length
+        if (size < PART_BYTES) continue
+        yield { bytes: part, left: null }
+        size = 0
+      }
   } catch (error) {
-    return yield take(error)
+    left = error
   }
-  yield take(null)
+  yield { bytes: part.subarray(0, size), left }
 }
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

@@ -1,7 +1,7 @@
 /** Where file bytes live: on disk beside the database, or in an S3-compatible store. Rows say what is there (`keep.ts`). */
 export interface Blobs extends AsyncDisposable {
   /**
-   * Takes bytes to a place of their own and hashes them on the way. Nothing is to be seen of them until they are kept.
+   * Takes bytes to a place of their own and hashes them on the way; a part of the source need hold only until the next. Nothing is to be seen of them until they are kept.
    * When the source breaks off or `signal` fires nothing of it stays, and this throws.
    */
   stage(source: AsyncIterable<Uint8Array>, more?: StageMore): Promise<Staged>

@@ -1,16 +1,15 @@
 import { createHash } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
-import { Writable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { newId } from '#kernel/ids.ts'
-import { BlobMissing, type Blobs, HEAD_BYTES, type Range } from './blobs.ts'
+import { BlobMissing, type Blobs, HEAD_BYTES, type Range, type StageMore } from './blobs.ts'
 import { tooLarge } from './too-large.ts'
 
 /** Large enough that reads and writes cost little beside the bytes, small enough that a thousand readers fit in memory. */
 const PART_BYTES = 256 * 1024
-/** How much may wait for the disk before the sender is told to wait. */
-const WAITING_BYTES = 1 << 20
+/** What is written at once. */
+const BLOCK_BYTES = 512 * 1024
+const FIRST_BYTES = 16 * 1024
 
 /**
  * A folder: `ab/cd/abcd…` by hash, and `incoming/` for what is being written. A file is synced before it gets its name,
@@ -22,25 +21,17 @@ export function localBlobs(root: string): Blobs {
   let made: Promise<unknown> | null = null
 
   return {
-    async stage(source, { signal, limit = Infinity } = {}) {
+    async stage(source, more = {}) {
       await (made ??= mkdir(incoming, { recursive: true, mode: 0o700 }))
       const path = join(incoming, newId())
       const file = await open(path, 'wx', 0o600)
-      const sink = new Sink(file, limit)
-      try {
-        await pipeline(source, sink, signal ? { signal } : {})
-        await file.sync()
-      } catch (error) {
-        await file.close().catch(() => {})
+      const written = await synced(file, source, more).catch(async (error: unknown) => {
         await rm(path, { force: true })
         throw error
-      }
-      await file.close()
-      const sha256 = sink.hash.digest('hex')
+      })
+      const { sha256 } = written
       return {
-        sha256,
-        size: sink.size,
-        head: Buffer.concat(sink.head),
+        ...written,
         async keep() {
           const place = join(sha256.slice(0, 2), sha256.slice(2, 4), sha256)
           const folder = dirname(pathOf(place))
@@ -74,45 +65,71 @@ export function localBlobs(root: string): Blobs {
   }
 }
 
-/** Hashes and writes; what queues up while the disk is busy is written in one go. */
-class Sink extends Writable {
-  readonly hash = createHash('sha256')
-  readonly head: Buffer[] = []
-  size = 0
-  #file: FileHandle
-  #limit: number
-  #headLeft = HEAD_BYTES
-  constructor(file: FileHandle, limit: number) {
-    super({ highWaterMark: WAITING_BYTES, decodeStrings: false })
-    this.#file = file
-    this.#limit = limit
-  }
-  override _write(part: Buffer, _: string, done: (error?: Error | null) => void): void {
-    this._writev([{ chunk: part }], done)
-  }
-  override _writev(parts: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
-    const buffers = parts.map(({ chunk }) => chunk)
-    for (const buffer of buffers) {
-      this.hash.update(buffer)
-      this.size += buffer.length
-      if (this.#headLeft > 0) {
-        // A copy: the buffer is only lent to us.
-        this.head.push(Buffer.from(buffer.subarray(0, this.#headLeft)))
-        this.#headLeft -= Math.min(this.#headLeft, buffer.length)
-      }
-    }
-    if (this.size > this.#limit) return done(tooLarge(this.#limit))
-    writeAll(this.#file, buffers).then(() => done(), done)
+/** Closes the file in any case. */
+async function synced(file: FileHandle, source: AsyncIterable<Uint8Array>, more: StageMore) {
+  try {
+    const written = await writeDown(file, source, more)
+    await file.sync()
+    return written
+  } finally {
+    await file.close()
   }
 }
 
+/**
+ * Copies what comes into one of two blocks, and hashes and writes a full one while the other fills: few calls to the
+ * system, nothing that waits, and of the source nothing is held.
+ */
+async function writeDown(
+  file: FileHandle,
+  source: AsyncIterable<Uint8Array>,
+  { signal, limit = Infinity }: StageMore,
+): Promise<{ sha256: string; size: number; head: Buffer }> {
+  const hash = createHash('sha256')
+  const head: Buffer[] = []
+  let size = 0
+  // A small file needs no large block.
+  let block: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES)
+  let spare: Buffer | null = null
+  let used = 0
+  let writing: Promise<void> = Promise.resolve()
+
+  const flush = async (): Promise<void> => {
+    const full = block.subarray(0, used)
+    hash.update(full)
+    await writing
+    writing = writeAll(file, full)
+    // Whoever waits for it next hears of it; until then it is nobody's fault.
+    writing.catch(() => {})
+    const next: Buffer = spare ?? Buffer.allocUnsafeSlow(BLOCK_BYTES)
+    spare = block.length === BLOCK_BYTES ? block : null
+    block = next
+    used = 0
+  }
+  try {
+    for await (const part of source) {
+      signal?.throwIfAborted()
+      if (size < HEAD_BYTES) head.push(Buffer.from(part.subarray(0, HEAD_BYTES - size)))
+      size += part.length
+      if (size > limit) throw tooLarge(limit)
+      for (let at = 0; at < part.length;) {
+        const some = part.subarray(at, at + block.length - used)
+        block.set(some, used)
+        used += some.length
+        at += some.length
+        if (used === block.length) await flush()
+      }
+    }
+    if (used > 0) await flush()
+  } finally {
+    await writing
+  }
+  return { sha256: hash.digest('hex'), size, head: Buffer.concat(head) }
+}
+
 /** A write to a nearly full disk may take only a part of the bytes before the next one fails. */
-async function writeAll(file: FileHandle, buffers: readonly Buffer[]): Promise<void> {
-  const whole = buffers.reduce((sum, buffer) => sum + buffer.length, 0)
-  const { bytesWritten } = await file.writev([...buffers])
-  if (bytesWritten === whole) return
-  let rest = Buffer.concat(buffers).subarray(bytesWritten)
-  while (rest.length > 0) rest = rest.subarray((await file.write(rest)).bytesWritten)
+async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
+  for (let at = 0; at < bytes.length;) at += (await file.write(bytes, at)).bytesWritten
 }
 
 async function syncFolder(path: string): Promise<void> {
@@ -128,32 +145,33 @@ async function syncFolder(path: string): Promise<void> {
 async function* readParts(
   path: string,
   place: string,
-  { start = 0, end = Infinity, reuse = false }: Range & { reuse?: boolean },
+  { start = 0, end: asked = Infinity, reuse = false }: Range & { reuse?: boolean },
 ): AsyncGenerator<Uint8Array> {
   const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'ENOENT' ? new BlobMissing(place) : error
   })
-  const spare: Buffer[] = []
-  let at = start
-  const next = async (): Promise<Buffer> => {
-    const length = Math.min(PART_BYTES, end - at)
-    if (length <= 0) return Buffer.alloc(0)
-    const buffer = (reuse ? spare.pop() : undefined) ?? Buffer.allocUnsafeSlow(PART_BYTES)
-    const { bytesRead } = await file.read(buffer, 0, length, at)
-    at += bytesRead
-    return buffer.subarray(0, bytesRead)
-  }
-  let ahead = next()
+  let ahead: Promise<Buffer> | null = null
   try {
-    for (;;) {
-      const part = await ahead
-      if (part.length === 0) return
-      ahead = next()
+    const end = Math.min(asked, (await file.stat()).size)
+    const spare: Buffer[] = []
+    let at = start
+    const next = async (): Promise<Buffer> => {
+      const length = Math.min(PART_BYTES, end - at)
+      const buffer = (reuse ? spare.pop() : undefined) ?? Buffer.allocUnsafeSlow(length)
+      const { bytesRead } = await file.read(buffer, 0, length, at)
+      if (bytesRead === 0) throw new Error(`the bytes at ${place} are fewer than they were`)
+      at += bytesRead
+      return buffer.subarray(0, bytesRead)
+    }
+    if (at < end) ahead = next()
+    while (ahead !== null) {
+      const part: Buffer = await ahead
+      ahead = at < end ? next() : null
       yield part
-      spare.push(Buffer.from(part.buffer, 0, PART_BYTES))
+      if (part.length === PART_BYTES) spare.push(part)
     }
   } finally {
-    await ahead.catch(() => {})
+    await ahead?.catch(() => {})
     await file.close()
   }
 }

@@ -66,7 +66,8 @@ export async function s3Blobs({ bucket, prefix, endpoint, environment }: S3Optio
             if (size < HEAD_BYTES) head.push(Buffer.from(part.subarray(0, HEAD_BYTES - size)))
             size += part.length
             if (size > limit) throw tooLarge(limit)
-            yield part
+            // The client collects them; the source only lends them.
+            yield Buffer.from(part)
           }
         } catch (error) {
           broken = error
