@@ -24,6 +24,9 @@ const providers = [
   'COHERE',
   'CEREBRAS',
   'MOONSHOT',
+  'AZURE_OPENAI',
+  'BEDROCK',
+  'VERTEX',
 ]
 
 export const settings: readonly Setting[] = [

@@ -15,7 +15,7 @@ import { isRetryable, scrub } from './retry.ts'
 import { type Asked, type Candidate, newSeed } from './router.ts'
 import type { AnswerAbout } from './shapes/about.ts'
 import { isObject } from './shapes/json.ts'
-import { takesStreamOptions } from './shapes/openai-chat/quirks.ts'
+import { refusesHistory, takesStreamOptions } from './shapes/openai-chat/quirks.ts'
 import type { Demands, Redraft } from './surfaces/surface.ts'
 import { Translation, type Way, isServed, lossesHeader, lossless, travels } from './translate.ts'
 import { Try } from './try.ts'
@@ -156,7 +156,8 @@ export class Generation {
     const { surface } = this.visit
     // Wrapped, a count would need a request of another kind: it is a guess.
     const counted = !this.#metered && isWrapped(offer.endpoint)
-    const asIs = travels(surface, offer) && !counted && !surface.foreign(this.body)
+    const averse = refusesHistory(offer.endpoint.preset, this.body.source)
+    const asIs = travels(surface, offer) && !counted && !averse && !surface.foreign(this.body)
     return asIs ? null : this.translation.to(offer)
   }
 

@@ -4,6 +4,7 @@ import { boolean, compact, integer, isObject, type Json, list, missing, number, 
 import { Losses, matters } from '../losses.ts'
 import { decodeMessages, decodeSystem } from './decode-messages.ts'
 import { cacheOf } from './cache.ts'
+import { clientTool } from './client-tools.ts'
 
 export interface Decoded {
   turn: Turn
@@ -64,13 +65,15 @@ function refuseSampling(body: Json): void {
   }
 }
 
-/** The client's own tools; typed ones, which the vendor or its clients carry out, are losses `tools.<type>`. */
+/** The client's own tools, those among them that the vendor knows by type; what the vendor carries out is a loss `tools.<type>`. */
 function decodeTools(body: Json, losses: Losses): Tool[] | undefined {
   const tools = (list(body['tools'], 'tools') ?? []).flatMap((given, i): Tool[] => {
     const at = `tools.${i}`
     const tool = object(given, at) ?? {}
     const type = string(tool['type'], `${at}.type`) ?? 'custom'
     if (type !== 'custom') {
+      const own = typeof tool['name'] === 'string' ? clientTool(type, tool['name']) : null
+      if (own !== null) return [compact({ ...own, cache: cacheOf(tool) })]
       losses.add(`tools.${type}`)
       return []
     }

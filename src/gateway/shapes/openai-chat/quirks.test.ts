@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { decode } from '../anthropic-messages/decode.ts'
 import type { Target } from '../target.ts'
 import { encode } from './encode.ts'
-import { takesStreamOptions } from './quirks.ts'
+import { refusesHistory, takesStreamOptions } from './quirks.ts'
 
 const hi = { role: 'user', content: 'hi' }
 const at = (preset: string, model = 'm'): Target => ({ preset, model, maxOutputTokens: null, capabilities: [] })
@@ -87,4 +87,13 @@ test('plain reasoning goes back to who wants it with the calls that followed it'
   const reasoning = (preset: string) =>
     (put(at(preset), { messages }).body['messages'] as { reasoning_content?: string }[])[1]!.reasoning_content
   assert.deepEqual([reasoning('deepseek'), reasoning('moonshotai'), reasoning('groq')], ['hm', 'hm', undefined])
+})
+
+test('messages with reasoning in them are rewritten for who refuses them, and for nobody else', () => {
+  const told = '{"messages":[{"role":"assistant","content":"x","reasoning_content":"hm"}]}'
+  assert.deepEqual(
+    ['groq', 'mistral', 'cerebras', 'openrouter', 'deepseek', null].map((preset) => refusesHistory(preset, told)),
+    [true, true, true, false, false, false],
+  )
+  assert.equal(refusesHistory('groq', '{"messages":[],"reasoning_effort":"low"}'), false)
 })

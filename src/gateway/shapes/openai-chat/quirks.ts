@@ -24,6 +24,8 @@ export interface Quirks {
   streamOptions: boolean
   /** What ids of tool calls must be: up to 40 of a–z, A–Z, 0–9, _ and -, or exactly nine letters and digits. */
   callIds: 'usual' | 'nine'
+  /** Refuses messages with reasoning in them, which clients send back as they got it. */
+  refusesReasoning: boolean
   /** Refuses sampling fields while it reasons. */
   fixedSampling: boolean
 }
@@ -38,6 +40,7 @@ const usual: Quirks = {
   strict: true,
   streamOptions: true,
   callIds: 'usual',
+  refusesReasoning: false,
   fixedSampling: false,
 }
 
@@ -60,11 +63,12 @@ const rows: readonly Row[] = [
   // openrouter.ai/docs, OpenAPI of 2026-08-22.
   { preset: 'openrouter', reasoning: 'openrouter', openrouter: true, topK: true },
   // `Tool call id was … but must be a-z, A-Z, 0-9, with a length of 9`: anomalyco/opencode#1680. Efforts: [p].
-  { preset: 'mistral', callIds: 'nine', efforts: ['none', 'high'] },
+  // `extra_forbidden` for `reasoning_content`: charmbracelet/crush#1590.
+  { preset: 'mistral', callIds: 'nine', efforts: ['none', 'high'], refusesReasoning: true },
   { preset: 'mistral', model: /mistral-large-4/, efforts: ['low', 'medium', 'high'] },
   { preset: 'mistral', model: /glm-5-3/, efforts: ['low', 'high', 'max'] },
-  // [p]
-  { preset: 'groq', efforts: ['low', 'medium', 'high'] },
+  // Efforts: [p]. `property 'reasoning_content' is unsupported`: SimonSchubert/Kai#265.
+  { preset: 'groq', efforts: ['low', 'medium', 'high'], refusesReasoning: true },
   { preset: 'groq', model: /qwen/, efforts: ['none', 'low', 'medium', 'high'] },
   // docs.together.ai/docs/inference/chat/reasoning: most models are switched, gpt-oss has efforts. `strict`: [p].
   { preset: 'together', reasoning: 'enabled', strict: false, topK: true },
@@ -79,8 +83,8 @@ const rows: readonly Row[] = [
   { preset: 'xai', model: /grok-4\.3/, efforts: ['none', 'low', 'medium', 'high', 'xhigh'] },
   // strandsagents.com, Cohere: the compatibility API rejects `stream_options`.
   { preset: 'cohere', streamOptions: false },
-  // [p]
-  { preset: 'cerebras', efforts: ['low', 'medium', 'high'] },
+  // Efforts: [p]. The same words as Groq's: Kilo-Org/kilocode#10375.
+  { preset: 'cerebras', efforts: ['low', 'medium', 'high'], refusesReasoning: true },
   { preset: 'cerebras', model: /qwen/, efforts: ['none', 'low', 'medium', 'high'] },
   { preset: 'moonshotai', reasoning: 'switch', strict: false, echoesReasoning: true },
   { preset: 'moonshotai', model: /kimi-k3/, reasoning: 'effort', efforts: ['low', 'high', 'max'] },
@@ -102,6 +106,14 @@ const silent: ReadonlySet<string> = new Set(
 
 /** Whether a stream may be asked what it used. */
 export const takesStreamOptions = (preset: string | null): boolean => preset === null || !silent.has(preset)
+
+const averse: ReadonlySet<string> = new Set(rows.filter((row) => row.refusesReasoning).map(({ preset }) => preset))
+
+/** Whether the provider would refuse these messages of a client, because of reasoning that it sends back. */
+export const refusesHistory = (preset: string | null, source: string | Buffer): boolean =>
+  preset !== null &&
+  averse.has(preset) &&
+  (source.includes('"reasoning_content"') || source.includes('"reasoning_details"') || source.includes('"reasoning":"'))
 
 const scale: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 
