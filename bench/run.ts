@@ -10,6 +10,7 @@ import { cli, table as cliTable } from './cli/run.ts'
 import { drive, table as driveTable } from './drive/run.ts'
 import { gateway, table as gatewayTable } from './gateway/run.ts'
 import { root } from './measure/process.ts'
+import { realtime, table as realtimeTable } from './realtime/run.ts'
 import type { Report } from './report.ts'
 import { rest, table as restTable } from './rest/run.ts'
 import { start, table as startTable } from './start/run.ts'
@@ -20,6 +21,7 @@ const benches: Record<string, { run: () => Promise<Report>; table: (rows: Record
   drive: { run: drive, table: driveTable },
   start: { run: start, table: startTable },
   cli: { run: cli, table: cliTable },
+  realtime: { run: realtime, table: realtimeTable },
 }
 
 interface Kept {
