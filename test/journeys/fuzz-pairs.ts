@@ -18,7 +18,7 @@ interface Call {
 type Step = { system: string } | { user: string } | { said: string; calls: Call[] }
 interface Talk {
   steps: Step[]
-  answer: { text: string; calls: Call[] }
+  answer: { text: string; calls: Call[]; thought: string }
   usage: { input: number; cached: number; output: number; reasoning: number }
   /** Bytes in a piece. */
   chunking: number
@@ -35,6 +35,8 @@ interface Heard {
   input: number
   output: number
   total: number
+  /** The answer as the client keeps it, its calls carried out: said with it, the next question is answered too. */
+  next(): Promise<string>
 }
 
 const words = fc
@@ -58,7 +60,7 @@ const talk: fc.Arbitrary<Talk> = fc
     opening: fc.option(words),
     exchanges: fc.array(exchange, { maxLength: 3 }),
     last: words,
-    answer: fc.record({ text: fc.oneof(words, fc.constant('')), calls }),
+    answer: fc.record({ text: fc.oneof(words, fc.constant('')), calls, thought: fc.oneof(words, fc.constant('')) }),
     counts: fc.tuple(fc.integer({ min: 1, max: 5000 }), fc.nat(100), fc.integer({ min: 1, max: 5000 }), fc.nat(100)),
     chunking: fc.integer({ min: 1, max: 60 }),
     streamed: fc.boolean(),
@@ -127,6 +129,15 @@ const chatOf =
       input,
       output,
       total,
+      next: async () => {
+        const results = (message.tool_calls ?? []).map(({ id }) => ({
+          role: 'tool' as const,
+          tool_call_id: id,
+          content: 'done',
+        }))
+        const all = [...messages, message, ...results, { role: 'user' as const, content: 'next' }]
+        return (await client.chat.completions.create({ ...asked, messages: all })).choices[0]!.message.content ?? ''
+      },
     }
   }
 
@@ -152,7 +163,8 @@ const responsesOf =
       ]
     })
     const tools = names.map((name) => ({ type: 'function' as const, name, parameters, strict: false }))
-    const asked = { model, input, tools, store: false }
+    const include = ['reasoning.encrypted_content' as const]
+    const asked = { model, input, tools, store: false, include }
     let joined: Heard['joined'] = null
     let answer: OpenAI.Responses.Response
     if (streamed) {
@@ -180,6 +192,12 @@ const responsesOf =
       input: given,
       output,
       total,
+      next: async () => {
+        const results = made.map(({ call_id }) => ({ type: 'function_call_output' as const, call_id, output: 'done' }))
+        const said = answer.output as OpenAI.Responses.ResponseInputItem[]
+        const all = [...input, ...said, ...results, { role: 'user' as const, content: 'next' }]
+        return (await client.responses.create({ ...asked, input: all })).output_text
+      },
     }
   }
 
@@ -236,6 +254,18 @@ const messagesOf =
       input,
       output: usage.output_tokens,
       total: input + usage.output_tokens,
+      next: async () => {
+        const results = answer.content.flatMap((block) =>
+          block.type === 'tool_use' ? [{ type: 'tool_result' as const, tool_use_id: block.id, content: 'done' }] : [],
+        )
+        const all: Anthropic.MessageParam[] = [
+          ...messages,
+          { role: 'assistant', content: answer.content as Anthropic.ContentBlockParam[] },
+          { role: 'user', content: [...results, { type: 'text', text: 'next' }] },
+        ]
+        const { content } = await client.messages.create({ ...asked, messages: all })
+        return content.map((block) => (block.type === 'text' ? block.text : '')).join('')
+      },
     }
   }
 
@@ -252,10 +282,10 @@ export async function fuzzPairs(): Promise<Pairs> {
     await startOllama(),
   ]
   const world = await gatewayWorld()
-  const tools = { capabilities: ['tools'] }
+  const tools = { capabilities: ['tools', 'reasoning'] }
   const providers: { slug: string; model: string; vendor: Vendor; more: object; buckets: boolean }[] = [
     { slug: 'chat', model: 'gpt-4o', vendor: openai, more: {}, buckets: true },
-    { slug: 'responses', model: 'gpt-4o', vendor: openai, more: { shape: 'openai-responses' }, buckets: true },
+    { slug: 'responses', model: 'o4-mini', vendor: openai, more: { shape: 'openai-responses' }, buckets: true },
     {
       slug: 'messages',
       model: 'claude-sonnet-5-5',
@@ -265,7 +295,7 @@ export async function fuzzPairs(): Promise<Pairs> {
     },
     {
       slug: 'gemini',
-      model: 'gemini-2.0-flash',
+      model: 'gemini-3.8-flash',
       vendor: gemini,
       more: { shape: 'gemini', base_url: `${gemini.origin}/v1beta` },
       buckets: true,
@@ -301,7 +331,7 @@ export async function fuzzPairs(): Promise<Pairs> {
   const checked = async (client: Client, { slug, model, vendor, buckets }: (typeof providers)[number], one: Talk) => {
     const { answer, usage, chunking } = one
     const made = answer.calls.map(({ name, args }) => ({ name, arguments: args }))
-    vendor.script({ reply: { text: answer.text, tools: made }, usage, chunking })
+    vendor.script({ reply: { text: answer.text, tools: made, reasoning: answer.thought }, usage, chunking })
     const heard = await client(`${slug}/${model}`, one)
     assert.equal(heard.text, answer.text)
     assert.deepEqual(heard.calls, answer.calls)
@@ -323,6 +353,8 @@ export async function fuzzPairs(): Promise<Pairs> {
     )
     assert.equal(call.status, 'succeeded')
     assert.equal(vendor.pending(), 0)
+    // Thoughts go back with their seals, calls with their results: the vendors refuse what does not fit.
+    assert.equal(await heard.next(), 'next')
   }
 
   /** The stream breaks after so many frames with content: the SDK must not take what came for the whole. */
@@ -331,7 +363,7 @@ export async function fuzzPairs(): Promise<Pairs> {
     vendor.script({ reply, midStreamError: { message: 'burst', after }, chunking: after * 7 })
     const one: Talk = {
       steps: [{ user: 'x' }],
-      answer: { text: reply, calls: [] },
+      answer: { text: reply, calls: [], thought: '' },
       usage: { input: 1, cached: 0, output: 1, reasoning: 0 },
       chunking: 1,
       streamed: true,

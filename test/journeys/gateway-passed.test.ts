@@ -200,3 +200,28 @@ test('under a cap only what can be bounded is made; a refusal of the vendor is t
     assert.equal(broken.status, 400, form)
   }
 })
+
+test('a client that leaves takes the vendor with it; a vendor that breaks off is no whole sound', async () => {
+  const gone = Promise.withResolvers<void>()
+  answer = (response) => {
+    response.writeHead(200, { 'content-type': 'audio/mpeg' }).write(Buffer.alloc(5000, 1))
+    response.on('close', () => gone.resolve())
+  }
+  const ask = async (signal?: AbortSignal) =>
+    await client.audio.speech.create({ model: 'st/tts-1', voice: 'alloy', input: 'Hello' }, signal ? { signal } : {})
+  const leaving = new AbortController()
+  const half = await ask(leaving.signal)
+  await half.body!.getReader().read()
+  leaving.abort()
+  await gone.promise
+  assert.deepEqual((await recorded(half)).status, 'cancelled')
+
+  answer = (response) => {
+    response.writeHead(200, { 'content-type': 'audio/mpeg', 'content-length': '9000' })
+    response.write(Buffer.alloc(5000, 1), () => response.destroy())
+  }
+  const broken = await ask()
+  await assert.rejects(broken.arrayBuffer())
+  const call = await recorded(broken)
+  assert.deepEqual([call.status, call.cost_nano], ['failed', null])
+})
