@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import type pg from 'pg'
 import { createAuthority } from '#areas/accounts/authority.ts'
+import { createBooks } from '#areas/ai-gateway/books.ts'
 import { createDirectory } from '#areas/ai-gateway/directory.ts'
 import { background } from '#areas/background.ts'
 import { startRuns } from '#areas/chats/service.ts'
@@ -102,6 +103,7 @@ export async function startApp({
     authority,
     limits,
     directory: endpoints,
+    books: createBooks({ postgres, ledger }),
     outbound,
     presentedKey,
     answerPreflight,

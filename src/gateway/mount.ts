@@ -46,7 +46,7 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
   for (const surface of surfaces)
     for (const root of surface.roots) {
       if (!roots.has(root)) roots.set(root, surface)
-      for (const path in surface.routes) byUrl.set(root + path, { surface, methods: surface.routes[path]!, id: '' })
+      for (const path in surface.routes) byUrl.set(root + path, { surface, methods: surface.routes[path]!, id: path })
     }
 
   /** Where a URL leads: query, doubled and trailing slashes set aside. */
@@ -99,7 +99,7 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
 interface Place {
   surface: Surface
   methods: Readonly<Record<string, Operation>>
-  /** What the path names behind a route that ends in `/*`. */
+  /** What the path names behind a route that ends in `/*`, else the route. */
   id: string
 }
 
@@ -117,6 +117,8 @@ function preflight({ head, response, gateway }: Visit, methods: string[]): void 
   gateway.answerPreflight(response, methods)
 }
 
+const ENDPOINTS = '/endpoints'
+
 function run(visit: Visit, operation: Operation, id: string): void {
   switch (operation) {
     case 'generate':
@@ -128,7 +130,11 @@ function run(visit: Visit, operation: Operation, id: string): void {
     case 'models':
       return listModels(visit)
     case 'model':
+      if (visit.surface.endpoints && id.endsWith(ENDPOINTS))
+        return visit.surface.endpoints(visit, id.slice(0, -ENDPOINTS.length))
       return showModel(visit, id)
+    case 'read':
+      return visit.surface.reads![id]!(visit)
   }
 }
 

@@ -4,6 +4,7 @@ import type { Metrics } from '#engine/metrics.ts'
 import type { Outbound } from '#engine/outbound/outbound.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Authority } from '#kernel/principal.ts'
+import type { Books } from './books.ts'
 import type { Directory } from './directory.ts'
 import type { Health } from './health.ts'
 import type { Warmth } from './warmth.ts'
@@ -17,6 +18,7 @@ export interface GatewayParts {
     enter(caller: Id): Disposable
   }
   directory: Directory
+  books: Books
   outbound: Outbound
   /** The key of a request, null without one; two that differ are refused. */
   presentedKey(headers: IncomingHttpHeaders): string | null

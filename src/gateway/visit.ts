@@ -70,7 +70,7 @@ export class Visit {
       if (this.closed) this.#close()
       const headers = limits.take(
         caller.limitId,
-        operation === 'models' || operation === 'model' ? 'reads' : 'inference',
+        operation === 'generate' || operation === 'count_tokens' ? 'inference' : 'reads',
       )
       for (const name in headers) this.head.push(name, headers[name]!)
       checkMayRun(caller)

@@ -177,3 +177,55 @@ test('`/metrics` counts calls, faults and further attempts, and names nobody', a
   )
   assert.ok(!/second\b.*gpt|an\/claude/.test(text))
 })
+
+test('a key tells its limit and what it spent, a call what was recorded of it, to nobody else', async () => {
+  const capped = await world.person.key({ name: 'CI', spend_cap_usd: 1, spend_cap_period: 'day' })
+  first.script({ reply: 'four words for you', usage: { input: 2_000, output: 1_000, cached: 500 } })
+  const answer = await capped.post(path, { model: 'first/gpt-4o', messages: said('x'), max_tokens: 2_000 })
+  assert.equal(answer.status, 200, answer.text)
+  const { data } = (await capped.get('/openrouter/api/v1/key')).body
+  assert.deepEqual([data.label, data.limit, data.limit_remaining, data.limit_reset], ['CI', 1, 0.996, 'daily'])
+  assert.deepEqual([data.usage, data.byok_usage, data.byok_usage_weekly], [0, 0.004, 0.004])
+
+  const { data: call } = (await capped.get(`/compat-c/v1/generation?id=${answer.body.id}`)).body
+  assert.deepEqual(
+    [call.id, call.model, call.provider_name, call.total_cost, call.is_byok, call.finish_reason, call.streamed],
+    [answer.body.id, 'first/gpt-4o', 'first', 0.004, true, 'stop', false],
+  )
+  assert.deepEqual([call.tokens_prompt, call.tokens_completion, call.native_tokens_cached], [2_000, 1_000, 500])
+  const stranger = await (await world.server.person('Bob')).key()
+  assert.equal((await stranger.get(`/compat-c/v1/generation?id=${answer.body.id}`)).status, 404)
+  assert.equal((await capped.get('/compat-c/v1/generation?id=gen-nonsense')).status, 404)
+  assert.equal((await capped.get('/compat-c/v1/generation')).status, 400)
+  // After a fallback it is the call that answered.
+  first.script({ status: 401, message: 'no' })
+  const second = await ask({ model: 'gpt-4o' })
+  const { data: fallback } = (await world.key.get(`/compat-c/v1/generation?id=${second.body.id}`)).body
+  assert.deepEqual([fallback.provider_name, fallback.id], ['second', second.body.id])
+  assert.equal((await ask({ model: 'first/gpt-4o' })).status, 200)
+})
+
+test('credits are what was granted and what was used, for who may see them', async () => {
+  const bob = await world.server.person('Carol')
+  const { data: account } = (await bob.get('/me')).body
+  const granted = await world.person.post(`/admin/accounts/${account.id}/credits`, { amount_usd: 5, note: 'gift' })
+  assert.equal(granted.status, 201, granted.text)
+  const key = await bob.key()
+  assert.equal((await key.post(path, { model: 'sim/echo', messages: said('one two three') })).status, 200)
+  const { data } = (await key.get('/compat-c/v1/credits')).body
+  assert.deepEqual(data, { total_credits: 5, total_usage: 0.000009 })
+  const narrow = await bob.key({ scopes: ['gateway:run'] })
+  assert.equal((await narrow.get('/compat-c/v1/credits')).status, 403)
+})
+
+test('the endpoints of a model are listed as they were seen', async () => {
+  const { data } = (await world.key.get('/compat-c/v1/models/first/gpt-4o/endpoints')).body
+  assert.deepEqual([data.id, data.endpoints.length], ['first/gpt-4o', 1])
+  const [endpoint] = data.endpoints
+  assert.deepEqual([endpoint.tag, endpoint.pricing.prompt, endpoint.status], ['first', '0.000001', 0])
+  assert.ok(endpoint.latency_last_30m.p50 > 0 && endpoint.supported_parameters.includes('tools'))
+  assert.equal((await world.key.get('/compat-c/v1/models/first/none/endpoints')).status, 400)
+  const { data: providers } = (await world.key.get('/compat-c/v1/providers')).body
+  assert.ok(providers.some(({ slug }: { slug: string }) => slug === 'second'))
+  assert.ok((await world.key.get('/compat-c/v1/models/count')).body.data.count > 3)
+})

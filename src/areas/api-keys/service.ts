@@ -107,6 +107,9 @@ export const apiKeyService = implement(apiKeys, {
   },
 })
 
+/** What its owner called a key. */
+export const keyName = async (db: Db, id: Id): Promise<string> => (await apiKeyStore.nameOf(db, id)) ?? ''
+
 /** Revokes every key that is restricted to this workspace, whosever it is. Answers how many. */
 export async function revokeKeysWithin(ctx: Context, workspaceId: Id): Promise<number> {
   const rows = await apiKeyStore.revokeWithin(ctx.db, workspaceId)

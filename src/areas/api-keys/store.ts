@@ -79,6 +79,9 @@ export const apiKeyStore = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
+  nameOf: async (db: Db, id: Id): Promise<string | undefined> =>
+    (await db.selectFrom('api_keys').select('name').where('id', '=', id).executeTakeFirst())?.name,
+
   getForUpdate: (db: Db, id: Id): Promise<ApiKeyRow | undefined> =>
     db.selectFrom('api_keys').selectAll().where('id', '=', id).forUpdate().executeTakeFirst(),
 

@@ -6,9 +6,10 @@ import type { ErrorAnswer } from '../problem.ts'
 import type { AnswerAbout } from '../shapes/about.ts'
 import type { Collected } from '../collect.ts'
 import type { Chunk, Loss, Turn } from '../turn.ts'
+import type { Visit } from '../visit.ts'
 
 /** What is done with a request of a path. */
-export type Operation = 'generate' | 'count_tokens' | 'models' | 'model'
+export type Operation = 'generate' | 'count_tokens' | 'models' | 'model' | 'read'
 
 /** Writes chunks as a surface's stream. Each call answers text to send, possibly empty. */
 export interface AnswerStream {
@@ -63,6 +64,10 @@ export interface Surface {
   head?(id: string): readonly string[]
   /** Written while the first word of a stream is waited for; absent: nothing is. */
   keepAlive?: string
+  /** What answers the operation `read`, by path; absent: there is none. */
+  reads?: Readonly<Record<string, (visit: Visit) => void>>
+  /** `GET /models/{id}/endpoints`. */
+  endpoints?(visit: Visit, model: string): void
   error(failure: unknown, requestId: string): ErrorAnswer
   decode(
     json: Record<string, unknown>,

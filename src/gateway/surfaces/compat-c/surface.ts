@@ -7,7 +7,9 @@ import { answerId, writeAnswer } from '../../shapes/openai-chat/write-answer.ts'
 import { StreamWriter, keepAlive } from '../../shapes/openai-chat/write-stream.ts'
 import { keepStatus } from '../keep-status.ts'
 import type { Surface } from '../surface.ts'
+import { reads } from './account.ts'
 import { readDemands } from './demands.ts'
+import { showEndpoints } from './endpoints.ts'
 import { redraft } from './redraft.ts'
 import { writeModel, writeModels } from './models.ts'
 
@@ -15,7 +17,14 @@ import { writeModel, writeModels } from './models.ts'
 export const compatC: Surface = {
   name: 'compat-c',
   roots: ['/compat-c/v1', '/compat-c/api/v1', '/openrouter/v1', '/openrouter/api/v1'],
-  routes: { '/chat/completions': { POST: 'generate' }, '/models': { GET: 'models' }, '/models/*': { GET: 'model' } },
+  routes: {
+    '/chat/completions': { POST: 'generate' },
+    '/models': { GET: 'models' },
+    '/models/*': { GET: 'model' },
+    ...Object.fromEntries(Object.keys(reads).map((path) => [path, { GET: 'read' as const }])),
+  },
+  reads,
+  endpoints: showEndpoints,
   dialect: openaiChat,
   shapes: ['openai-chat', 'ollama'],
   translates: true,

@@ -1,0 +1,25 @@
+import type { CallRow } from '#engine/ledger/calls.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Principal } from '#kernel/principal.ts'
+
+/** US dollars that a key's calls cost, in the present period of each kind. */
+export type SpentByPeriod = Readonly<Record<'day' | 'week' | 'month' | 'total', number>>
+
+/** A key as its own holder may see it. */
+export interface KeyBook {
+  name: string
+  /** All calls count under the cap, those on the caller's own provider keys too. */
+  spent: SpentByPeriod
+  /** The part of it that the caller's own provider keys paid. */
+  byok: SpentByPeriod
+}
+
+/** What was recorded of money and calls. The areas keep it; the gateway's surfaces show it to whoever's it is. */
+export interface Books {
+  /** Null: the credential is no key. */
+  key(principal: Principal): Promise<KeyBook | null>
+  /** US dollars: all that was ever granted, and what calls have taken of it. */
+  credits(principal: Principal): Promise<{ granted: number; used: number }>
+  /** One call of this account; to a key of one workspace only one of that workspace. This process's last calls are in it. */
+  call(principal: Principal, id: Id): Promise<CallRow | null>
+}

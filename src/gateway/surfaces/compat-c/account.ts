@@ -1,0 +1,174 @@
+import { refuse } from '#kernel/errors.ts'
+import { parseId } from '#kernel/ids.ts'
+import { toUsd } from '#kernel/money.ts'
+import { hasScope } from '#kernel/principal.ts'
+import { iso } from '#kernel/time.ts'
+import type { CallRow } from '#engine/ledger/calls.ts'
+import type { KeyBook } from '../../books.ts'
+import type { Listed } from '../../directory.ts'
+import type { FinishReason } from '../../turn.ts'
+import type { Visit } from '../../visit.ts'
+import { endpointRow } from './endpoints.ts'
+
+/** What of OpenRouter's API reads besides models: each answers `{data}`. */
+export const reads: Readonly<Record<string, (visit: Visit) => void>> = {
+  '/key': showKey,
+  '/auth/key': showKey,
+  '/credits': showCredits,
+  '/generation': showGeneration,
+  '/providers': showProviders,
+  '/models/count': (visit) => withModels(visit, (rows) => visit.json(200, { data: { count: rows.length } })),
+  '/models/user': (visit) =>
+    withModels(visit, (rows) => visit.json(200, visit.surface.models(rows, new URLSearchParams()))),
+  '/endpoints/zdr': (visit) =>
+    withModels(visit, (rows) => {
+      const kept = rows.filter(({ endpoint }) => endpoint.dataPolicy?.keeps === false)
+      visit.json(200, { data: kept.map((row) => endpointRow(row, visit.gateway.health)) })
+    }),
+}
+
+const withModels = (visit: Visit, work: (rows: readonly Listed[]) => void): void =>
+  visit.after(visit.gateway.directory.models(visit.caller.principal), work)
+
+function showKey(visit: Visit): void {
+  const { principal } = visit.caller
+  visit.after(visit.gateway.books.key(principal), (book) => {
+    if (book === null) return refuse('not_found', { message: 'This credential is no key.' })
+    visit.json(200, { data: writeKey(book, principal) })
+  })
+}
+
+const resets = { day: 'daily', week: 'weekly', month: 'monthly', total: null } as const
+
+function writeKey({ name, spent, byok }: KeyBook, { credential, accountId }: Visit['caller']['principal']): object {
+  const cap = credential.kind === 'key' ? credential.spendCap : null
+  const limit = cap === null ? null : toUsd(cap.nano)
+  const own = (period: keyof typeof spent): number => round(Math.max(0, spent[period] - byok[period]))
+  return {
+    label: name,
+    limit,
+    limit_remaining: cap === null ? null : round(Math.max(0, toUsd(cap.nano) - spent[cap.period])),
+    limit_reset: cap === null ? null : resets[cap.period],
+    include_byok_in_limit: true,
+    usage: own('total'),
+    usage_daily: own('day'),
+    usage_weekly: own('week'),
+    usage_monthly: own('month'),
+    byok_usage: byok.total,
+    byok_usage_daily: byok.day,
+    byok_usage_weekly: byok.week,
+    byok_usage_monthly: byok.month,
+    is_free_tier: false,
+    is_management_key: false,
+    is_provisioning_key: false,
+    expires_at: credential.kind === 'key' && credential.expiresAt !== null ? iso(credential.expiresAt) : null,
+    creator_user_id: accountId,
+    rate_limit: { requests: -1, interval: '10s', note: 'Deprecated: the RateLimit headers say it.' },
+  }
+}
+
+/** To a nano-dollar: what was added up in binary fractions. */
+const round = (usd: number): number => Math.round(usd * 1e9) / 1e9
+
+function showCredits(visit: Visit): void {
+  const { principal } = visit.caller
+  // What an account has is not for whoever holds a key that only runs models.
+  if (!hasScope(principal, 'usage:read'))
+    refuse('missing_scope', {
+      message: 'Credits are shown to keys with the scope `usage:read`.',
+      details: { required_scope: 'usage:read' },
+    })
+  visit.after(visit.gateway.books.credits(principal), ({ granted, used }) =>
+    visit.json(200, { data: { total_credits: round(granted), total_usage: round(used) } }),
+  )
+}
+
+function showGeneration(visit: Visit): void {
+  const mark = visit.request.url!.indexOf('?')
+  const asked = new URLSearchParams(mark < 0 ? '' : visit.request.url!.slice(mark + 1)).get('id')
+  if (asked === null || asked === '')
+    refuse('missing_parameter', { message: 'You must provide an `id` parameter.', param: 'id' })
+  const id = parseId(asked.replace(/^gen-/, ''))
+  const none = { message: `There is no generation ${asked.slice(0, 64)}.`, param: 'id' }
+  if (id === null) return refuse('not_found', none)
+  visit.after(visit.gateway.books.call(visit.caller.principal, id), (row) =>
+    row === null ? refuse('not_found', none) : visit.json(200, { data: writeGeneration(row) }),
+  )
+}
+
+/** The words of all shapes that the record may hold. */
+const finishes: Readonly<Record<string, FinishReason>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  max_tokens: 'length',
+  tool_use: 'tool_calls',
+  refusal: 'content_filter',
+  stop: 'stop',
+  length: 'length',
+  tool_calls: 'tool_calls',
+  content_filter: 'content_filter',
+  safety: 'content_filter',
+  completed: 'stop',
+}
+
+function writeGeneration(row: CallRow): object {
+  const count = (buckets: readonly bigint[]): number => buckets.reduce((sum, one) => sum + Number(one), 0)
+  const prompt = count([row.input_tokens, row.cache_read_tokens, row.cache_write_5m_tokens, row.cache_write_1h_tokens])
+  const completion = count([row.output_tokens, row.reasoning_tokens])
+  const cost = row.cost_nano === null ? null : toUsd(row.cost_nano)
+  const byok = row.billing === 'byok'
+  const word = row.finish_reason
+  return {
+    id: `gen-${row.id}`,
+    request_id: row.id,
+    upstream_id: null,
+    created_at: iso(row.created_at),
+    model: row.model,
+    provider_name: row.provider,
+    api_type: 'completions',
+    router: null,
+    streamed: row.streamed,
+    cancelled: row.status === 'cancelled',
+    finish_reason: row.status === 'failed' ? 'error' : word === null ? null : (finishes[word.toLowerCase()] ?? 'stop'),
+    native_finish_reason: word,
+    total_cost: cost ?? 0,
+    usage: cost ?? 0,
+    is_byok: byok,
+    upstream_inference_cost: byok ? cost : null,
+    cache_discount: null,
+    latency: row.first_token_ms,
+    generation_time: row.first_token_ms === null ? row.duration_ms : row.duration_ms - row.first_token_ms,
+    moderation_latency: null,
+    tokens_prompt: prompt,
+    tokens_completion: completion,
+    native_tokens_prompt: prompt,
+    native_tokens_completion: completion,
+    native_tokens_cached: count([row.cache_read_tokens]),
+    native_tokens_reasoning: count([row.reasoning_tokens]),
+    num_media_prompt: null,
+    num_media_completion: null,
+    num_search_results: null,
+    app_id: null,
+    external_user: null,
+    http_referer: null,
+    user_agent: null,
+    session_id: null,
+    service_tier: null,
+    origin: row.surface,
+  }
+}
+
+function showProviders(visit: Visit): void {
+  withModels(visit, (rows) => {
+    const names = new Map(rows.map(({ endpoint }) => [endpoint.slug, endpoint.name]))
+    visit.json(200, {
+      data: [...names].map(([slug, name]) => ({
+        name,
+        slug,
+        privacy_policy_url: null,
+        terms_of_service_url: null,
+        status_page_url: null,
+      })),
+    })
+  })
+}

@@ -1,0 +1,57 @@
+import { refuse } from '#kernel/errors.ts'
+import type { Listed } from '../../directory.ts'
+import type { Lately } from '../../health.ts'
+import { supportedParameters } from '../../parameters.ts'
+import type { Visit } from '../../visit.ts'
+import { writeModel } from './models.ts'
+import { writePricing } from './pricing.ts'
+
+/** `GET /models/{author}/{slug}/endpoints`: everybody who would be asked for this model, as this process has seen them. */
+export function showEndpoints(visit: Visit, model: string): void {
+  const { directory, health } = visit.gateway
+  visit.after(directory.offers(visit.caller.principal, model), (offers) => {
+    // The directory's offers are rows of its list.
+    const rows = offers as readonly Listed[]
+    const [first] = rows
+    if (first === undefined)
+      return refuse('not_found', {
+        message: `The model \`${model}\` does not exist, or you have no access to it.`,
+        param: 'model',
+      })
+    const { id, name, created, description, architecture } = writeModel(first) as Record<string, unknown>
+    const endpoints = rows.map((row) => endpointRow(row, health))
+    visit.json(200, { data: { id, name, created, description, architecture, endpoints } })
+  })
+}
+
+const percentiles = { p50: 0.5, p75: 0.75, p90: 0.9, p99: 0.99 } as const
+
+/** One endpoint as OpenRouter lists it. What was not measured, and what nobody said, is null. */
+export function endpointRow(row: Listed, health: Lately): object {
+  const { endpoint, slug, name, contextLength, maxOutputTokens, quantization } = row
+  const figures = health.figures(row)
+  const measured = (of: (percentile: number) => number | null): object | null =>
+    of(0.5) === null ? null : Object.fromEntries(Object.entries(percentiles).map(([word, at]) => [word, of(at)]))
+  const up = figures?.failing === null || figures === null ? null : Math.round((1 - figures.failing) * 1000) / 10
+  return {
+    name: `${endpoint.name} | ${slug}`,
+    tag: endpoint.slug,
+    provider_name: endpoint.name,
+    model_id: slug,
+    model_name: name,
+    context_length: contextLength,
+    pricing: writePricing(row),
+    quantization: quantization ?? 'unknown',
+    max_completion_tokens: maxOutputTokens,
+    max_prompt_tokens: contextLength,
+    supported_parameters: supportedParameters(row),
+    // 0 serves, below 0 it is asked last.
+    status: health.aside(row) === null ? 0 : -1,
+    uptime_last_5m: up,
+    uptime_last_30m: up,
+    uptime_last_1d: null,
+    latency_last_30m: figures && measured(figures.latency),
+    throughput_last_30m: figures && measured(figures.throughput),
+    supports_implicit_caching: row.capabilities.includes('prompt_caching'),
+  }
+}

@@ -1,0 +1,22 @@
+import type { Usd } from '../../catalogue/model.ts'
+import type { Offer } from '../../directory.ts'
+
+/** Per million → per token as a decimal string, exactly; what is in no source is `-1`, as OpenRouter writes a price that varies. */
+export function perToken(price: Usd | undefined): string {
+  if (price === undefined) return '-1'
+  const [whole = '0', fraction = ''] = price.split('.')
+  const digits = whole.padStart(7, '0') + fraction
+  const point = digits.length - fraction.length - 6
+  return `${digits.slice(0, point)}.${digits.slice(point)}`.replace(/^0+(?=\d)/, '').replace(/\.?0+$/, '')
+}
+
+/** USD per token, as decimal strings. */
+export const writePricing = ({ pricing }: Pick<Offer, 'pricing'>): object => ({
+  prompt: perToken(pricing?.input),
+  completion: perToken(pricing?.output),
+  ...(pricing?.request !== undefined && { request: pricing.request }),
+  ...(pricing?.image !== undefined && { image: perToken(pricing.image) }),
+  ...(pricing?.reasoning !== undefined && { internal_reasoning: perToken(pricing.reasoning) }),
+  ...(pricing?.cache_read !== undefined && { input_cache_read: perToken(pricing.cache_read) }),
+  ...(pricing?.cache_write_5m !== undefined && { input_cache_write: perToken(pricing.cache_write_5m) }),
+})
