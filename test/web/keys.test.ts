@@ -158,3 +158,28 @@ test(
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   },
 )
+
+test('ben follows the link of an invitation, makes an account with it, and is in the workspace', chromium, async () => {
+  await using server = await testServer({ environment: { UK_SIGN_UP: 'invite' } })
+  const aki = await server.person('Aki')
+  const { id } = (await aki.post('/workspaces', { name: 'Print shop' })).body.data
+  const invited = await aki.post(`/workspaces/${id}/invitations`, { email: 'ben@example.com' })
+  await using browser = await openBrowser()
+  await using visitor = await visit(browser, server.origin)
+  const { page } = visitor
+  await page.goto(`/app/invitations#token=${invited.body.data.token}`)
+  await page.getByRole('link', { name: 'Make an account' }).click()
+  assert.doesNotMatch(page.url(), /token/)
+  await page.getByLabel('Name').fill('Ben')
+  await page.getByLabel('E-mail').fill('ben@example.com')
+  await page.getByLabel('Password').fill('a sentence that is long')
+  assert.equal(await page.getByLabel('Invitation token').inputValue(), invited.body.data.token)
+  await page.getByRole('button', { name: 'Make the account' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Invitations' }).waitFor()
+  assert.deepEqual(await breaches(page), [])
+  await page.getByRole('button', { name: 'Accept' }).click()
+  await page.getByText('Accepted. What it opens').waitFor()
+  const members = (await aki.get(`/workspaces/${id}/members`)).body.data.map(({ name }: { name: string }) => name)
+  assert.deepEqual(members.toSorted(), ['Aki', 'Ben'])
+  assert.deepEqual(visitor.wrongs, [])
+})

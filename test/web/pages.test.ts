@@ -50,3 +50,31 @@ test(
     )
   },
 )
+
+test(
+  'the theme that aki picks is there before the first paint, and on her other devices',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    await using server = await testServer()
+    const aki = await server.person('Aki')
+    await using browser = await openBrowser()
+    await using visitor = await visit(browser, server.origin)
+    const { page } = visitor
+    await signIn(page, aki)
+    const paper = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
+    const light = await paper()
+    const saved = page.waitForResponse((response) => response.url().endsWith('/v1/settings') && response.ok())
+    await page.getByRole('radio', { name: 'Dark' }).check({ force: true })
+    await saved
+    const dark = await paper()
+    assert.notEqual(dark, light)
+    assert.equal((await aki.get('/settings')).body.data.theme, 'dark')
+    await page.route('**/assets/*.js', (route) => route.abort())
+    await page.reload()
+    assert.equal(await paper(), dark)
+
+    await using other = await visit(browser, server.origin)
+    await signIn(other.page, aki)
+    await other.page.locator('html[data-theme=dark]').waitFor()
+  },
+)

@@ -5,8 +5,11 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { queryClient } from './api.ts'
+import { takeToken } from './invitations/token.ts'
 import { router } from './router.tsx'
 import { Toasts } from './ui/toast.tsx'
+
+takeToken()
 
 // A page that was open across an update asks for files that are gone: the new page knows the new ones.
 window.addEventListener('vite:preloadError', () => location.reload())

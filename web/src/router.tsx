@@ -10,12 +10,9 @@ const root = createRootRoute()
 interface Entering {
   /** Where to go afterwards: a path of the app. */
   next?: string
-  /** Of an invitation, from the link in its mail. */
-  invitation?: string
 }
-const entering = ({ next, invitation }: Record<string, unknown>): Entering => ({
+const entering = ({ next }: Record<string, unknown>): Entering => ({
   ...(typeof next === 'string' && /^\/(?![/\\])/.test(next) && { next }),
-  ...(typeof invitation === 'string' && { invitation }),
 })
 const entry = createRoute({
   getParentRoute: () => root,
@@ -62,6 +59,11 @@ const developer = createRoute({
   path: '/settings/developer',
   component: lazyRouteComponent(() => import('./developer/developer.tsx'), 'Developer'),
 })
+const invitations = createRoute({
+  getParentRoute: () => shell,
+  path: '/invitations',
+  component: lazyRouteComponent(() => import('./invitations/invitations.tsx'), 'Invitations'),
+})
 const routing = createRoute({
   getParentRoute: () => shell,
   path: '/ai-routing',
@@ -93,7 +95,7 @@ export const router = createRouter({
   basepath: '/app',
   routeTree: root.addChildren([
     entry.addChildren([signIn, signUp]),
-    shell.addChildren([home, developer, routing.addChildren([providers, preview, gatewayKeys, usage])]),
+    shell.addChildren([home, developer, invitations, routing.addChildren([providers, preview, gatewayKeys, usage])]),
   ]),
   defaultPreload: 'intent',
   defaultErrorComponent: Broken,

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { grants } from '#kernel/scopes.ts'
 import type { NewApiKey } from '../api.ts'
 import { Button } from '../ui/button.tsx'
@@ -42,6 +43,15 @@ export function ShownKey({
         <Copy text={made.key} label="Copy key" look="primary" />
       </div>
       <h3 className="mt-6 mb-2 font-serif text-lg">Try it</h3>
+      {!isPending && model === null && (
+        <p className="mb-2 text-sm text-quiet">
+          No model can be called yet. Add a provider under{' '}
+          <Link to="/ai-routing" className="link">
+            AI routing
+          </Link>{' '}
+          first, and put one of its models here.
+        </p>
+      )}
       {isPending ? (
         <div className="h-56 animate-pulse border border-line bg-sunk" />
       ) : (

@@ -1,6 +1,7 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { uk } from '../api.ts'
+import { keptToken } from '../invitations/token.ts'
 import { forgetEverything } from '../session.ts'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
@@ -15,13 +16,13 @@ export function SignUp() {
   const [name, setName] = useState('')
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
-  const [token, setToken] = useState(search.invitation ?? '')
+  const [token, setToken] = useState(keptToken() ?? '')
   const { send, pending, at, rest, code, form } = useSend(uk.auth.sign_up, async () => {
     await forgetEverything()
     await navigate({ to: search.next ?? '/' })
   })
   // The server says what it needs; once it has, the field stays.
-  const [asked, setAsked] = useState<Asked>(search.invitation ? 'invitation' : 'nothing')
+  const [asked, setAsked] = useState<Asked>(token ? 'invitation' : 'nothing')
   useEffect(() => {
     if (code === 'setup_required') setAsked('setup')
     if (code === 'policy_denied') setAsked('invitation')

@@ -1,4 +1,6 @@
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { receivedQuery } from '../invitations/queries.ts'
 import { Icon, type IconName } from '../ui/icons.tsx'
 
 const pages = [
@@ -13,6 +15,7 @@ const here =
   'data-[status=active]:bg-sheet data-[status=active]:font-medium data-[status=active]:text-ink data-[status=active]:before:absolute data-[status=active]:before:inset-y-1.5 data-[status=active]:before:left-0 data-[status=active]:before:w-[3px] data-[status=active]:before:bg-seal'
 
 export function Nav({ onGo }: { onGo?: () => void }) {
+  const { data: received = [] } = useQuery(receivedQuery)
   return (
     <nav aria-label="Pages" className="flex flex-col gap-0.5">
       {pages.map(({ to, label, icon }) => (
@@ -21,6 +24,15 @@ export function Nav({ onGo }: { onGo?: () => void }) {
           {label}
         </Link>
       ))}
+      {received.length > 0 && (
+        <Link to="/invitations" onClick={onGo} className={`${place} ${here}`}>
+          <Icon name="mail" />
+          Invitations
+          <span className="figures ml-auto rounded-xs bg-seal px-1.5 text-xs leading-5 text-on-seal">
+            {received.length}
+          </span>
+        </Link>
+      )}
       <a href="/docs" className={place}>
         <Icon name="book" />
         API reference

@@ -19,6 +19,7 @@ export interface Send<I, O> {
 /** One call that changes something, and what came back of it. What was typed stays where it is. */
 export function useSend<I, O>(call: (input: I) => Promise<O>, done?: (output: O, input: I) => unknown): Send<I, O> {
   const form = useRef<HTMLFormElement>(null)
+  const busy = useRef(false)
   const { mutateAsync, isPending, error, reset } = useMutation({
     mutationFn: call,
     onSuccess: (output, input) => done?.(output, input),
@@ -28,7 +29,18 @@ export function useSend<I, O>(call: (input: I) => Promise<O>, done?: (output: O,
   }, [error])
   const at = (field: string): string | null => sayAt(error, field)
   return {
-    send: (input) => mutateAsync(input).catch(() => undefined),
+    async send(input) {
+      // Enter, pressed twice, is one wish.
+      if (busy.current) return undefined
+      busy.current = true
+      try {
+        return await mutateAsync(input)
+      } catch {
+        return undefined
+      } finally {
+        busy.current = false
+      }
+    },
     pending: isPending,
     failed: error !== null,
     at,

@@ -19,6 +19,15 @@ export const usageQuery = ({ days, by, whose }: Asked) =>
     placeholderData: keepPreviousData,
   })
 
+/** What is left of the credits; null where the account draws on none. */
+export const balanceQuery = queryOptions({
+  queryKey: ['usage', 'balance'],
+  queryFn: async () => {
+    const summary = await uk.me.usage({})
+    return 'balance_usd' in summary ? summary.balance_usd : null
+  },
+})
+
 /** One page of the caller's own metered calls. */
 async function calls(whose: string, cursor: string | null) {
   const answer = await uk.me.usage({

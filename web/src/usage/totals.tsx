@@ -1,22 +1,16 @@
+import { useQuery } from '@tanstack/react-query'
 import { plural, short, usd } from '../ui/format.ts'
-import type { Usage } from './queries.ts'
+import { type Usage, balanceQuery } from './queries.ts'
 
 /** The few figures that most people came for. */
-export function Totals({ total }: { total: Usage['total'] }) {
+export function Totals({ total, mine }: { total: Usage['total']; mine: boolean }) {
+  const { data: balance } = useQuery(balanceQuery)
   const { usage } = total
   const cached = usage.cache_read_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
   const failed = total.failed_calls + total.cancelled_calls
   return (
     <dl className="mb-6 grid grid-cols-2 gap-px border border-line bg-line md:grid-cols-4">
-      <Figure
-        label="Cost"
-        value={usd(total.cost_usd)}
-        note={
-          total.unpriced_calls > 0
-            ? `and ${plural(total.unpriced_calls, 'call')} without a price`
-            : `${usd(total.charged_usd)} of it in credits`
-        }
-      />
+      <Figure label="Cost" value={usd(total.cost_usd)} note={costNote(total, mine ? (balance ?? null) : null)} />
       <Figure
         label="Calls"
         value={short(total.calls)}
@@ -34,6 +28,12 @@ export function Totals({ total }: { total: Usage['total'] }) {
       />
     </dl>
   )
+}
+
+function costNote({ unpriced_calls, charged_usd }: Usage['total'], balance: number | null): string {
+  if (unpriced_calls > 0) return `and ${plural(unpriced_calls, 'call')} without a price`
+  const charged = `${usd(charged_usd)} of it in credits`
+  return balance === null ? charged : `${charged}, ${usd(balance)} left`
 }
 
 const Figure = ({ label, value, note }: { label: string; value: string; note: string }) => (

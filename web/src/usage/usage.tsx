@@ -72,7 +72,7 @@ export function UsagePage() {
   )
 }
 
-function Figures({ usage, view: { by, measure } }: { usage: Usage; view: View }) {
+function Figures({ usage, view: { by, measure, whose } }: { usage: Usage; view: View }) {
   const { label, of, say } = measures[measure]
   const count = (Date.parse(usage.to) - Date.parse(usage.from)) / 86_400_000 + 1
   const names = new Map(usage.by_key.map((row) => [row.key_id, keyName(row)]))
@@ -81,7 +81,7 @@ function Figures({ usage, view: { by, measure } }: { usage: Usage; view: View })
   const stack = stackOf(parts, daysUpTo(usage.to, count), UNNAMED)
   return (
     <>
-      <Totals total={usage.total} />
+      <Totals total={usage.total} mine={whose === 'mine'} />
       <DayChart key={`${by} ${count}`} stack={stack} label={label} say={say} />
       <div className="mt-4 grid items-start gap-4 xl:grid-cols-2">
         <Breakdown

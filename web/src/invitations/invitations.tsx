@@ -1,0 +1,128 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { queryClient, uk } from '../api.ts'
+import { Button } from '../ui/button.tsx'
+import { TextField } from '../ui/field.tsx'
+import { Empty, Failure, Refused, Waiting } from '../ui/notice.tsx'
+import { Page, Rows, Section } from '../ui/page.tsx'
+import { useSend } from '../ui/send.ts'
+import { Ago } from '../ui/time.tsx'
+import { say } from '../ui/toast.tsx'
+import { receivedQuery } from './queries.ts'
+import { dropToken, keptToken } from './token.ts'
+
+async function settled(): Promise<void> {
+  await Promise.all([
+    queryClient.invalidateQueries({ queryKey: ['invitations'] }),
+    queryClient.invalidateQueries({ queryKey: ['workspaces'] }),
+    // Accepting by a token that came by mail verifies the address.
+    queryClient.invalidateQueries({ queryKey: ['session'] }),
+  ])
+}
+
+export function Invitations() {
+  return (
+    <Page title="Invitations" lead="Into the workspaces of others, and to what they share with you.">
+      <ByToken />
+      <Received />
+    </Page>
+  )
+}
+
+/** With the token of the link that one followed, or one that was handed over in another way. */
+function ByToken() {
+  const [token, setToken] = useState(keptToken() ?? '')
+  const [accepted, setAccepted] = useState(false)
+  const { send, pending, at, rest, form } = useSend(uk.invitations.accept, async () => {
+    dropToken()
+    setToken('')
+    setAccepted(true)
+    say('The invitation is accepted')
+    await settled()
+  })
+  return (
+    <Section title="With a token" about="It is filled in when you follow the link of a mail, and works once.">
+      <form
+        ref={form}
+        noValidate
+        className="border border-line border-t-keyline bg-sheet px-4 py-4"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void send({ token: token.trim() })
+        }}
+      >
+        <div className="flex flex-wrap items-start gap-4">
+          <TextField
+            label="Token"
+            mono
+            className="flex-1 basis-64"
+            autoComplete="off"
+            spellCheck={false}
+            value={token}
+            onValue={setToken}
+            error={at('token')}
+          />
+          <Button type="submit" look="primary" pending={pending} className="mt-6 h-[2.375rem]!">
+            Accept
+          </Button>
+        </div>
+        <div className="mt-2 empty:hidden">
+          <Refused>{rest('token')}</Refused>
+          {accepted && <p className="text-sm text-moss">Accepted. What it opens is yours to use now.</p>}
+        </div>
+      </form>
+    </Section>
+  )
+}
+
+function Received() {
+  const { data: invitations, error, refetch } = useQuery(receivedQuery)
+  return (
+    <Section title="To your address" about="Shown once your e-mail address is verified.">
+      {error && !invitations ? (
+        <Failure what="Your invitations" error={error} again={refetch} />
+      ) : !invitations ? (
+        <Waiting what="your invitations" rows={1} />
+      ) : invitations.length === 0 ? (
+        <Empty title="No open invitation">Whoever invites you names your e-mail address; it shows up here.</Empty>
+      ) : (
+        <Rows label="Invitations">
+          {invitations.map((invitation) => (
+            <InvitationRow key={invitation.id} invitation={invitation} />
+          ))}
+        </Rows>
+      )}
+    </Section>
+  )
+}
+
+type Invitation = Awaited<ReturnType<typeof uk.invitations.received>>['rows'][number]
+
+function InvitationRow({
+  invitation: { id, workspace_name, invited_by, role, expires_at },
+}: {
+  invitation: Invitation
+}) {
+  const { send, pending, rest } = useSend(uk.invitations.accept, async () => {
+    say(`You are in ${workspace_name} now`)
+    await settled()
+  })
+  return (
+    <li className="flex flex-wrap items-center gap-x-6 gap-y-2 px-4 py-3.5">
+      <div className="min-w-0 flex-1 basis-60">
+        <p className="font-medium break-words">{workspace_name}</p>
+        <p className="text-[0.8125rem] text-quiet">
+          {invited_by ?? 'Somebody'} invites you as {role} · ends <Ago time={expires_at} />
+        </p>
+        <Refused>{rest()}</Refused>
+      </div>
+      <Button
+        pending={pending}
+        aria-label={`Accept ${workspace_name}`}
+        onClick={() => void send({ invitation_id: id })}
+      >
+        Accept
+      </Button>
+    </li>
+  )
+}
