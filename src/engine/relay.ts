@@ -45,6 +45,8 @@ export function startRelay({ postgres, bus, leases, log, consumers, events }: Re
   let again = false
   let running: Promise<void> | null = null
 
+  const undeclared = new Set<string>()
+
   async function turn(): Promise<void> {
     if (lease?.signal.aborted) await stepDown()
     if (lease === null) {
@@ -54,13 +56,20 @@ export function startRelay({ postgres, bus, leases, log, consumers, events }: Re
     }
     const { fence, signal } = lease
     while (!closing.signal.aborted && !signal.aborted) {
-      const n = await postgres.db.transaction().execute((db) => relayBatch(db, fence, consumers, events))
+      const n = await postgres.db.transaction().execute((db) => relayBatch(db, fence, consumers, events, missing))
       if (n > 0) {
         bus.poke('changes')
         if (consumers.length > 0) bus.poke('deliveries')
       }
       if (n < BATCH) return
     }
+  }
+
+  /** Told all the same, and to the log: its area has forgotten to declare it. */
+  function missing(type: string): void {
+    if (undeclared.has(type)) return
+    undeclared.add(type)
+    log.warn({ type }, 'an event is declared by no area')
   }
 
   async function stepDown(): Promise<void> {
@@ -96,7 +105,13 @@ export function startRelay({ postgres, bus, leases, log, consumers, events }: Re
 }
 
 /** Carries up to `BATCH` events; answers how many. Throws when the lease has gone to somebody else. */
-async function relayBatch(db: Db, fence: bigint, consumers: readonly Consumer[], events: EventTable): Promise<number> {
+async function relayBatch(
+  db: Db,
+  fence: bigint,
+  consumers: readonly Consumer[],
+  events: EventTable,
+  missing: (type: string) => void,
+): Promise<number> {
   const { rows: held } = await sql`select 1 from leases where name = 'relay' and fence = ${fence} for update`.execute(
     db,
   )
@@ -106,6 +121,7 @@ async function relayBatch(db: Db, fence: bigint, consumers: readonly Consumer[],
       db,
     )
   if (found.length === 0) return 0
+  for (const { type } of found) if (!events.has(type)) missing(type)
   const rows = found.map((row) => ({ ...row, channels: events.channelsOf(row.type, row.channels) }))
   const perChannel = new Map<string, number>()
   for (const { channels } of rows)
