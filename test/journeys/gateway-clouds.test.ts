@@ -186,6 +186,61 @@ test('Gemini and Claude on Vertex: one token from the service account for many c
   for (const { headers } of vertex.requests) assert.ok(!JSON.stringify(headers).includes('PRIVATE'))
 })
 
+test('fields and betas that a cloud is not known to take are left out and told; a named beta lets all of them pass', async () => {
+  const ask = { model: 'vc/claude-sonnet-5-5', max_tokens: 50, messages: said('x') }
+  const path = '/compat-b/v1/messages'
+  const beta = { 'anthropic-beta': 'context-management-2025-06-27' }
+  const body = { ...ask, context_management: { edits: [] } }
+  const answer = await world.key.post(path, body, beta)
+  assert.equal(answer.headers.get('x-uk-losses'), 'context_management, anthropic-beta')
+  assert.equal(last(vertex).json()['context_management'], undefined)
+  const asked = vertex.requests.length
+  const strict = await world.key.post(path, body, { ...beta, 'x-uk-strict': '1' })
+  assert.deepEqual([strict.status, strict.body.error.type], [400, 'invalid_request_error'])
+  assert.match(strict.body.error.message, /`context_management`, `anthropic-beta`/)
+  assert.equal(vertex.requests.length, asked)
+  await world.bring(vertex, 'vb', {
+    preset: 'vertex',
+    base_url: place(),
+    api_key: keyFile(),
+    shape: 'anthropic-messages',
+    headers: { 'x-uk-betas': 'context-management-2025-06-27, other' },
+    models: [priced('claude-sonnet-5-5')],
+  })
+  const through = await world.key.post(
+    path,
+    { ...body, model: 'vb/claude-sonnet-5-5' },
+    { ...beta, 'x-uk-strict': '1' },
+  )
+  assert.equal(through.status, 200, through.text)
+  const sent = last(vertex).json()
+  assert.deepEqual(
+    [sent['anthropic_beta'], sent['context_management']],
+    [['context-management-2025-06-27'], { edits: [] }],
+  )
+})
+
+test('a token is renewed when it is over or no longer taken, and no key file means no answer and no leak', async () => {
+  await using brief = await startVertex({ tokenLife: 60 })
+  const base_url = `${brief.origin}/v1/projects/${brief.project}/locations/${brief.location}`
+  const api_key = Buffer.from(JSON.stringify(brief.account)).toString('base64')
+  const models = [priced('gemini-3.8-flash')]
+  await world.bring(brief, 'brief', { preset: 'vertex', shape: 'gemini', base_url, api_key, models })
+  for (const words of ['one', 'two']) {
+    const answer = await openai.chat.completions.create({ model: 'brief/gemini-3.8-flash', messages: said(words) })
+    assert.equal(answer.choices[0]?.message.content, words)
+  }
+  assert.equal(brief.requests.filter(({ path }) => path === '/token').length, 2)
+  const wrong = Buffer.from(JSON.stringify({ ...brief.account, private_key: 'no key at all' })).toString('base64')
+  await world.bring(brief, 'keyless', { preset: 'vertex', shape: 'gemini', base_url, api_key: wrong, models })
+  const refused = await world.key.post('/compat-a/v1/chat/completions', {
+    model: 'keyless/gemini-3.8-flash',
+    messages: said('x'),
+  })
+  assert.equal(refused.status, 502)
+  assert.ok(!refused.text.includes('no key at all') && !refused.text.includes(wrong.slice(0, 40)))
+})
+
 test('Azure: its own header, deployments as models, and the older paths with their version', async () => {
   for (const slug of ['az', 'old']) {
     const model = `${slug}/my-gpt-4o`
