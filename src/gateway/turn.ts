@@ -14,6 +14,8 @@ export interface Turn {
   temperature?: number
   top_p?: number
   top_k?: number
+  frequency_penalty?: number
+  presence_penalty?: number
   stop?: string[]
   seed?: number
   n?: number
@@ -29,6 +31,9 @@ export interface Turn {
     max_tokens?: number
     exclude?: boolean
   }
+  verbosity?: 'low' | 'medium' | 'high'
+  /** Requests of one key are likely to share what a vendor keeps of their beginning: no loss where there is no such thing. */
+  cache_key?: string
   /** An opaque name of the end user, for the vendor's abuse checks. */
   user?: string
 }

@@ -77,7 +77,7 @@ test('what a Turn has no place for is named, what changes nothing is not', () =>
     provider: { order: ['a'] },
     store: true,
   })
-  assert.deepEqual(losses, ['logprobs', 'frequency_penalty', 'verbosity', 'tools.custom', 'messages.input_audio'])
+  assert.deepEqual(losses, ['logprobs', 'tools.custom', 'messages.input_audio'])
   const claudeCode = decodeMessages({
     model: 'm',
     max_tokens: 64_000,

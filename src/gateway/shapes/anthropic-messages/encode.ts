@@ -3,6 +3,7 @@ import type { Turn } from '../../turn.ts'
 import { compact, type Json } from '../json.ts'
 import { Losses } from '../losses.ts'
 import { pairToolResults, toolsWithHistory } from '../pairing.ts'
+import { losePenalties, loseVerbosity } from '../sampling.ts'
 import { closedSchema } from '../schema.ts'
 import { type Encoded, mayReason, type Target } from '../target.ts'
 import { fit, ToolNames } from '../tool-names.ts'
@@ -40,6 +41,8 @@ export function encode(turn: Turn, target: Target, { stream }: { stream: boolean
   if (!keepLastMarks([tools, system, messages.flatMap(({ content }) => content)])) losses.add('cache_control')
   if (turn.seed !== undefined) losses.add('seed')
   if (turn.n !== undefined && turn.n > 1) losses.add('n')
+  losePenalties(turn, losses)
+  loseVerbosity(turn, losses)
   const format = formatOf(turn, losses)
   const body: Json = compact({
     model: target.model,

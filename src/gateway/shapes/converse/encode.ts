@@ -2,6 +2,7 @@ import type { Turn } from '../../turn.ts'
 import { compact, type Json } from '../json.ts'
 import { Losses } from '../losses.ts'
 import { pairToolResults, toolsWithHistory } from '../pairing.ts'
+import { losePenalties, loseVerbosity } from '../sampling.ts'
 import type { Encoded, Target } from '../target.ts'
 import { fit, ToolNames } from '../tool-names.ts'
 import { encodeMessages } from './encode-messages.ts'
@@ -17,6 +18,8 @@ export function encode(turn: Turn, target: Target): Encoded {
   const { system, messages } = encodeMessages(pairToolResults(turn.messages), { names, ids, losses })
   for (const name of ['seed', 'top_k', 'user'] as const) if (turn[name] !== undefined) losses.add(name)
   if (turn.n !== undefined && turn.n > 1) losses.add('n')
+  losePenalties(turn, losses)
+  loseVerbosity(turn, losses)
   // How a model of which house is asked to think is not known.
   if (turn.reasoning !== undefined && turn.reasoning.effort !== 'none') losses.add('reasoning')
   const asked = inWords(turn, losses)

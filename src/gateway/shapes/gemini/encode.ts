@@ -6,6 +6,7 @@ import { type Encoded, mayReason, type Target } from '../target.ts'
 import { ToolNames } from '../tool-names.ts'
 import { encodeContents } from './encode-contents.ts'
 import { type Quirks, quirksOf } from './quirks.ts'
+import { loseVerbosity } from '../sampling.ts'
 import { subsetSchema } from './schema.ts'
 import { thinkingOf } from './thinking.ts'
 
@@ -21,6 +22,7 @@ export function encode(turn: Turn, target: Target): Encoded {
   const tools = toolsOf(turn, names, losses)
   if (turn.n !== undefined && turn.n > 1) losses.add('n')
   if (turn.user !== undefined) losses.add('user')
+  loseVerbosity(turn, losses)
   const body: Json = compact({
     systemInstruction: system.length > 0 ? { parts: system } : undefined,
     contents: contents.length > 0 ? contents : [{ role: 'user', parts: [{ text: '…' }] }],
@@ -68,6 +70,8 @@ function generationConfig(
     topP,
     topK,
     seed,
+    frequencyPenalty: turn.frequency_penalty,
+    presencePenalty: turn.presence_penalty,
     maxOutputTokens: limit,
     stopSequences: stop === undefined || stop.length === 0 ? undefined : stop.slice(0, MOST_STOPS),
     thinkingConfig: mayReason(target) ? thinkingOf(turn, quirks, losses) : undefined,

@@ -2,6 +2,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { Loss, Turn } from '../../turn.ts'
 import { boolean, compact, integer, isObject, type Json, list, missing, number, object, string } from '../json.ts'
 import { Losses, matters } from '../losses.ts'
+import { verbosityOf } from '../sampling.ts'
 import { decodeMessages } from './decode-messages.ts'
 import { decodeToolChoice, decodeTools } from './decode-tools.ts'
 
@@ -15,7 +16,7 @@ export interface Decoded {
 
 /** Fields that this file reads, that the router or the surface reads, or that only steer caching, logging and padding. */
 const carried = new Set(
-  `model models messages max_completion_tokens max_tokens temperature top_p top_k stop seed n tools functions tool_choice
+  `model models messages max_completion_tokens max_tokens temperature top_p top_k frequency_penalty presence_penalty verbosity stop seed n tools functions tool_choice
   function_call parallel_tool_calls response_format reasoning reasoning_effort reasoningEffort include_reasoning user
   safety_identifier stream stream_options provider route usage session_id trace metadata store debug prompt_cache_key
   prompt_cache_options prompt_cache_retention cache_control`.split(/\s+/),
@@ -25,7 +26,6 @@ const usual: Record<string, (value: unknown) => boolean> = {
   service_tier: (tier) => tier === 'auto' || tier === 'default',
   modalities: (given) => Array.isArray(given) && given.every((one) => one === 'text'),
   repetition_penalty: (penalty) => penalty === 1,
-  verbosity: (given) => given === 'medium',
 }
 
 /**
@@ -52,6 +52,10 @@ export function decode(body: unknown): Decoded {
     temperature: number(body['temperature'], 'temperature'),
     top_p: number(body['top_p'], 'top_p'),
     top_k: number(body['top_k'], 'top_k'),
+    frequency_penalty: number(body['frequency_penalty'], 'frequency_penalty'),
+    presence_penalty: number(body['presence_penalty'], 'presence_penalty'),
+    verbosity: verbosityOf(string(body['verbosity'], 'verbosity')),
+    cache_key: string(body['prompt_cache_key'], 'prompt_cache_key'),
     stop: stopOf(body['stop']),
     seed: number(body['seed'], 'seed'),
     n: integer(body['n'], 'n', 1),

@@ -4,6 +4,7 @@ import { compact, type Json } from '../json.ts'
 import { effortOfBudget } from '../effort.ts'
 import { Losses } from '../losses.ts'
 import { pairToolResults, toolsWithHistory } from '../pairing.ts'
+import { losePenalties, loseVerbosity } from '../sampling.ts'
 import { strictLegal } from '../schema.ts'
 import { type Encoded, mayReason, type Target } from '../target.ts'
 import { fit, ToolNames } from '../tool-names.ts'
@@ -70,10 +71,14 @@ const refusesSampling = (turn: Turn, { capabilities }: Target, quirks: Quirks): 
   quirks.fixedSampling && capabilities.includes('reasoning') && turn.reasoning?.effort !== 'none'
 
 function sampling(turn: Turn, target: Target, quirks: Quirks, losses: Losses): Json {
-  const { temperature, top_p, top_k, seed } = turn
+  const { temperature, top_p, top_k, seed, frequency_penalty, presence_penalty, verbosity, cache_key } = turn
   if (top_k !== undefined && !quirks.topK) losses.add('top_k')
-  const kept = { seed, ...(quirks.topK && { top_k }) }
-  if (!refusesSampling(turn, target, quirks)) return { ...kept, temperature, top_p }
+  if (!quirks.openai) loseVerbosity(turn, losses)
+  const own = quirks.openai ? { verbosity, prompt_cache_key: cache_key } : {}
+  const kept = { seed, ...own, ...(quirks.topK && { top_k }) }
+  if (!refusesSampling(turn, target, quirks))
+    return { ...kept, temperature, top_p, frequency_penalty, presence_penalty }
+  losePenalties(turn, losses)
   if (temperature !== undefined && temperature !== 1) losses.add('temperature')
   if (top_p !== undefined && top_p !== 1) losses.add('top_p')
   return kept

@@ -24,6 +24,8 @@ export interface Quirks {
   streamOptions: boolean
   /** What ids of tool calls must be: up to 40 of a–z, A–Z, 0–9, _ and -, or exactly nine letters and digits. */
   callIds: 'usual' | 'nine'
+  /** Takes `verbosity` and `prompt_cache_key`, which are OpenAI's own. */
+  openai: boolean
   /** Refuses messages with reasoning in them, which clients send back as they got it. */
   refusesReasoning: boolean
   /** Refuses sampling fields while it reasons. */
@@ -40,6 +42,7 @@ const usual: Quirks = {
   strict: true,
   streamOptions: true,
   callIds: 'usual',
+  openai: false,
   refusesReasoning: false,
   fixedSampling: false,
 }
@@ -50,7 +53,7 @@ interface Row extends Partial<Quirks> {
   model?: RegExp
 }
 
-const openaiReasons = { limit: 'max_completion_tokens', fixedSampling: true } as const
+const openaiReasons = { openai: true, limit: 'max_completion_tokens', fixedSampling: true } as const
 
 /**
  * What is known, and where from. [p]: the `compat` and `thinkingLevelMap` data of @earendil-works/pi-ai 1.5.2
@@ -61,7 +64,7 @@ const rows: readonly Row[] = [
   { preset: 'openai', ...openaiReasons },
   { preset: 'azure', ...openaiReasons },
   // openrouter.ai/docs, OpenAPI of 2026-08-22.
-  { preset: 'openrouter', reasoning: 'openrouter', openrouter: true, topK: true },
+  { preset: 'openrouter', reasoning: 'openrouter', openrouter: true, openai: true, topK: true },
   // `Tool call id was … but must be a-z, A-Z, 0-9, with a length of 9`: anomalyco/opencode#1680. Efforts: [p].
   // `extra_forbidden` for `reasoning_content`: charmbracelet/crush#1590.
   { preset: 'mistral', callIds: 'nine', efforts: ['none', 'high'], refusesReasoning: true },

@@ -2,6 +2,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { Loss, Turn } from '../../turn.ts'
 import { boolean, compact, integer, isObject, type Json, listOf, missing, number, object, string } from '../json.ts'
 import { Losses, matters } from '../losses.ts'
+import { verbosityOf } from '../sampling.ts'
 import { decodeInput } from './decode-input.ts'
 import { decodeToolChoice, decodeTools } from './tools.ts'
 
@@ -49,6 +50,8 @@ export function decode(body: unknown): Decoded {
     temperature: number(body['temperature'], 'temperature'),
     top_p: number(body['top_p'], 'top_p'),
     parallel_tool_calls: boolean(body['parallel_tool_calls'], 'parallel_tool_calls'),
+    verbosity: verbosityOf(string(object(body['text'], 'text')?.['verbosity'], 'text.verbosity')),
+    cache_key: string(body['prompt_cache_key'], 'prompt_cache_key'),
     response_format: formatOf(body, losses),
     reasoning: reasoningOf(body, losses),
     user: string(body['safety_identifier'], 'safety_identifier') ?? string(body['user'], 'user'),
@@ -72,8 +75,6 @@ function refuseStored(body: Json): void {
 
 function formatOf(body: Json, losses: Losses): Turn['response_format'] {
   const text = object(body['text'], 'text')
-  if (text?.['verbosity'] !== undefined && text['verbosity'] !== null && text['verbosity'] !== 'medium')
-    losses.add('text.verbosity')
   const format = object(text?.['format'], 'text.format')
   const type = string(format?.['type'], 'text.format.type')
   if (format === undefined || type === undefined) return undefined

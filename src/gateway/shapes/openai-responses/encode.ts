@@ -4,6 +4,7 @@ import { compact, type Json } from '../json.ts'
 import { effortOfBudget } from '../effort.ts'
 import { Losses } from '../losses.ts'
 import { pairToolResults, toolsWithHistory } from '../pairing.ts'
+import { losePenalties } from '../sampling.ts'
 import { strictLegal } from '../schema.ts'
 import { type Encoded, mayReason, type Target } from '../target.ts'
 import { fit, ToolNames } from '../tool-names.ts'
@@ -28,6 +29,7 @@ export function encode(turn: Turn, target: Target, { stream }: { stream: boolean
   if (turn.stop !== undefined && turn.stop.length > 0) losses.add('stop')
   if (turn.seed !== undefined) losses.add('seed')
   if (turn.top_k !== undefined) losses.add('top_k')
+  losePenalties(turn, losses)
   if (tools.some(({ cache }) => cache !== undefined)) losses.add('cache_control')
   const body: Json = compact({
     model: target.model,
@@ -45,6 +47,7 @@ export function encode(turn: Turn, target: Target, { stream }: { stream: boolean
     tool_choice: tools.length === 0 ? undefined : toolChoice(turn, names),
     parallel_tool_calls: tools.length === 0 ? undefined : turn.parallel_tool_calls,
     text: text(turn),
+    prompt_cache_key: turn.cache_key,
     user: turn.user,
     store: false,
     include: reasons ? ['reasoning.encrypted_content'] : undefined,
@@ -86,16 +89,17 @@ function reasoning({ reasoning: wanted }: Turn, target: Target, losses: Losses):
 const toolChoice = ({ tool_choice: choice }: Turn, names: ToolNames): unknown =>
   typeof choice === 'object' ? { type: 'function', name: names.sent(choice.name) } : choice
 
-function text({ response_format: format }: Turn): Json | undefined {
-  if (format === undefined) return undefined
-  if (format.type !== 'json_schema') return { format }
+function text({ response_format: format, verbosity }: Turn): Json | undefined {
+  if (format === undefined) return verbosity === undefined ? undefined : { verbosity }
+  if (format.type !== 'json_schema') return compact({ format, verbosity })
   const { type, name, schema, strict } = format
-  return {
+  return compact({
+    verbosity,
     format: {
       type,
       name: fit(name, LONGEST_NAME),
       schema,
       strict: strict ?? ('type' in schema && strictLegal(schema)),
     },
-  }
+  })
 }
