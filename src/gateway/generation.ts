@@ -230,6 +230,7 @@ export class Generation {
   #keepAlive(comment: string): void {
     const { response, head } = this.visit
     this.#pulse = setInterval(() => {
+      if (this.visit.closed || response.writableEnded) return this.#quiet()
       if (!response.headersSent) {
         head.push('content-type', 'text/event-stream; charset=utf-8', 'x-uk-route', `seed=${this.#seed}`)
         head.push('cache-control', 'no-cache', 'x-accel-buffering', 'no')
@@ -260,7 +261,13 @@ export class Generation {
   }
 
   #take({ candidate, waitMs }: Step): void {
-    const again = (): void => this.visit.attempt(() => this.#begin(candidate))
+    const again = (): void => {
+      try {
+        this.#begin(candidate)
+      } catch (error) {
+        this.#fail(error, candidate)
+      }
+    }
     if (waitMs === 0) again()
     else this.#waiting = setTimeout(again, waitMs)
   }

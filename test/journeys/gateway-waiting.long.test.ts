@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import OpenAI, { APIError } from 'openai'
+import { startOpenAI } from '#test/vendors/openai.ts'
+import type { Vendor } from '#test/vendors/vendor.ts'
+import { type World, gatewayWorld, priced, said } from './gateway-world.ts'
+
+let world: World
+let vendor: Vendor
+let other: Vendor
+
+before(async () => {
+  vendor = await startOpenAI({ key: 'sk-one' })
+  other = await startOpenAI({ key: 'sk-two' })
+  world = await gatewayWorld()
+  await world.bring(vendor, 'slow', { priority: 1, models: [priced('gpt-4o')] })
+  await world.bring(other, 'other', { priority: 2, models: [priced('gpt-4o')] })
+})
+after(async () => {
+  await world[Symbol.asyncDispose]()
+  await vendor[Symbol.asyncDispose]()
+  await other[Symbol.asyncDispose]()
+})
+
+const ask = (model: string) =>
+  world.key.post('/compat-c/v1/chat/completions', { model, messages: said('hello'), stream: true })
+
+test('who waits for a first word on compat-c is told that somebody is at work, and can still be served by another', async () => {
+  const client = new OpenAI({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-c/v1`, maxRetries: 0 })
+  vendor.script({ reply: 'at last', delayMs: 5_500 }, { status: 401, message: 'no', delayMs: 5_500 })
+  const waiting = ask('slow/gpt-4o')
+  await vendor.arrival(0)
+  const falling = ask('gpt-4o')
+  await vendor.arrival(1)
+  other.script({ status: 401, message: 'never', delayMs: 5_500 })
+  const stream = await client.chat.completions.create({ model: 'other/gpt-4o', messages: said('x'), stream: true })
+  const read = async () => {
+    for await (const _ of stream) continue
+  }
+  const failed = await read().catch((error: unknown) => error)
+  const [late, taken] = [await waiting, await falling]
+  assert.deepEqual([late.status, late.text.startsWith(': OPENROUTER PROCESSING\n\n')], [200, true])
+  assert.match(late.text, /"content":"at"/)
+  assert.ok(late.text.endsWith('data: [DONE]\n\n'))
+  assert.match(taken.text, /^: OPENROUTER PROCESSING\n\n(.|\n)*"provider":"other"/)
+  assert.ok(failed instanceof APIError, 'after the head has left the stream says it')
+})
