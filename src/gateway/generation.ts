@@ -157,7 +157,7 @@ export class Generation {
     // Wrapped, a count would need a request of another kind: it is a guess.
     const counted = !this.#metered && isWrapped(offer.endpoint)
     const averse = refusesHistory(offer.endpoint.preset, this.body.source)
-    const asIs = travels(surface, offer) && !counted && !averse && !surface.foreign(this.body)
+    const asIs = travels(surface, offer) && !counted && !averse && !surface.foreign(this.body, offer.endpoint.billing)
     return asIs ? null : this.translation.to(offer)
   }
 

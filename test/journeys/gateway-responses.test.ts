@@ -97,6 +97,9 @@ test('what the vendor stores it finds again; what would be stored elsewhere is r
   const first = await client.responses.create({ model: native, input: 'one' })
   const second = await client.responses.create({ model: native, input: 'two', previous_response_id: first.id })
   assert.equal(second.output_text, 'two')
+  await assert.rejects(client.responses.create({ model: native, input: 'x', background: true }), {
+    param: 'background',
+  })
   for (const model of foreign) {
     const { data, response } = await client.responses.create({ model, input: 'one', store: true }).withResponse()
     assert.equal((data as Json)['store'], false)

@@ -1,3 +1,4 @@
+import type { Body } from '../../body.ts'
 import { openaiResponses, responsesCount } from '../../dialects/openai-responses.ts'
 import { ENVELOPE } from '../../shapes/envelope.ts'
 import { decode } from '../../shapes/openai-responses/decode.ts'
@@ -6,13 +7,21 @@ import { StreamWriter } from '../../shapes/openai-responses/write-stream.ts'
 import type { Surface } from '../surface.ts'
 import { compatA } from './surface.ts'
 
+/** What the provider keeps of earlier calls: in an account that many share, it may be somebody else's. */
+const namesStored = ({ source, json }: Body): boolean =>
+  ['previous_response_id', 'conversation', 'prompt'].some(
+    (field) => json[field] !== undefined && json[field] !== null,
+  ) || source.includes('item_reference')
+
 /** OpenAI's Responses API, under the same roots and with the same errors. Nothing that it answers is stored here. */
 export const compatAResponses: Surface = {
   ...compatA,
   routes: { '/responses': { POST: 'generate' }, '/responses/input_tokens': { POST: 'count_tokens' } },
   dialect: openaiResponses,
   shapes: ['openai-responses'],
-  foreign: ({ source }) => source.includes(ENVELOPE),
+  // Work in the background could be asked for by nobody, and what it cost would be told to nobody.
+  foreign: (body, billing) =>
+    body.source.includes(ENVELOPE) || body.json.background === true || (billing !== 'byok' && namesStored(body)),
   usageOnRequest: false,
   closing: null,
   count: {
