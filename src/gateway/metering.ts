@@ -203,12 +203,15 @@ export function inputBound(json: Record<string, unknown>, payer: Payer, contextL
   const seen = { text: 0, media: 0 }
   weigh(json, '', seen)
   // What the provider keeps of earlier calls, it adds by itself.
-  if (json.conversation || (json.prompt !== null && typeof json.prompt === 'object')) seen.media++
+  if (json.conversation || (json.prompt !== null && typeof json.prompt === 'object') || refers(json.input)) seen.media++
   const capped = (payer.key?.cap ?? null) !== null || (payer.budgets?.some(({ nano }) => nano !== null) ?? false)
   const hidden = PER_REQUEST + (json.tools === undefined ? 0 : WITH_TOOLS)
   if (seen.media > 0) return contextLength ?? seen.text + seen.media + hidden
   return (capped ? seen.text : Math.ceil(seen.text / 2)) + hidden
 }
+
+const refers = (input: unknown): boolean =>
+  Array.isArray(input) && input.some((item) => (item as { type?: unknown } | null)?.type === 'item_reference')
 
 /** A fair guess where the provider gave no figure: four bytes a token. */
 export function guessInput(json: Record<string, unknown>): number {
