@@ -29,7 +29,8 @@ export function saveTheme(theme: Theme): void {
 export async function adoptTheme(): Promise<void> {
   if (present() !== 'system') return
   const settings = await uk.settings.get().catch(() => null)
-  if (settings) setTheme(settings.theme)
+  // Meanwhile one may have been picked here.
+  if (settings && present() === 'system') setTheme(settings.theme)
 }
 
 export const useTheme = (): Theme =>
