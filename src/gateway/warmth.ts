@@ -47,11 +47,11 @@ export class Warmth {
 export function conversationOf(caller: Id, json: Record<string, unknown>, session: unknown): string | null {
   for (const name of [json['session_id'], session, json['prompt_cache_key']])
     if (typeof name === 'string' && name !== '') return `${caller} ${digest(name)}`
-  const { messages, system } = json
+  const { system, instructions, messages = json['input'] } = json
   if (!Array.isArray(messages)) return null
   const isSystem = (message: unknown): boolean =>
     isObject(message) && (message['role'] === 'system' || message['role'] === 'developer')
-  const beginning = [system, messages.find(isSystem), messages.find((message) => !isSystem(message))]
+  const beginning = [system ?? instructions, messages.find(isSystem), messages.find((message) => !isSystem(message))]
   return `${caller} ${digest(JSON.stringify(beginning))}`
 }
 
