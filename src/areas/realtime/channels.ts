@@ -33,22 +33,30 @@ export interface Readable {
   /** The workspace that it belongs to, if any, and the caller's place there or by a share. */
   workspaceId: Id | null
   place: Membership | null
+  /** By a share, which holds only as long as the thing is not in the trash. */
+  shared: boolean
 }
 
 /** What the caller may hear on a channel; null where it may not read it, or there is none. */
 export async function readable(ctx: Context, channel: Channel): Promise<Readable | null> {
   const workspaceId = await placeOf(ctx, channel)
   if (workspaceId === 'nowhere') return null
-  if (workspaceId === null) return { channel, workspaceId, place: null, scopes: heardScopes(ctx, null) }
+  if (workspaceId === null) return { channel, workspaceId, place: null, shared: false, scopes: heardScopes(ctx, null) }
   const member = membershipIn(ctx.principal, workspaceId)
-  if (member) return { channel, workspaceId, place: member, scopes: heardScopes(ctx, member) }
+  if (member) return { channel, workspaceId, place: member, shared: false, scopes: heardScopes(ctx, member) }
   const shared =
     'id' in channel
       ? await sharedPlace(ctx.db, ctx.principal, channel.kind, { id: channel.id, workspace_id: workspaceId })
       : null
   // The share was revoked since it let the caller in.
   if (shared === null) return null
-  return { channel, workspaceId, place: { ...shared, permissions: null }, scopes: heardScopes(ctx, shared) }
+  return {
+    channel,
+    workspaceId,
+    place: { ...shared, permissions: null },
+    shared: true,
+    scopes: heardScopes(ctx, shared),
+  }
 }
 
 /** The workspace of a channel that the caller may read; null where it is in none. */

@@ -303,6 +303,28 @@ test('a chat that is deleted is revoked for its readers within 5 s, and a stream
   assert.ok(await bobs.ended())
 })
 
+test('a chat that is shared is followed by who has it: to view only heard, to edit spoken on; in the trash it is shared no more', async () => {
+  const chat = (await alice.post('/chats', { title: 'Shared' })).body.data.id as string
+  const share = (access: string) =>
+    alice.post('/shares', { resource_type: 'chat', resource_id: chat, grantee: { user_id: bob.id }, access })
+  assert.equal((await share('view')).status, 201)
+  await using bobs = await follow(bob, `chat:${chat}`)
+  await alice.post(`/realtime/chat:${chat}/broadcast`, { event: 'typing' })
+  while ((await bobs.next()).event !== 'broadcast');
+  const silent = await bob.post(`/realtime/chat:${chat}/broadcast`, { event: 'typing' })
+  assert.deepEqual([silent.status, silent.body.error.code], [403, 'insufficient_role'])
+  await alice.patch('/shares', {
+    resource_type: 'chat',
+    resource_id: chat,
+    grantee: { user_id: bob.id },
+    access: 'edit',
+  })
+  assert.equal((await bob.post(`/realtime/chat:${chat}/presence`, {})).status, 200)
+  await alice.delete(`/chats/${chat}`)
+  while ((await bobs.next()).event !== 'revoked');
+  assert.ok(await bobs.ended())
+})
+
 test('a key hears only what its scopes let it read, and one that is revoked is cut off', async () => {
   const workspaceId = await team()
   const key = await alice.key({ scopes: ['realtime:read', 'workspace:read', 'agent:read'] })

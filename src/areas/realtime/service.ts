@@ -93,11 +93,19 @@ export async function startRealtime(engine: Engine): Promise<AsyncDisposable> {
 async function checkPlaces({ postgres: { db } }: Pick<Context['engine'], 'postgres'>, hub: Hub): Promise<void> {
   const ids = [...hub.channels()].filter((name) => name.startsWith('chat:')).map((name) => name.slice(5))
   if (ids.length === 0) return
-  const rows = await db.selectFrom('resources').select(['id', 'workspace_id']).where('id', 'in', ids).execute()
-  const places = new Map(rows.map(({ id, workspace_id }) => [id, workspace_id]))
+  const rows = await db
+    .selectFrom('resources')
+    .select(['id', 'workspace_id', 'status'])
+    .where('id', 'in', ids)
+    .execute()
+  const places = new Map(rows.map((row) => [row.id, row]))
   for (const id of ids)
-    for (const reader of hub.readers(`chat:${id}`))
-      if (reader.channels.get(`chat:${id}`)?.workspaceId !== places.get(id)) await reader.recheck()
+    for (const reader of hub.readers(`chat:${id}`)) {
+      const held = reader.channels.get(`chat:${id}`)
+      const place = places.get(id)
+      if (held?.workspaceId !== place?.workspace_id || (held?.shared && place?.status === 'trashed'))
+        await reader.recheck()
+    }
 }
 
 /** Does `work` again and again, one at a time, until disposed of. */
