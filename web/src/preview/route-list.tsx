@@ -79,7 +79,7 @@ function CandidateRow({ candidate, place }: { candidate: Candidate; place: numbe
         <dl className="figures mt-2 grid grid-cols-[repeat(auto-fit,minmax(7.5rem,1fr))] gap-x-5 gap-y-2 text-[0.8125rem]">
           <Fact label="Share of its rank">
             {percent}&nbsp;%
-            <span aria-hidden="true" className="mt-1 block h-1 bg-sunk">
+            <span aria-hidden="true" className="mt-1 block h-1 bg-sunk forced-color-adjust-none">
               <span className="block h-full bg-ai" style={{ width: `${percent}%` }} />
             </span>
           </Fact>

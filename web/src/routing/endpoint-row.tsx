@@ -90,7 +90,7 @@ function Enabled({ endpoint: { id, name, enabled } }: { endpoint: Endpoint }) {
         checked={enabled}
         disabled={pending}
         onCheckedChange={(next) => void send({ id, enabled: next })}
-        className="flex h-5 w-9 shrink-0 items-center rounded-full border border-keyline bg-sunk px-px transition-colors data-checked:border-ai data-checked:bg-ai"
+        className="flex h-5 w-9 shrink-0 forced-color-adjust-none items-center rounded-full border border-keyline bg-sunk px-px transition-colors data-checked:border-ai data-checked:bg-ai"
       >
         <Switch.Thumb className="size-4 rounded-full bg-keyline transition-[translate] duration-150 data-checked:translate-x-4 data-checked:bg-on-ai" />
       </Switch.Root>

@@ -33,7 +33,7 @@ export function SpendMeter({
           of {usd(cap)} {period[per]}
         </span>
       </p>
-      <Base.Track className="block h-1.5 overflow-hidden rounded-xs bg-sunk">
+      <Base.Track className="block h-1.5 overflow-hidden forced-color-adjust-none rounded-xs bg-sunk">
         <Base.Indicator className={`block h-full transition-[width] duration-500 ease-brush ${tone}`} />
       </Base.Track>
     </Base.Root>

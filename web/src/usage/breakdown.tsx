@@ -44,7 +44,7 @@ export function Breakdown({
             <tr key={row.name} className="border-t border-line">
               <th scope="row" className="px-4 py-2 text-left font-normal">
                 <span className="block [overflow-wrap:anywhere]">{row.name}</span>
-                <span aria-hidden="true" className="mt-1 block h-1 bg-sunk">
+                <span aria-hidden="true" className="mt-1 block h-1 bg-sunk forced-color-adjust-none">
                   <span className="block h-full bg-ai" style={{ width: `${sum === 0 ? 0 : (of(row) / sum) * 100}%` }} />
                 </span>
               </th>

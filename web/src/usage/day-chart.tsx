@@ -59,7 +59,7 @@ export function DayChart({ stack, label, say }: Props) {
                 {values.map((value, i) => (
                   <div
                     key={stack.names[i]}
-                    className={`w-full ${pigments[i]} ${value > 0 ? 'min-h-px' : ''}`}
+                    className={`w-full forced-color-adjust-none ${pigments[i]} ${value > 0 ? 'min-h-px' : ''}`}
                     style={{ height: `${(value / top) * 100}%` }}
                     data-value={value}
                   />
@@ -107,7 +107,7 @@ const Legend = ({ names }: { names: readonly string[] }) => (
   <ul aria-label="Key" className="flex flex-wrap gap-x-4 gap-y-1 text-[0.8125rem]">
     {names.map((name, i) => (
       <li key={name} className="flex min-w-0 items-center gap-1.5">
-        <span aria-hidden="true" className={`size-2.5 shrink-0 ${pigments[i]}`} />
+        <span aria-hidden="true" className={`size-2.5 shrink-0 forced-color-adjust-none ${pigments[i]}`} />
         <span className="break-all">{name}</span>
       </li>
     ))}
