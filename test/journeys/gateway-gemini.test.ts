@@ -110,6 +110,30 @@ test('parallel calls go round with their signature, from each of the three clien
   assert.equal(signatureOf(), signature)
 })
 
+test('the signature goes round through the Responses API too, sealed in the reasoning', async () => {
+  vendor.script({ reply: twoCalls }, { reply: 'Cold.' })
+  const parameters = { type: 'object', properties: { city: { type: 'string' } } }
+  const request = {
+    model,
+    store: false,
+    include: ['reasoning.encrypted_content' as const],
+    tools: [{ type: 'function' as const, name: 'weather', parameters, strict: false }],
+  }
+  const input: OpenAI.Responses.ResponseInputItem[] = [{ role: 'user', content: 'Weather?' }]
+  const first = await openai.responses.create({ ...request, input })
+  const results = first.output.flatMap((item) =>
+    item.type === 'function_call'
+      ? [{ type: 'function_call_output' as const, call_id: item.call_id, output: 'cold' }]
+      : [],
+  )
+  assert.equal(results.length, 2)
+  const again = first.output as OpenAI.Responses.ResponseInputItem[]
+  const next = await openai.responses.create({ ...request, input: [...input, ...again, ...results] })
+  assert.equal(next.output_text, 'Cold.')
+  const [part] = sent().json()['contents'][1].parts
+  assert.equal(part.thoughtSignature, Buffer.from('signed: hm').toString('base64'))
+})
+
 test('a client that drops the signature is served all the same', async () => {
   const call = { id: 'call_1', type: 'function' as const, function: { name: 'weather', arguments: '{}' } }
   const answer = await openai.chat.completions.create({

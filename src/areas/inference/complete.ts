@@ -2,6 +2,7 @@ import type { Context } from '#engine/context.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
 import type { Completion, Served } from '#gateway/complete.ts'
 import type { Chunk, Turn } from '#gateway/turn.ts'
+import { lossesHeader } from '#gateway/translate.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
@@ -30,7 +31,7 @@ export async function begin(ctx: Context, turn: Turn, id: Id, workspaceId: Id, s
   const watch = ctx.engine.endpoints.watch(completion.served.endpointId, () => ended.abort())
   const { provider, seed, losses } = completion.served
   ctx.answer.headers['x-uk-route'] = `provider=${provider}; seed=${seed}`
-  if (losses.length > 0) ctx.answer.headers['x-uk-losses'] = losses.join(', ')
+  if (losses.length > 0) ctx.answer.headers['x-uk-losses'] = lossesHeader(losses)
   return {
     served: () => completion.served!,
     gone: () => ended.signal.aborted,
