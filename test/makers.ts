@@ -7,6 +7,12 @@ export const makers: Record<string, (person: Person) => Promise<string>> = {
   chat: (person) => made(person, '/chats', { title: 'Talk' }),
   file: (person) =>
     made(person, '/drive/files', { workspace_id: person.workspaceId, name: `${Math.random()}.txt`, content: 'hello' }),
+  automation: async (person) =>
+    made(person, '/automations', {
+      name: 'Report',
+      kind: 'webhook',
+      action: { type: 'agent', agent_id: await makers.agent!(person), prompt: 'Report.' },
+    }),
   async upload(person) {
     const about = `workspace_id ${Buffer.from(person.workspaceId).toString('base64')}`
     const answer = await person.post('/drive/uploads', undefined, {

@@ -8,6 +8,7 @@ import { mailJobs } from '#engine/mail.ts'
 import { retainSpends } from '#engine/ledger/retain.ts'
 import { retainChanges } from '#engine/changes.ts'
 import { accountSchedules } from './accounts/service.ts'
+import { automationConsumer, automationSchedules, startAutomations } from './automations/service.ts'
 import { interruptedCalls } from './chats/interrupted.ts'
 import { sending } from './chats/service.ts'
 import { driveSchedules } from './drive/service.ts'
@@ -29,6 +30,7 @@ const kinds: readonly OperationKind[] = [textOperation, sending]
 export function background(engine: Engine, furtherKinds: readonly OperationKind[] = []): Background {
   const operations = runOperations(engine, [...kinds, ...furtherKinds])
   const sender = startSender(engine)
+  const automations = startAutomations(engine)
   return {
     handlers: { ...operations.handlers, ...searchJobs(engine), ...mailJobs(engine), ...notificationJobs(engine) },
     schedules: [
@@ -42,15 +44,21 @@ export function background(engine: Engine, furtherKinds: readonly OperationKind[
       ...operationSchedules(engine),
       ...notificationSchedules(engine),
       ...webhookSchedules(engine),
+      ...automationSchedules(engine),
     ],
     consumers: [
       searchConsumer(engine),
       interruptedCalls(engine),
       notificationConsumer(engine),
       webhookConsumer(engine),
+      automationConsumer(engine),
     ],
     async [Symbol.asyncDispose]() {
-      await Promise.all([operations[Symbol.asyncDispose](), sender[Symbol.asyncDispose]()])
+      await Promise.all([
+        automations[Symbol.asyncDispose](),
+        operations[Symbol.asyncDispose](),
+        sender[Symbol.asyncDispose](),
+      ])
     },
   }
 }

@@ -21,6 +21,7 @@ export const contracts = {
   shared_with_me: async () => (await import('./shares/contract.ts')).sharedWithMe,
   agents: async () => (await import('./agents/contract.ts')).agents,
   chats: async () => (await import('./chats/contract.ts')).chats,
+  automations: async () => (await import('./automations/contract.ts')).automations,
   drive: async () => (await import('./drive/contract.ts')).drive,
   inference: async () => (await import('./inference/contract.ts')).inference,
   models: async () => (await import('./models/contract.ts')).models,

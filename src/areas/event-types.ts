@@ -4,6 +4,7 @@ import { accountEvents } from './accounts/event-types.ts'
 import { agentEvents } from './agents/event-types.ts'
 import { providerEndpointEvents } from './ai-gateway/event-types.ts'
 import { apiKeyEvents } from './api-keys/event-types.ts'
+import { automationEvents } from './automations/event-types.ts'
 import { chatEvents } from './chats/event-types.ts'
 import { driveEvents } from './drive/event-types.ts'
 import { notificationEvents } from './notifications/event-types.ts'
@@ -18,6 +19,7 @@ export const events = eventTable([
   ...workspaceEvents,
   ...shareEvents,
   ...agentEvents,
+  ...automationEvents,
   ...chatEvents,
   ...driveEvents,
   ...operationEvents,

@@ -2,6 +2,7 @@ import { agentFor } from '#areas/agents/service.ts'
 import type { Context } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
 import { chooseModel } from './choose-model.ts'
 import { type MessageRow, type Parent, messageStore } from './message-store.ts'
 import { type Part, textOf, titleOf } from './parts.ts'
@@ -15,6 +16,8 @@ export interface Sent {
   parent_id?: Id | null | undefined
   model?: string | undefined
   on_busy: OnBusy
+  /** The automation's run that says it, and what it may spend. */
+  automation?: { runId: Id; budget: Nano | null }
 }
 
 const MOST_WAITING = 100
@@ -41,6 +44,7 @@ export async function accept(outer: Context, chat: ChatRow, sent: Sent): Promise
     await messageStore.insert(ctx.db, [input, output])
     const run = await runStore.insert(ctx.db, {
       ...callerOf(ctx),
+      ...(sent.automation && { automation_run_id: sent.automation.runId, budget_nano: sent.automation.budget }),
       id: input.run_id!,
       chat_id: held.id,
       workspace_id: held.workspace_id,
@@ -66,8 +70,11 @@ export async function accept(outer: Context, chat: ChatRow, sent: Sent): Promise
     await ctx.emit(runEvent(run, waits ? 'queued' : 'started'))
     return { busy, claim: waits ? null : { run, output, events, lastSeq: events.length }, run }
   })
-  go(outer, done.claim)
-  if (sent.on_busy === 'interrupt') runs.stop(done.busy.map(({ id }) => id))
+  // Within a larger transaction there is nothing to run before that is durable.
+  outer.afterCommit(() => {
+    go(outer, done.claim)
+    if (sent.on_busy === 'interrupt') runs.stop(done.busy.map(({ id }) => id))
+  })
   return done.run
 }
 
@@ -149,7 +156,7 @@ async function makeRoom(ctx: Context, chatId: Id, onBusy: OnBusy): Promise<RunRo
 }
 
 /** Ends the runs that wait and asks those that run to stop; answers the latter. Tell `Runs.stop` after the commit. */
-export async function stopAll(ctx: Context, runs: readonly RunRow[]): Promise<RunRow[]> {
+export async function stopAll(ctx: Pick<Context, 'db'>, runs: readonly RunRow[]): Promise<RunRow[]> {
   const running: RunRow[] = []
   for (const run of runs) {
     const asked = await runStore.requestCancel(ctx.db, run.id)

@@ -72,7 +72,14 @@ export async function generate(
     if (place === null) return refuse('insufficient_role', { message: 'Who asked is no longer in this workspace.' })
     checkPlace(place, 'chat:run')
     const agent = run.agent_id === null ? null : await agentFor(ctx, run.agent_id)
-    const payer = payerOf(ctx.principal, run.workspace_id, { chatId: run.chat_id, runId: run.id, messageId: output.id })
+    const payer = payerOf(ctx.principal, run.workspace_id, {
+      chatId: run.chat_id,
+      runId: run.id,
+      messageId: output.id,
+      ...(run.budget_nano !== null && {
+        budgets: [{ kind: 'run', subject: run.id, nano: run.budget_nano, period: 'total' }],
+      }),
+    })
     const turn = { model: run.model, messages: turnOf(agent?.system_prompt ?? null, path) }
     completion = engine.completeTurn(ctx.principal, turn, { signal, payer, surface: 'chat' })
     for await (const chunk of leaving(completion, signal)) {

@@ -31,6 +31,8 @@ interface RunTable {
   parent_run_id: Generated<Id | null>
   goal_id: Generated<Id | null>
   automation_run_id: Generated<Id | null>
+  /** What it may spend; null: what its payer may. */
+  budget_nano: Generated<Nano | null>
   status: RunStatus
   status_reason: string | null
   on_busy: OnBusy

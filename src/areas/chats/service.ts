@@ -22,6 +22,8 @@ import { type ChatRow, chatStore } from './store.ts'
 
 export { chatSearchable } from './searchable.ts'
 export { type Runs, startRuns } from './runs.ts'
+export { chatFor, runOutcome, speak } from './speak.ts'
+export { stopRun } from './stop.ts'
 
 const chat = finder('chat', (ctx: Context, id): Promise<ChatRow | null> => chatStore.find(ctx.engine.postgres, id))
 

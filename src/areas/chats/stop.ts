@@ -1,4 +1,4 @@
-import type { Context } from '#engine/context.ts'
+import type { Context, Engine } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { stopAll } from './accept.ts'
@@ -47,8 +47,23 @@ async function theOne(ctx: Context, chatId: Id, runId: Id | undefined): Promise<
   )
 }
 
+/** The same for the server itself, which asks nobody: the run is stopped if it goes on. */
+export async function stopRun(engine: Engine, chatId: Id, runId: Id): Promise<void> {
+  const done = await engine.postgres.db.transaction().execute(async (db) => {
+    if ((await chatStore.hold(db, chatId)) === null) return null
+    const run = await runStore.get(db, chatId, runId)
+    if (!run || run.status === 'completed' || run.status === 'failed' || run.status === 'cancelled') return null
+    await stopAll({ db }, [run])
+    return { run, next: await claimNext(db, chatId, engine.processId) }
+  })
+  if (done === null) return
+  if (done.next) runsOf(engine).begin(done.next)
+  engine.bus.poke('outbox')
+  await finish({ engine }, done.run)
+}
+
 /** Sees a run to its end that was asked to stop: by itself, else by taking it from a process that does not answer. */
-async function finish({ engine }: Context, { id, chat_id }: RunRow): Promise<void> {
+async function finish({ engine }: { engine: Engine }, { id, chat_id }: RunRow): Promise<void> {
   const runs = runsOf(engine)
   runs.stop([id])
   // Also when the caller has left: what was begun is done.

@@ -1,0 +1,287 @@
+import { z } from 'zod'
+import {
+  area,
+  deleted,
+  endpoint,
+  id,
+  idOut,
+  one,
+  page,
+  resourceFields,
+  base,
+  statusFilter,
+  time,
+  usd,
+  words,
+  workspaceId,
+} from '#kernel/contract.ts'
+
+const kind = z.enum(['cron', 'webhook'])
+const overlap = z
+  .enum(['skip', 'queue', 'cancel_previous', 'allow'])
+  .describe('What becomes of a firing while an earlier run goes on.')
+const catchUp = z
+  .enum(['none', 'latest', 'all'])
+  .describe('Which of the ticks that the server missed are run when it is back.')
+const prompt = words(100_000).pipe(z.string().min(1))
+
+export const Action = z
+  .discriminatedUnion('type', [
+    z.strictObject({
+      type: z.literal('agent'),
+      agent_id: id,
+      chat_id: id.nullable().default(null).describe('The chat that it speaks in. Null: each run has a new one.'),
+      prompt: prompt.describe('What the agent is told. A webhook’s body follows it.'),
+    }),
+    z.strictObject({ type: z.literal('command'), computer_id: id, command: words(100_000).pipe(z.string().min(1)) }),
+  ])
+  .meta({ id: 'AutomationAction' })
+
+const schedule = z.string().trim().min(1).max(200).describe('Cron, five fields, or six with seconds in front.')
+const timeZone = z.string().trim().min(1).max(64).describe('An IANA time zone, such as Europe/Berlin.')
+const window = z.number().int().min(0).max(2_592_000).describe('Ticks older than this are not caught up with.')
+const maxCost = z.number().positive().max(1_000_000).nullable().describe('What each run may spend on models at most.')
+const timeout = z.number().int().min(10).max(86_400).describe('A run that takes longer is stopped: `timed_out`.')
+const name = words(120).pipe(z.string().trim().min(1))
+
+export const Automation = z
+  .object({
+    ...resourceFields,
+    name: z.string(),
+    kind,
+    schedule: z.string().nullable(),
+    time_zone: z.string().nullable(),
+    action: z.union([
+      z.object({ type: z.literal('agent'), agent_id: idOut, chat_id: idOut.nullable(), prompt: z.string() }),
+      z.object({ type: z.literal('command'), computer_id: idOut, command: z.string() }),
+    ]),
+    overlap,
+    catch_up: catchUp,
+    catch_up_window_seconds: z.int(),
+    max_cost_usd: usd.nullable(),
+    timeout_seconds: z.int(),
+    next_fire_at: time.nullable(),
+    last_fired_at: time.nullable(),
+    paused_reason: z.enum(['failures']).nullable().describe('Why the server archived it.'),
+    paused_at: time.nullable(),
+  })
+  .meta({ id: 'Automation' })
+
+export const NewAutomation = Automation.extend({
+  token: z.string().nullable().describe('`ukw_…`, the bearer token of `fire`; shown this once.'),
+  secret: z
+    .string()
+    .nullable()
+    .describe('`whsec_…`, what Standard Webhooks signatures are made with; shown this once.'),
+}).meta({ id: 'NewAutomation' })
+
+export const AutomationRun = z
+  .object({
+    ...base,
+    automation_id: idOut,
+    workspace_id: idOut,
+    status: z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled', 'timed_out', 'skipped']),
+    skip_reason: z.enum(['overlap', 'missed', 'archived', 'budget']).nullable(),
+    attempt: z.int(),
+    trigger: z.enum(['cron', 'webhook', 'test', 'retry']),
+    scheduled_for: time.nullable(),
+    webhook_id: z.string().nullable(),
+    chat_id: idOut.nullable(),
+    run_id: idOut.nullable(),
+    error: z.object({ type: z.string(), message: z.string(), code: z.string().optional() }).nullable(),
+    cost_usd: usd.nullable(),
+    started_at: time.nullable(),
+    completed_at: time.nullable(),
+  })
+  .meta({ id: 'AutomationRun' })
+
+const stats = {
+  runs: z.int().describe('Those that ran; skipped ticks are none.'),
+  succeeded: z.int(),
+  failed: z.int().describe('With those that took too long.'),
+  cost_usd: usd,
+  average_cost_usd: usd.nullable(),
+  last_30_days_usd: usd,
+}
+export const CostStats = z.object({ id: idOut, created_at: time, ...stats }).meta({ id: 'AutomationCostStats' })
+export const KeyedCostStats = z
+  .object({ id: idOut, created_at: time, automations: z.record(z.string(), z.object(stats)) })
+  .meta({ id: 'AutomationsCostStats' })
+
+const runFilters = { status: AutomationRun.shape.status.optional().describe('Only runs in this state.') }
+const on = { on: 'automation', onShare: 'none' } as const
+
+export const automations = area(
+  'automations',
+  { title: 'Automations', summary: 'Agents that are set to work by the clock or by a webhook.' },
+  {
+    list: endpoint('GET /automations', {
+      summary: 'List automations',
+      scope: 'automation:read',
+      query: { workspace_id: id.optional().describe('Only those of this workspace.'), ...statusFilter },
+      reply: page(Automation),
+    }),
+    keyed_cost_stats: endpoint('GET /automations/cost-stats', {
+      summary: 'What the automations of a workspace have cost, by their ids',
+      scope: 'automation:read',
+      within: 'workspace_id',
+      query: { workspace_id: workspaceId },
+      reply: one(KeyedCostStats),
+      cli: 'automations all-cost-stats',
+    }),
+    workspace_runs: endpoint('GET /automations/runs', {
+      summary: 'List the runs of all automations of a workspace',
+      scope: 'automation:read',
+      within: 'workspace_id',
+      query: { workspace_id: id.describe('The workspace.'), ...runFilters },
+      reply: page(AutomationRun),
+      cli: 'automations all-runs',
+    }),
+    get: endpoint('GET /automations/:id', {
+      summary: 'Read an automation',
+      scope: 'automation:read',
+      ...on,
+      reply: one(Automation),
+    }),
+    create: endpoint('POST /automations', {
+      summary: 'Create an automation',
+      description:
+        'It runs in the rights of who makes it and the credential that it is made with, judged anew at each firing. A webhook’s `token` and `secret` are in this answer and never again.',
+      scope: 'automation:write',
+      within: 'workspace_id',
+      body: {
+        workspace_id: workspaceId,
+        name,
+        kind,
+        schedule: schedule.optional(),
+        time_zone: timeZone.optional().describe('Default: UTC.'),
+        action: Action,
+        overlap: overlap.default('skip'),
+        catch_up: catchUp.default('latest'),
+        catch_up_window_seconds: window.default(86_400),
+        max_cost_usd: maxCost.default(null),
+        timeout_seconds: timeout.default(3_600),
+      },
+      reply: one(NewAutomation),
+      status: 201,
+      errors: ['invalid_cron', 'invalid_time_zone', 'not_ready', 'missing_parameter', 'not_found'],
+    }),
+    update: endpoint('PATCH /automations/:id', {
+      summary: 'Change an automation',
+      description: 'A new schedule counts from now on; what has fired has fired.',
+      scope: 'automation:write',
+      ...on,
+      inAnyStatus: true,
+      body: {
+        name: name.optional(),
+        schedule: schedule.optional(),
+        time_zone: timeZone.optional(),
+        action: Action.optional(),
+        overlap: overlap.optional(),
+        catch_up: catchUp.optional(),
+        catch_up_window_seconds: window.optional(),
+        max_cost_usd: maxCost.optional(),
+        timeout_seconds: timeout.optional(),
+      },
+      reply: one(Automation),
+      errors: ['invalid_cron', 'invalid_time_zone', 'not_ready', 'not_found'],
+    }),
+    delete: endpoint('DELETE /automations/:id', {
+      summary: 'Delete an automation and its runs for good',
+      description: 'What goes on is stopped; chats that it spoke in stay.',
+      scope: 'automation:write',
+      ...on,
+      inAnyStatus: true,
+      reply: deleted,
+    }),
+    archive: endpoint('POST /automations/:id/archive', {
+      summary: 'Archive an automation: it fires no more',
+      scope: 'automation:write',
+      ...on,
+      inAnyStatus: true,
+      reply: one(Automation),
+    }),
+    unarchive: endpoint('POST /automations/:id/unarchive', {
+      summary: 'Bring an automation back from the archive',
+      scope: 'automation:write',
+      ...on,
+      inAnyStatus: true,
+      reply: one(Automation),
+    }),
+    fire: endpoint('POST /automations/:id/fire', {
+      summary: 'Fire a webhook automation',
+      description:
+        'With `Authorization: Bearer ukw_…`, or signed after Standard Webhooks over the raw body; no platform key. The same `webhook-id` again answers 200 with the first run.',
+      scope: null,
+      auth: 'open',
+      takes: 'bytes',
+      bodyLimit: 1 << 20,
+      headers: {
+        authorization: z.string().max(200).optional().describe('`Bearer ukw_…`'),
+        webhook_id: z.string().min(1).max(256).optional(),
+        webhook_timestamp: z
+          .string()
+          .max(20)
+          .optional()
+          .describe('Seconds since 1970, not further off than 5 minutes.'),
+        webhook_signature: z.string().max(2_000).optional().describe('`v1,<base64>`, several apart by spaces.'),
+      },
+      reply: one(AutomationRun),
+      status: 202,
+      errors: ['invalid_signature', 'not_found', 'invalid_state', 'limit_reached', 'payload_too_large'],
+    }),
+    test_fire: endpoint('POST /automations/:id/test-fire', {
+      summary: 'Fire an automation now',
+      scope: 'automation:run',
+      ...on,
+      reply: one(AutomationRun),
+      status: 202,
+      errors: ['invalid_state', 'limit_reached'],
+    }),
+    cost_stats: endpoint('GET /automations/:id/cost-stats', {
+      summary: 'What an automation has cost',
+      scope: 'automation:read',
+      ...on,
+      reply: one(CostStats),
+    }),
+    runs: endpoint('GET /automations/:id/runs', {
+      summary: 'List the runs of an automation, skipped ticks included',
+      scope: 'automation:read',
+      ...on,
+      query: runFilters,
+      reply: page(AutomationRun),
+    }),
+    cancel: endpoint('POST /automations/:id/runs/:runId/cancel', {
+      summary: 'Cancel a run that waits or goes on',
+      scope: 'automation:run',
+      ...on,
+      inAnyStatus: true,
+      reply: one(AutomationRun),
+      errors: ['invalid_state'],
+    }),
+    retry: endpoint('POST /automations/:id/runs/:runId/retry', {
+      summary: 'Try a run again that failed, took too long or was cancelled',
+      scope: 'automation:run',
+      ...on,
+      reply: one(AutomationRun),
+      status: 202,
+      errors: ['invalid_state', 'limit_reached'],
+    }),
+    rotate_secret: endpoint('POST /automations/:id/rotate-secret', {
+      summary: 'Make a webhook automation’s token and secret anew',
+      scope: 'automation:write',
+      ...on,
+      body: {
+        overlap_seconds: z
+          .number()
+          .int()
+          .min(0)
+          .max(604_800)
+          .default(86_400)
+          .describe('For so long the old ones count too.'),
+      },
+      reply: one(NewAutomation),
+      errors: ['invalid_state'],
+    }),
+  },
+)

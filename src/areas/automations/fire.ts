@@ -1,0 +1,92 @@
+import type { Context } from '#engine/context.ts'
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { admit } from './admit.ts'
+import { isSigned, isToken } from './credentials.ts'
+import { runEvent } from './events.ts'
+import { showRun } from './show.ts'
+import { stopRuns } from './stop.ts'
+import { type AutomationRow, automationStore, runStore } from './store.ts'
+
+const LARGEST = 1 << 20
+/** Of a body, what an agent is shown. */
+const SHOWN_CHARACTERS = 200_000
+
+export interface Fired {
+  id: Id
+  authorization?: string | undefined
+  webhook_id?: string | undefined
+  webhook_timestamp?: string | undefined
+  webhook_signature?: string | undefined
+}
+
+/** Fires a webhook automation for who has its token or its secret. The same `webhook-id` is one run, however often it comes. */
+export async function fire(ctx: Context, { id, ...given }: Fired) {
+  const body = await wholeOf(ctx)
+  const row = await automationStore.get(ctx.db, id)
+  if (row?.kind !== 'webhook') return refuse('not_found', { param: 'id', message: 'There is no such webhook.' })
+  checkSender(ctx, row, given, body)
+  const done = await ctx.transaction(async (ctx) => {
+    // Held: of a thousand deliveries of one webhook at once, one makes the run.
+    const held = (await automationStore.hold(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+    const before = given.webhook_id && (await runStore.byWebhook(ctx.db, id, given.webhook_id))
+    if (before) return { run: before, made: false, giveWay: [] }
+    if (held.status !== 'active')
+      refuse('invalid_state', {
+        message: 'An archived automation does not fire.',
+        details: { status: held.status, allowed: ['unarchive'] },
+      })
+    const firing = {
+      automation: held,
+      trigger: 'webhook' as const,
+      at: null,
+      webhookId: given.webhook_id ?? null,
+      payload: body.toString('utf8').replaceAll('\0', '').toWellFormed().slice(0, SHOWN_CHARACTERS),
+      skip: null,
+    }
+    const { rows, giveWay } = await admit(ctx.db, [firing], ctx.now())
+    await automationStore.update(ctx.db, id, { last_fired_at: ctx.now() })
+    if (rows[0]!.status === 'queued') await ctx.emit(runEvent(rows[0]!, 'queued', held))
+    return { run: rows[0]!, made: true, giveWay }
+  })
+  await stopRuns(ctx.engine, done.giveWay, 'cancelled')
+  ctx.engine.bus.poke('automations')
+  if (!done.made) ctx.answer.status = 200
+  return showRun(done.run)
+}
+
+function checkSender(ctx: Context, row: AutomationRow, given: Omit<Fired, 'id'>, body: Buffer): void {
+  const graced = row.before_until !== null && row.before_until > ctx.now()
+  const bearer = /^Bearer +(ukw_[0-9A-Za-z]{43}) *$/i.exec(given.authorization ?? '')?.[1]
+  if (bearer !== undefined) {
+    if (isToken(bearer, [row.token_hash!, ...(graced && row.token_hash_before ? [row.token_hash_before] : [])])) return
+    return refuse('invalid_signature', { message: 'This is not the token of this webhook.' })
+  }
+  const { webhook_id, webhook_timestamp, webhook_signature } = given
+  if (webhook_id === undefined || webhook_timestamp === undefined || webhook_signature === undefined)
+    return refuse('invalid_signature', {
+      message:
+        'Send `Authorization: Bearer ukw_…`, or the headers webhook-id, webhook-timestamp and webhook-signature of Standard Webhooks.',
+    })
+  const { secrets } = ctx.engine
+  const known = [row.sealed_secret!, ...(graced && row.sealed_secret_before ? [row.sealed_secret_before] : [])].map(
+    (sealed) => secrets.open(sealed, row.id),
+  )
+  const signed = { id: webhook_id, timestamp: webhook_timestamp, signature: webhook_signature, body }
+  if (!isSigned(signed, known, ctx.now()))
+    refuse('invalid_signature', {
+      message: 'The signature was not made over these bytes with this secret, or more than 5 minutes ago.',
+    })
+}
+
+async function wholeOf({ upload }: Context): Promise<Buffer> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of upload?.bytes ?? []) {
+    size += part.length
+    if (size > LARGEST)
+      refuse('payload_too_large', { message: 'A webhook may hold 1 MiB at most.', details: { limit_bytes: LARGEST } })
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}

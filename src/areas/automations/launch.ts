@@ -1,0 +1,69 @@
+import { speak } from '#areas/chats/service.ts'
+import type { Context, Engine } from '#engine/context.ts'
+import { Refusal, errorBody, refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { scopes as allScopes } from '#kernel/scopes.ts'
+import { end } from './ending.ts'
+import { runEvent } from './events.ts'
+import { type AutomationRow, type AutomationRunRow, automationStore, runStore } from './store.ts'
+
+/**
+ * Starts a run that waits: its message is sent and the run bound to it in one transaction, so a process that dies leaves
+ * either both or nothing. What its owner may do is judged now. What is refused fails the run; other faults throw.
+ */
+export async function launch(engine: Engine, id: Id, signal: AbortSignal): Promise<void> {
+  const found = await runStore.get(engine.postgres.db, id)
+  const automation = found && (await automationStore.get(engine.postgres.db, found.automation_id))
+  if (!automation || found.status !== 'queued') return
+  try {
+    const ctx = await engine.actAs({
+      accountId: automation.account_id,
+      scopes: automation.scopes ?? allScopes,
+      workspaceId: automation.held_to,
+      payingKeyId: automation.key_id,
+      signal,
+    })
+    if (ctx === null)
+      refuse('not_found', {
+        message: 'Who made this automation is gone: the account, or the key that it was made with.',
+      })
+    await ctx.transaction((ctx) => begin(ctx, automation, id))
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    await engine.postgres.db.transaction().execute(async (db) => {
+      const run = await runStore.hold(db, id)
+      if (run?.status === 'queued') await end(db, run, { status: 'failed', error: errorBody(error).error, cost: null })
+    })
+    engine.bus.poke('outbox')
+  }
+}
+
+async function begin(ctx: Context, automation: AutomationRow, id: Id): Promise<void> {
+  const { action } = automation
+  const run = await runStore.hold(ctx.db, id)
+  if (run?.status !== 'queued') return
+  if (action.type === 'command') return refuse('not_ready', { message: 'Commands on computers cannot be run yet.' })
+  const said = await speak(ctx, {
+    workspaceId: automation.workspace_id,
+    chatId: action.chat_id,
+    agentId: action.agent_id,
+    title: automation.name,
+    text: wordsOf(action.prompt, run),
+    automationRunId: run.id,
+    budget: automation.max_cost_nano,
+  })
+  const started = await runStore.update(ctx.db, id, {
+    status: 'running',
+    chat_id: said.chat_id,
+    run_id: said.id,
+    started_at: ctx.now(),
+    error: null,
+  })
+  await ctx.emit(runEvent(started, 'started', automation))
+}
+
+/** The prompt, and what the webhook brought: marked as what it is, for it comes from outside. */
+const wordsOf = (prompt: string, { payload }: AutomationRunRow): string[] =>
+  payload === null || payload === ''
+    ? [prompt]
+    : [prompt, `The body of the webhook, as it came from outside:\n\n${payload}`]

@@ -1,0 +1,324 @@
+import { agentFor } from '#areas/agents/service.ts'
+import { chatFor } from '#areas/chats/service.ts'
+import { type Context, type Engine, implement } from '#engine/context.ts'
+import { type Schedule as Job, every } from '#engine/jobs.ts'
+import { lifecycleOf } from '#engine/lifecycle.ts'
+import { writeAudit } from '#engine/audit.ts'
+import { insertResource, lockResource, updateResource, visibleWorkspaces } from '#engine/resources.ts'
+import { finder } from '#kernel/context.ts'
+import { refuse } from '#kernel/errors.ts'
+import { type Id, newId } from '#kernel/ids.ts'
+import { nanoOrNull } from '#kernel/money.ts'
+import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
+import { checkPlace } from '#kernel/place.ts'
+import { hasScope } from '#kernel/principal.ts'
+import { iso } from '#kernel/time.ts'
+import { admit } from './admit.ts'
+import { automations } from './contract.ts'
+import { hashOf, newSecret, newToken } from './credentials.ts'
+import { automationEvent, runEvent } from './events.ts'
+import { fire } from './fire.ts'
+import { tendRuns } from './heard.ts'
+import { scheduleOf } from './schedule.ts'
+import { showAutomation, showRun, showStats } from './show.ts'
+import { stopRuns } from './stop.ts'
+import { type Action, type AutomationRow, type AutomationRunRow, automationStore, runStore } from './store.ts'
+
+export { automationConsumer } from './heard.ts'
+export { startAutomations } from './worker.ts'
+
+const TEND_SECONDS = 5
+const DAY_SECONDS = 86_400
+
+export const automationSchedules = (engine: Engine): Job[] => [
+  every('automations.tend', TEND_SECONDS, () => tendRuns(engine)),
+  every('automations.retain', DAY_SECONDS, () => runStore.retain(engine.postgres.db)),
+]
+
+const automation = finder('automation', async (ctx: Context, id) => (await automationStore.get(ctx.db, id)) ?? null)
+
+const doors = lifecycleOf({ kind: 'automation', read: async (ctx, id) => showAutomation(await read(ctx, id)) })
+
+export const automationService = implement(
+  automations,
+  {
+    async list(ctx, { workspace_id, status, cursor, limit }) {
+      const workspaces = visibleWorkspaces(ctx, 'automation:read', workspace_id)
+      const filters = { workspace_id, status }
+      const before = (positionOf('automations', filters, cursor)?.[0] as Id) ?? null
+      const rows = await automationStore.list(ctx.db, { workspaces, status, before, limit: limit + 1 })
+      return pageOf(rows, limit, ({ id }) => cursorOf('automations', filters, [id]), showAutomation)
+    },
+
+    get: (ctx) => showAutomation(automation.of(ctx)),
+
+    async create(ctx, given) {
+      const { kind, schedule, time_zone = 'UTC' } = given
+      const workspaceId = ctx.workspace!.id
+      if (kind === 'cron' && schedule === undefined)
+        refuse('missing_parameter', { param: 'schedule', message: 'An automation by the clock needs a `schedule`.' })
+      if (kind === 'webhook' && (schedule !== undefined || given.time_zone !== undefined))
+        refuse('invalid_parameter', { param: 'schedule', message: 'A webhook automation has no schedule.' })
+      const cron = kind === 'cron' ? scheduleOf(schedule!, time_zone) : null
+      await checkAction(ctx, given.action, workspaceId)
+      const id = newId()
+      const token = kind === 'webhook' ? newToken() : null
+      const secret = kind === 'webhook' ? newSecret() : null
+      return ctx.transaction(async (ctx) => {
+        await insertResource(ctx, { id, kind: 'automation', workspace_id: workspaceId })
+        await automationStore.insert(ctx.db, {
+          id,
+          name: given.name,
+          kind,
+          schedule: schedule ?? null,
+          time_zone: kind === 'cron' ? time_zone : null,
+          action: given.action,
+          overlap: given.overlap,
+          catch_up: given.catch_up,
+          catch_up_window_seconds: given.catch_up_window_seconds,
+          max_cost_nano: nanoOrNull(given.max_cost_usd),
+          timeout_seconds: given.timeout_seconds,
+          ...ownerOf(ctx),
+          next_fire_at: cron?.next(ctx.now()) ?? null,
+          token_hash: token === null ? null : hashOf(token),
+          sealed_secret: secret === null ? null : ctx.engine.secrets.seal(secret, id),
+        })
+        const row = await read(ctx, id)
+        await ctx.emit(automationEvent(row, 'created'))
+        return { ...showAutomation(row), token, secret }
+      })
+    },
+
+    async update(ctx, { id, ...given }) {
+      const before = automation.of(ctx)
+      if (given.action) await checkAction(ctx, given.action, before.workspace_id)
+      if (before.kind === 'webhook' && (given.schedule !== undefined || given.time_zone !== undefined))
+        refuse('invalid_parameter', { param: 'schedule', message: 'A webhook automation has no schedule.' })
+      return ctx.transaction(async (ctx) => {
+        await lockResource(ctx, 'automation', id)
+        const held = (await automationStore.hold(ctx.db, id))!
+        const schedule = given.schedule ?? held.schedule
+        const timeZone = given.time_zone ?? held.time_zone
+        const moved = schedule !== held.schedule || timeZone !== held.time_zone
+        await updateResource(ctx, id, {})
+        await automationStore.update(ctx.db, id, {
+          ...(given.name !== undefined && { name: given.name }),
+          ...(given.overlap !== undefined && { overlap: given.overlap }),
+          ...(given.catch_up !== undefined && { catch_up: given.catch_up }),
+          ...(given.catch_up_window_seconds !== undefined && {
+            catch_up_window_seconds: given.catch_up_window_seconds,
+          }),
+          ...(given.timeout_seconds !== undefined && { timeout_seconds: given.timeout_seconds }),
+          ...(given.max_cost_usd !== undefined && { max_cost_nano: nanoOrNull(given.max_cost_usd) }),
+          // Who changes what it does answers for it from then on.
+          ...(given.action !== undefined && { action: JSON.stringify(given.action), ...ownerOf(ctx) }),
+          ...(moved && {
+            schedule,
+            time_zone: timeZone,
+            next_fire_at: scheduleOf(schedule!, timeZone!).next(ctx.now()),
+          }),
+        })
+        const row = await read(ctx, id)
+        await ctx.emit(automationEvent(row, 'updated'))
+        return showAutomation(row)
+      })
+    },
+
+    async delete(ctx, { id }) {
+      const going = await runStore.busy(ctx.db, [id])
+      await stopRuns(ctx.engine, going.get(id) ?? [], 'cancelled')
+      await ctx.transaction(async (ctx) => {
+        const row = automation.of(ctx)
+        await lockResource(ctx, 'automation', id)
+        await ctx.db.deleteFrom('resources').where('id', '=', id).execute()
+        await writeAudit(ctx, {
+          action: 'automation.deleted',
+          workspaceId: row.workspace_id,
+          subject: { type: 'automation', id },
+          details: { name: row.name, kind: row.kind },
+        })
+        await ctx.emit(automationEvent(row, 'deleted'))
+      })
+      return { id }
+    },
+
+    archive: doors.archive,
+
+    unarchive: (ctx, { id }) =>
+      ctx.transaction(async (ctx) => {
+        await automationStore.update(ctx.db, id, { failures: 0, paused_reason: null, paused_at: null })
+        return doors.unarchive(ctx, { id })
+      }),
+
+    fire,
+
+    test_fire: (ctx, { id }) => fireNow(ctx, id, 'test'),
+
+    async cost_stats(ctx, { id }) {
+      const { created_at } = automation.of(ctx)
+      const stats = await runStore.stats(ctx.db, { automationId: id })
+      return { id, created_at: iso(created_at), ...showStats(stats.get(id)) }
+    },
+
+    async keyed_cost_stats(ctx) {
+      const { id } = ctx.workspace!
+      const stats = await runStore.stats(ctx.db, { workspaceId: id })
+      return {
+        id,
+        created_at: iso(ctx.now()),
+        automations: Object.fromEntries([...stats].map(([automationId, row]) => [automationId, showStats(row)])),
+      }
+    },
+
+    runs: (ctx, { id, ...page }) => listRuns(ctx, { automationId: id }, page),
+
+    workspace_runs: (ctx, { workspace_id, ...page }) => listRuns(ctx, { workspaceId: workspace_id }, page),
+
+    async cancel(ctx, { id, runId }) {
+      const run = await runOf(ctx, id, runId)
+      if (run.status === 'cancelled') return showRun(run)
+      if (run.status !== 'queued' && run.status !== 'running') refuseIn(run)
+      await stopRuns(ctx.engine, [runId], 'cancelled')
+      return showRun(await runOf(ctx, id, runId))
+    },
+
+    async retry(ctx, { id, runId }) {
+      const row = await ctx.transaction(async (ctx) => {
+        const held = await automationStore.hold(ctx.db, id)
+        await runOf(ctx, id, runId)
+        const run = (await runStore.hold(ctx.db, runId))!
+        if (!held) return refuse('not_found', { param: 'id' })
+        if (!['failed', 'timed_out', 'cancelled'].includes(run.status)) refuseIn(run)
+        const again = await runStore.update(ctx.db, runId, {
+          status: 'queued',
+          trigger: 'retry',
+          attempt: run.attempt + 1,
+          error: null,
+          chat_id: null,
+          run_id: null,
+          started_at: null,
+          completed_at: null,
+        })
+        await ctx.emit(runEvent(again, 'queued', held))
+        return again
+      })
+      ctx.engine.bus.poke('automations')
+      return showRun(row)
+    },
+
+    async rotate_secret(ctx, { id, overlap_seconds }) {
+      const row = automation.of(ctx)
+      if (row.kind !== 'webhook')
+        refuse('invalid_state', { message: 'Only a webhook automation has a secret.', details: { kind: row.kind } })
+      const token = newToken()
+      const secret = newSecret()
+      return ctx.transaction(async (ctx) => {
+        await lockResource(ctx, 'automation', id)
+        const held = (await automationStore.hold(ctx.db, id))!
+        await updateResource(ctx, id, {})
+        await automationStore.update(ctx.db, id, {
+          token_hash: hashOf(token),
+          token_hash_before: held.token_hash,
+          sealed_secret: ctx.engine.secrets.seal(secret, id),
+          sealed_secret_before: held.sealed_secret,
+          before_until: new Date(ctx.now().getTime() + overlap_seconds * 1000),
+        })
+        await writeAudit(ctx, {
+          action: 'automation.secret_rotated',
+          workspaceId: held.workspace_id,
+          subject: { type: 'automation', id },
+          details: { overlap_seconds },
+        })
+        return { ...showAutomation(await read(ctx, id)), token, secret }
+      })
+    },
+  },
+  [automation],
+)
+
+const read = async (ctx: Context, id: Id): Promise<AutomationRow> =>
+  (await automationStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+
+async function runOf(ctx: Context, automationId: Id, runId: Id): Promise<AutomationRunRow> {
+  const run = await runStore.get(ctx.db, runId)
+  if (run?.automation_id !== automationId)
+    return refuse('not_found', { param: 'runId', message: 'This automation has no such run.' })
+  return run
+}
+
+const allowed: Partial<Record<AutomationRunRow['status'], string[]>> = {
+  queued: ['cancel'],
+  running: ['cancel'],
+  failed: ['retry'],
+  timed_out: ['retry'],
+  cancelled: ['retry'],
+}
+const refuseIn = ({ status }: AutomationRunRow): never =>
+  refuse('invalid_state', { message: `This run is ${status}.`, details: { status, allowed: allowed[status] ?? [] } })
+
+async function listRuns(
+  ctx: Context,
+  place: { automationId: Id } | { workspaceId: Id },
+  {
+    status,
+    cursor,
+    limit,
+  }: { status?: AutomationRunRow['status'] | undefined; cursor?: string | undefined; limit: number },
+) {
+  const filters = { place, status }
+  const before = (positionOf('automation_runs', filters, cursor)?.[0] as Id) ?? null
+  const rows = await runStore.list(ctx.db, { in: place, status, before, limit: limit + 1 })
+  return pageOf(rows, limit, ({ id }) => cursorOf('automation_runs', filters, [id]), showRun)
+}
+
+/** Fires at a person's word. What is already going on is treated as the overlap policy says. */
+async function fireNow(ctx: Context, id: Id, trigger: 'test') {
+  const row = await ctx.transaction(async (ctx) => {
+    const held = (await automationStore.hold(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+    if (held.status !== 'active')
+      refuse('invalid_state', {
+        message: 'An archived automation does not fire.',
+        details: { status: held.status, allowed: ['unarchive'] },
+      })
+    const firing = { automation: held, trigger, at: null, webhookId: null, payload: null, skip: null }
+    const { rows, giveWay } = await admit(ctx.db, [firing], ctx.now())
+    const [run] = rows
+    if (run!.status === 'queued') await ctx.emit(runEvent(run!, 'queued', held))
+    ctx.afterCommit(() => void stopRuns(ctx.engine, giveWay, 'cancelled'))
+    return run!
+  })
+  ctx.engine.bus.poke('automations')
+  return showRun(row)
+}
+
+/** Whose rights it runs in: the caller's, and no more than the credential has. */
+function ownerOf({ principal: { accountId, credential } }: Context) {
+  const session = credential.kind === 'session'
+  return {
+    account_id: accountId,
+    scopes: session ? null : [...credential.scopes],
+    held_to: session ? null : credential.workspaceId,
+    key_id:
+      credential.kind === 'key'
+        ? credential.id
+        : credential.kind === 'server'
+          ? (credential.payingKey?.id ?? null)
+          : null,
+  }
+}
+
+async function checkAction(ctx: Context, action: Action, workspaceId: Id): Promise<void> {
+  if (action.type === 'command')
+    return refuse('not_ready', { param: 'action.type', message: 'Commands on computers cannot be run yet.' })
+  // What it will do later must be allowed to who sets it up now.
+  for (const scope of ['chat:write', 'chat:run', 'agent:read'] as const) {
+    if (!hasScope(ctx.principal, scope))
+      refuse('missing_scope', { message: `The key lacks the scope \`${scope}\`.`, details: { required_scope: scope } })
+    checkPlace(ctx.workspace!.membership, scope)
+  }
+  await agentFor(ctx, action.agent_id, 'action.agent_id')
+  if (action.chat_id === null) return
+  const chat = await chatFor(ctx, action.chat_id, 'action.chat_id')
+  if (chat.workspace_id !== workspaceId)
+    refuse('invalid_parameter', { param: 'action.chat_id', message: 'The chat lives in another workspace.' })
+}

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { scheduleOf } from './schedule.ts'
+import { dueTicks } from './ticks.ts'
+
+const at = (words: string): Date => new Date(words)
+const from = (pattern: string, zone: string, start: string, n: number): string[] => {
+  const schedule = scheduleOf(pattern, zone)
+  const all: string[] = []
+  for (let next = schedule.next(at(start)); next !== null && all.length < n; next = schedule.next(next))
+    all.push(next.toISOString())
+  return all
+}
+
+test('an hour that the clock jumps over fires after the jump, one that comes twice fires once', () => {
+  assert.deepEqual(from('30 1 * * *', 'Europe/London', '2027-03-27T12:00:00Z', 2), [
+    '2027-03-28T01:00:00.000Z',
+    '2027-03-29T00:30:00.000Z',
+  ])
+  assert.deepEqual(from('30 1 * * *', 'Europe/London', '2027-10-30T12:00:00Z', 2), [
+    '2027-10-31T00:30:00.000Z',
+    '2027-11-01T01:30:00.000Z',
+  ])
+})
+
+test('what is no schedule, never fires, or names no time zone is refused by its field', () => {
+  const refused = (pattern: string, zone = 'UTC') => {
+    try {
+      scheduleOf(pattern, zone)
+    } catch (error) {
+      return (error as { code: string }).code
+    }
+    return null
+  }
+  for (const pattern of ['', '* * * *', '61 * * * *', 'every day', '0 0 31 2 *', '* * * * * * *', '0 0 1 1 * 2020'])
+    assert.equal(refused(pattern), 'invalid_cron', pattern)
+  for (const zone of ['', 'Mars/Olympus', 'UTC\0', '../etc'])
+    assert.equal(refused('* * * * *', zone), 'invalid_time_zone', zone)
+  assert.equal(refused('*/5 9-17 * * 1-5', 'America/New_York'), null)
+  assert.equal(refused('0 */2 * * * *'), null)
+})
+
+test('over months with downtime, days of summer time and any policy every tick is run or told to be missed, exactly once', () => {
+  const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Pacific/Chatham']
+  const patterns = ['*/30 * * * *', '15 2 * * *', '0 0 1 * *', '30 1,2,3 * * 0', '0 */6 * * 1-5', '59 23 28-31 * *']
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...zones),
+      fc.constantFrom(...patterns),
+      fc.constantFrom('none', 'latest', 'all'),
+      fc.integer({ min: 0, max: 400_000 }),
+      fc.integer({ min: 1, max: 40 }),
+      // Minutes until the next look: mostly at once, at times hours or weeks later, at times with the clock set back.
+      fc.array(
+        fc.oneof(
+          fc.integer({ min: 1, max: 3 }),
+          fc.integer({ min: -90, max: 600 }),
+          fc.integer({ min: 600, max: 40_000 }),
+        ),
+        { maxLength: 40 },
+      ),
+      (zone, pattern, policy, windowSeconds, most, looks) => {
+        const schedule = scheduleOf(pattern, zone)
+        const start = at('2027-03-01T00:00:00Z')
+        let next = schedule.next(start)
+        let now = start.getTime()
+        let furthest = now
+        const seen: string[] = []
+        for (const minutes of looks) {
+          now += minutes * 60_000
+          furthest = Math.max(furthest, now)
+          for (let more = true; more && next !== null && next.getTime() <= now;) {
+            const due = dueTicks(schedule, next, new Date(now), { policy, windowSeconds }, most)
+            for (const tick of due.ticks) {
+              const late = now - tick.at.getTime()
+              if (tick.does === 'run' && late > 60_000) assert.ok(policy !== 'none' && late <= windowSeconds * 1000)
+              seen.push(tick.at.toISOString())
+            }
+            if (policy === 'latest')
+              assert.ok(due.ticks.filter(({ at, does }) => does === 'run' && now - at.getTime() > 60_000).length <= 1)
+            ;({ next, more } = due)
+          }
+        }
+        const expected: string[] = []
+        for (let tick = schedule.next(start); tick !== null && tick.getTime() <= furthest; tick = schedule.next(tick))
+          expected.push(tick.toISOString())
+        assert.deepEqual(seen, expected)
+      },
+    ),
+    { numRuns: 30 },
+  )
+})

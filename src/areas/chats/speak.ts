@@ -1,0 +1,71 @@
+import { agentFor } from '#areas/agents/service.ts'
+import type { Context } from '#engine/context.ts'
+import type { Db } from '#engine/postgres/client.ts'
+import { checkTarget, insertResource, placeIn } from '#engine/resources.ts'
+import { refuse } from '#kernel/errors.ts'
+import { type Id, newId } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
+import { checkPlace } from '#kernel/place.ts'
+import { accept } from './accept.ts'
+import { type RunRow, runStore } from './run-store.ts'
+import { type ChatRow, chatStore } from './store.ts'
+
+/** A chat that another resource names, if the caller may read it; 404 with `param` like what is not there. */
+export async function chatFor(ctx: Context, id: Id, param = 'chat_id'): Promise<ChatRow> {
+  const row = await chatStore.get(ctx.db, id)
+  const gone = { param, message: 'There is no such chat here.' }
+  if (row === null || row.status === 'trashed') return refuse('not_found', gone)
+  checkPlace(placeIn(ctx, row.workspace_id, gone), 'chat:read')
+  return row
+}
+
+/** What an automation says: in this chat, or in a new one of the agent. */
+export interface Speech {
+  workspaceId: Id
+  chatId: Id | null
+  agentId: Id
+  title: string
+  text: readonly string[]
+  automationRunId: Id
+  budget: Nano | null
+}
+
+/** Says it in the caller's rights, within the caller's transaction: the run that answers is there when that is durable. */
+export async function speak(
+  ctx: Context,
+  { workspaceId, chatId, agentId, title, text, ...by }: Speech,
+): Promise<RunRow> {
+  checkTarget(ctx, workspaceId, 'chat:write')
+  checkTarget(ctx, workspaceId, 'chat:run')
+  await agentFor(ctx, agentId)
+  const chat = chatId === null ? await insertChat(ctx, workspaceId, agentId, title) : await chatFor(ctx, chatId)
+  if (chat.workspace_id !== workspaceId)
+    return refuse('not_found', { param: 'chat_id', message: 'The chat was moved away.' })
+  return accept(ctx, chat, {
+    content: text.map((each) => ({ type: 'text' as const, text: each })),
+    on_busy: 'enqueue',
+    automation: { runId: by.automationRunId, budget: by.budget },
+  })
+}
+
+async function insertChat(ctx: Context, workspaceId: Id, agentId: Id, title: string): Promise<ChatRow> {
+  const id = newId()
+  const register = await insertResource(ctx, { id, kind: 'chat', workspace_id: workspaceId })
+  await chatStore.insert(ctx.db, { id, title, title_source: 'user', agent_id: agentId, model: null })
+  await ctx.emit({
+    type: 'chat.created',
+    channels: [`chat:${id}`, `workspace:${workspaceId}`],
+    resource: { type: 'chat', id },
+    data: { id, workspace_id: workspaceId, status: register.status },
+  })
+  return (await chatStore.get(ctx.db, id))!
+}
+
+/** How a run stands; null when it is gone. */
+export async function runOutcome(
+  db: Db,
+  id: Id,
+): Promise<{ status: RunRow['status']; error: RunRow['error']; cost: Nano | null } | null> {
+  const [run] = await runStore.byIds(db, [id])
+  return run === undefined ? null : { status: run.status, error: run.error, cost: run.cost_nano }
+}
