@@ -46,8 +46,10 @@ function cronOf(pattern: string, timezone: string): Cron {
 }
 
 function isTimeZone(words: string): boolean {
+  if (!/^[A-Za-z][A-Za-z0-9_+/-]{1,60}$/.test(words)) return false
   try {
-    return /^[A-Za-z][A-Za-z0-9_+/-]{1,60}$/.test(words) && new Intl.DateTimeFormat('en', { timeZone: words }) !== null
+    new Intl.DateTimeFormat('en', { timeZone: words }).format()
+    return true
   } catch {
     return false
   }
