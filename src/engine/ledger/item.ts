@@ -1,6 +1,6 @@
 import type { Id } from '#kernel/ids.ts'
 import { NANO, type Nano } from '#kernel/money.ts'
-import { countedIn, guards } from './holds.ts'
+import { books, countedIn, guards } from './holds.ts'
 import type { MeteredCall, Outcome, Payer } from './ledger.ts'
 
 /**
@@ -48,7 +48,7 @@ export function settleItem(call: MeteredCall, outcome: Outcome): Item {
     `${cost === null ? 'null' : `"${bill(cost)}"`},${costSource === null ? 'null' : `"${costSource}"`},` +
     `${finishReason === null ? 'null' : quoted(finishReason)},${firstTokenMs === null ? 'null' : milliseconds(firstTokenMs)},` +
     `${milliseconds(outcome.durationMs)},${outcome.streamed}`
-  return { id: call.id, reserved: guards(call.payer, call.billing), shared: sharedFields(call), own }
+  return { id: call.id, reserved: books(call.payer, call.billing), shared: sharedFields(call), own }
 }
 
 /** Providers' words are nearly always plain. */
