@@ -108,15 +108,14 @@ test('what an answer had cost when its server was killed reaches its message, it
   await using watching = await testServer({ database })
   const { pool } = watching.app.engine.postgres
   // The input bound is marked at first, what has come so far about a second later.
-  const estimates = new Set<bigint>()
-  while (estimates.size < 2) {
-    const { rows } = await pool.query<{ estimate: bigint }>(
-      'select estimate from reservations where sent_at is not null',
-    )
-    for (const { estimate } of rows) estimates.add(estimate)
-  }
+  const marked = async (): Promise<bigint | undefined> =>
+    (await pool.query<{ estimate: bigint }>('select estimate from reservations where sent_at is not null')).rows[0]
+      ?.estimate
+  const bound = await until(marked, (nano) => nano !== undefined)
+  await until(marked, (nano) => nano! > bound!)
   first.child.kill('SIGKILL')
   await first.exited
+  const estimate = (await marked())!
 
   await using server = await testServer({ database })
   const here = caller(server.origin, alice.headers)
