@@ -318,6 +318,7 @@ export class Generation {
     if (visit.surface.head !== undefined) head.push(...visit.surface.head(one.id))
     head.push('content-type', contentType, 'x-uk-route', this.#route(candidate))
     if (length !== null) head.push('content-length', String(length))
+    if (this.dialect.media) head.push('x-content-type-options', 'nosniff')
     const losses = this.#lossesTo(candidate.offer, way)
     if (losses.length > 0) this.#declare(losses, endpoint.shape)
     if (contentType.startsWith('text/event-stream')) head.push('cache-control', 'no-cache', 'x-accel-buffering', 'no')

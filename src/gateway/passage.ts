@@ -6,6 +6,9 @@ import { type Attempt, faultOf } from './forward.ts'
 import { readFault } from './shapes/faults.ts'
 
 const ERROR_BODY = 65_536
+/** What a provider calls something else — a page, say — is bytes and nothing that a browser would run. */
+const PASSED =
+  /^(?:audio\/|video\/|image\/(?!svg)|application\/(?:json|x-ndjson|x-subrip)|text\/(?:plain|vtt|event-stream))/i
 /** A client that does not read for so long has left. */
 const STALL_MS = 300_000
 
@@ -87,7 +90,8 @@ export class Passage implements Dispatcher.DispatchHandler {
   }
 
   get #type(): string {
-    return this.#headers['content-type'] ?? 'application/octet-stream'
+    const type = this.#headers['content-type'] ?? ''
+    return PASSED.test(type) ? type : 'application/octet-stream'
   }
 
   #begin(): void {

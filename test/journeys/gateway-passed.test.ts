@@ -136,6 +136,11 @@ test('sound: bytes out, bytes in, a transcript by its tokens or its seconds; wha
   const unknown = await recorded(spoken)
   assert.deepEqual([unknown.status, unknown.cost_nano], ['succeeded', null])
 
+  answer = (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<script>')
+  const page = await client.audio.speech.create({ model: 'st/tts-1', voice: 'alloy', input: 'Hello' })
+  assert.equal(page.headers.get('content-type'), 'application/octet-stream')
+  assert.equal(page.headers.get('x-content-type-options'), 'nosniff')
+
   const usage = {
     type: 'tokens',
     input_tokens: 100,
