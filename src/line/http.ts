@@ -268,23 +268,35 @@ export function createDoor(parts: DoorParts): Door {
     input: Record<string, unknown>,
     header: string,
   ): Promise<void> {
-    const at = (path: string) =>
-      [...line.entries.values()].find(({ endpoint }) => endpoint.method === 'GET' && endpoint.path === path)
-    const reader = at(entry.endpoint.path)
-    if (reader?.endpoint.reply.kind === 'bytes' && entry !== reader) {
-      const { body } = (await reader.handle({ ...ctx }, input)) as Bytes
-      if (!isStored(body) || !names(header, body.etag, 'strongly')) refuse('precondition_failed')
-      if (ctx.found !== null) ctx.unchangedSince = ctx.found.updated_at
-      return
-    }
-    if (!reader || reader.endpoint.reply.kind !== 'one') return
-    const present = (await reader.handle({ ...ctx }, input)) as { updated_at?: string }
-    const body = JSON.stringify(
-      versions.lower(ctx.version, reader.name, envelope(reader.endpoint.reply, present, input)),
+    const { path } = entry.endpoint
+    const readers = [...line.entries.values()].filter(
+      ({ endpoint }) => endpoint.method === 'GET' && (endpoint.path === path || endpoint.path === `${path}/metadata`),
     )
-    if (!names(header, etagOf(body), 'strongly')) refuse('precondition_failed')
+    const states = readers.includes(entry)
+      ? []
+      : await Promise.all(readers.map((reader) => stateOf(ctx, reader, input)))
+    if (states.every((state) => state === null)) return
+    const seen = states.find((state) => state !== null && names(header, state.etag, 'strongly'))
+    if (!seen) return refuse('precondition_failed')
     if (ctx.found !== null) ctx.unchangedSince = ctx.found.updated_at
-    else if (present.updated_at !== undefined) ctx.unchangedSince = new Date(present.updated_at)
+    else if (seen.updatedAt !== null) ctx.unchangedSince = new Date(seen.updatedAt)
+  }
+
+  /** What a GET answers now, as its entity tag names it; null where it has none. */
+  async function stateOf(
+    ctx: Context,
+    { endpoint, handle, name }: Entry<Context>,
+    input: Record<string, unknown>,
+  ): Promise<{ etag: string; updatedAt: string | null } | null> {
+    if (endpoint.reply.kind === 'bytes') {
+      // A folder has no bytes; what is known of it has a tag all the same.
+      const bytes = (await Promise.try(handle, { ...ctx }, input).catch(() => null)) as Bytes | null
+      return bytes !== null && isStored(bytes.body) ? { etag: bytes.body.etag, updatedAt: null } : null
+    }
+    if (endpoint.reply.kind !== 'one') return null
+    const present = (await handle({ ...ctx }, input)) as { updated_at?: string }
+    const body = JSON.stringify(versions.lower(ctx.version, name, envelope(endpoint.reply, present, input)))
+    return { etag: etagOf(body), updatedAt: present.updated_at ?? null }
   }
 
   /** A signal that fires when the caller leaves, `end` is called, or, for what `goesAtOnce`, the server begins to close. */

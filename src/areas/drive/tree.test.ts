@@ -143,7 +143,13 @@ test('of writers who saw the same file one wins, and each loser learns what is t
   assert.deepEqual([name.status, name.body.error.code], [409, 'stale_update'])
   const etag = (await key.get(at)).headers.get('etag')!
   assert.equal((await key.patch(at, { content: 'x' }, { 'if-match': '"old"' })).status, 412)
+  const known = (await key.get(`${at}/metadata`)).headers.get('etag')!
   assert.equal((await key.patch(at, { content: 'x' }, { 'if-match': etag })).status, 200)
+  assert.equal((await key.patch(at, { name: 'p.txt' }, { 'if-match': known })).status, 412)
+  const plans = await folder(alice, { workspace_id: alice.workspaceId }, 'Plans')
+  const tag = (await key.get(`/drive/files/${plans.id}/metadata`)).headers.get('etag')!
+  assert.equal((await key.patch(`/drive/files/${plans.id}`, { name: 'Q1' }, { 'if-match': tag })).status, 200)
+  assert.equal((await key.delete(`/drive/files/${plans.id}`, undefined, { 'if-match': tag })).status, 412)
 })
 
 test('every content a file had can be read and brought back', async () => {

@@ -233,9 +233,11 @@ test('bytes that look like the end of their form arrive as they are, however the
   const key = await alice.key()
   const { hostname, port } = new URL(server.origin)
   const boundary = '----of-this-test'
-  const pieces = ['\r', '\n', '\r\n', '\r\n--', `\r\n--${boundary.slice(0, -1)}`, '-', `--${boundary}`, '\r\n\r\n--']
-  for (let round = 0; round < 8; round++) {
-    const parts = Array.from({ length: 400 }, () =>
+  // None of them make the whole boundary, whatever comes after them.
+  const most = boundary.slice(0, -6)
+  const pieces = ['\r', '\n', '\r\n', '\r\n--', `\r\n--${most}`, '-', `--${most}`, '\r\n\r\n--']
+  for (let round = 0; round < 4; round++) {
+    const parts = Array.from({ length: 200 }, () =>
       randomInt(3) === 0 ? randomBytes(randomInt(60_000)) : Buffer.from(pieces[randomInt(pieces.length)]!),
     )
     const content = Buffer.concat(parts)
@@ -249,7 +251,7 @@ test('bytes that look like the end of their form arrive as they are, however the
     ])
     const answer = await new Promise<string>((resolve, reject) => {
       let text = ''
-      const socket = connect(Number(port), hostname, async () => {
+      const send = async () => {
         const lines = Object.entries({ ...key.headers, host: hostname, 'content-length': String(body.length) })
         socket.write(
           `POST /v1/drive/files HTTP/1.1\r\nconnection: close\r\ncontent-type: multipart/form-data; boundary=${boundary}\r\n` +
@@ -260,7 +262,8 @@ test('bytes that look like the end of their form arrive as they are, however the
           await new Promise<void>((sent) => socket.write(body.subarray(at, end), () => sent()))
           at = end
         }
-      })
+      }
+      const socket = connect(Number(port), hostname, () => void send().catch(reject))
       socket
         .on('data', (part: Buffer) => (text += part))
         .on('end', () => resolve(text))
