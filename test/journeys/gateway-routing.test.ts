@@ -209,3 +209,22 @@ test('with `models`, any failure moves on to the next model, and the answer says
   const unknown = await call({ model: 'east/two', models: ['east/typo'] })
   assert.deepEqual([unknown.status, unknown.body.error.availability.code], [400, 'model_not_found'])
 })
+
+test('the list of providers tells who is set aside, why and until when, until its owner changes something', async () => {
+  for (const slug of slugs) await change(slug, { models: [priced('one')], priority: 0 })
+  await heal()
+  const row = async (slug: string) => {
+    const { body } = await world.key.get('/ai-gateway/providers')
+    return body.data.find((one: { slug: string }) => one.slug === slug)
+  }
+  assert.deepEqual([(await row('north')).status, (await row('north')).set_aside_until], ['available', null])
+  failing.set('north', 401)
+  assert.equal((await call({ model: 'north/one' })).status, 502)
+  const aside = await row('north')
+  assert.deepEqual([aside.status, aside.status_reason], ['set_aside', 'did not accept its key'])
+  const seconds = (Date.parse(aside.set_aside_until) - Date.now()) / 1000
+  assert.ok(seconds > 290 && seconds <= 300, `${seconds} s`)
+  assert.equal((await row('east')).status, 'available')
+  await change('north', { api_key: 'sk-of-north' })
+  assert.equal((await row('north')).status, 'available', 'a new key is tried at once')
+})

@@ -119,6 +119,21 @@ test('what passes by itself is tried again at the only provider; what does not i
   await restore()
 })
 
+test('the platform’s own callers take the same turns: elsewhere first, then again', async () => {
+  await restore()
+  const infer = (model: string) => world.person.post('/inference/text', { model, messages: said('hello') })
+  first.script({ status: 503, message: 'busy' })
+  const elsewhere = await infer('gpt-4o')
+  assert.deepEqual([elsewhere.status, elsewhere.body.data.provider, elsewhere.body.data.text], [200, 'second', 'hello'])
+  first.script({ status: 503, message: 'busy', times: 2 })
+  const again = await infer('first/gpt-4o')
+  assert.deepEqual([again.status, again.body.data.provider], [200, 'first'])
+  first.script({ status: 503, message: 'busy', times: 3 })
+  assert.equal((await infer('first/gpt-4o')).status, 503)
+  assert.equal(first.pending(), 0, 'three times and no more')
+  await restore()
+})
+
 test('a client that leaves takes the provider’s work with it within a second, and pays for what came', async () => {
   first.script({ reply: 'word '.repeat(400), perChunkDelayMs: 20 })
   const from = first.requests.length
@@ -217,4 +232,27 @@ test('a revoked key ends its streams, and is refused at once', async () => {
     (await key.post('/compat-a/v1/chat/completions', { model: 'sim/echo', messages: said('x') })).status,
     401,
   )
+})
+
+test('a client that leaves while a retry is waited for, or while two race, leaves nothing behind', async () => {
+  const leave = async (headers: Record<string, string>, model: string, from: number) => {
+    const leaving = new AbortController()
+    const asked = client.chat.completions.create({ model, messages: said('x') }, { signal: leaving.signal, headers })
+    await first.arrival(from)
+    setTimeout(() => leaving.abort(), 150)
+    await assert.rejects(asked, APIUserAbortError)
+  }
+  const from = first.requests.length
+  first.script({ status: 429, message: 'later', headers: { 'retry-after': '3' } })
+  await leave({}, 'first/gpt-4o', from)
+  first.script({ hang: true })
+  second.script({ hang: true })
+  const others = second.requests.length
+  await leave({ 'x-uk-hedge': '20' }, 'gpt-4o', from + 1)
+  for (const request of [first.requests.at(-1)!, await second.arrival(others)]) {
+    await request.ended
+    assert.ok(request.aborted)
+  }
+  assert.equal(first.requests.length, from + 2, 'nobody was asked for who had left')
+  await restore()
 })
