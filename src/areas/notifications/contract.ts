@@ -75,6 +75,10 @@ export const PushSubscription = z
   .object({ ...base, user_agent: z.string().nullable(), endpoint_origin: z.string(), last_success_at: time.nullable() })
   .meta({ id: 'PushSubscription' })
 
+const EmailConfirmation = z
+  .object({ id: idOut, created_at: time, email: z.string(), verified: z.boolean() })
+  .meta({ id: 'EmailConfirmation' })
+
 const reading = 'notification:read'
 const writing = 'notification:write'
 
@@ -126,6 +130,22 @@ export const notifications = area(
       },
       reply: one(NotificationConfig),
       errors: ['invalid_time_zone'],
+    }),
+    request_email: endpoint('POST /notifications/request-email', {
+      summary: 'Have a mail sent that confirms your address',
+      description: 'Notifications go only to addresses that are known to be their account’s own.',
+      scope: writing,
+      reply: one(EmailConfirmation),
+      errors: ['not_ready', 'rate_limited'],
+      beyond: true,
+    }),
+    confirm_email: endpoint('POST /notifications/confirm-email', {
+      summary: 'Confirm your address with the token that was mailed there',
+      scope: writing,
+      body: { token: z.string().max(200) },
+      reply: one(EmailConfirmation),
+      errors: ['link_expired'],
+      beyond: true,
     }),
     push_key: endpoint('GET /notifications/push-key', {
       summary: 'Get the key that a browser subscribes to pushes with',

@@ -169,6 +169,26 @@ test('preferences are changed in bulk; what is wanted by mail comes by mail, wit
   assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'preferences.0.digest'])
 })
 
+test('carol confirms her address with the token that was mailed there; then what she wants by mail comes', async () => {
+  const asked = await carol.post('/notifications/request-email', {})
+  assert.deepEqual([asked.status, asked.body.data.verified], [200, false], asked.text)
+  const mail = await mails.next()
+  assert.match(mail, /^To: carol@example\.com\r$/m)
+  const token = /\d{10}-[\w-]{43}/.exec(mail)![0]
+  const soon = await carol.post('/notifications/request-email', {})
+  assert.deepEqual([soon.status, soon.headers.get('retry-after')], [429, '300'])
+  assert.equal((await bob.post('/notifications/confirm-email', { token })).body.error.param, 'token')
+  const late = token.replace(/^\d{10}/, (until) => String(Number(until) + 9))
+  assert.equal((await carol.post('/notifications/confirm-email', { token: late })).status, 400)
+  assert.equal((await carol.post('/notifications/confirm-email', { token })).body.data.verified, true)
+  assert.notEqual((await carol.get('/me')).body.data.email_verified_at, null)
+  await carol.post('/notifications', { title: 'Now it comes' })
+  assert.match(await mails.next(), /^Subject: Now it comes\r$/m)
+  await carol.patch('/notifications/preferences', {
+    preferences: [{ type: 'message', channel: 'email', enabled: false }],
+  })
+})
+
 test('in quiet hours mail waits until their end and toasts keep quiet; a digest is one mail', async () => {
   const { pool } = server.app.engine.postgres
   const clock = (ms: number) => new Date(Date.now() + ms).toISOString().slice(11, 16)

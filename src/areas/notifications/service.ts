@@ -6,6 +6,7 @@ import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { iso, isTimeZone, isoOrNull } from '#kernel/time.ts'
+import { confirm, sendConfirmation } from './confirm.ts'
 import { notifications } from './contract.ts'
 import { deliveryStore } from './deliveries.ts'
 import { notify, tell } from './notify.ts'
@@ -165,6 +166,9 @@ export const notificationService = implement(
       await configs.set(ctx.db, ctx.principal.accountId, given)
       return showConfig(ctx)
     },
+
+    request_email: async (ctx) => ({ ...(await sendConfirmation(ctx)), created_at: iso(ctx.now()) }),
+    confirm_email: async (ctx, { token }) => ({ ...(await confirm(ctx, token)), created_at: iso(ctx.now()) }),
 
     async push_key(ctx) {
       const { publicKey } = await vapidKeys(ctx.engine)

@@ -1,0 +1,58 @@
+import { timingSafeEqual } from 'node:crypto'
+import { sql } from 'kysely'
+import { callersAccount, verifyEmail } from '#areas/accounts/service.ts'
+import type { Context } from '#engine/context.ts'
+import { canMail, escapeHtml, sendMail } from '#engine/mail.ts'
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+
+const GOOD_SECONDS = 86_400
+/** Between two mails, so that nobody can have a stranger's address filled. */
+const PAUSE_SECONDS = 300
+
+/** Mails a token to the account's own address; who brings it back has shown that the address is theirs. */
+export async function sendConfirmation(ctx: Context): Promise<{ id: Id; email: string; verified: boolean }> {
+  const { id, email, email_verified_at } = await callersAccount(ctx)
+  if (email_verified_at !== null) return { id, email, verified: true }
+  if (!canMail(ctx.engine))
+    refuse('not_ready', { message: 'This server cannot send mail: its administrator has to set SMTP_URL.' })
+  await ctx.transaction(async (ctx) => {
+    const { rows } =
+      await sql`insert into notification_configs as c (account_id, confirmation_sent_at) values (${id}, now())
+      on conflict (account_id) do update set confirmation_sent_at = now()
+      where c.confirmation_sent_at is null or c.confirmation_sent_at < now() - make_interval(secs => ${PAUSE_SECONDS})
+      returning 1`.execute(ctx.db)
+    if (rows.length === 0)
+      refuse('rate_limited', {
+        message: `A mail was sent less than ${PAUSE_SECONDS / 60} minutes ago.`,
+        headers: { 'retry-after': String(PAUSE_SECONDS) },
+      })
+    const until = Math.floor(ctx.now().getTime() / 1000) + GOOD_SECONDS
+    const token = tokenOf(ctx, id, email, until)
+    const terminal = 'On a terminal, run `uk notifications confirm-email --token -` and give it this token:'
+    await sendMail(ctx, {
+      to: email,
+      subject: 'Confirm your e-mail address',
+      text: `Whoever has the account with this address wants to get mail here.\n\n${terminal}\n${token}\n\nIt is good for a day. If you do not know what this is about, ignore it.\n`,
+      html: `<!doctype html><meta charset="utf-8">\n<p>Whoever has the account with this address wants to get mail here.</p>\n<p>${escapeHtml(terminal)}<br><code>${token}</code></p>\n<p>It is good for a day. If you do not know what this is about, ignore it.</p>`,
+    })
+  })
+  return { id, email, verified: false }
+}
+
+export async function confirm(ctx: Context, token: string): Promise<{ id: Id; email: string; verified: boolean }> {
+  const { id, email } = await callersAccount(ctx)
+  const until = Number(/^(\d{10})-/.exec(token)?.[1] ?? 0)
+  const expected = Buffer.from(tokenOf(ctx, id, email, until))
+  const given = Buffer.from(token)
+  if (given.length !== expected.length || !timingSafeEqual(given, expected))
+    refuse('invalid_parameter', { param: 'token', message: 'This is no token for your address.' })
+  if (until * 1000 < ctx.now().getTime())
+    refuse('link_expired', { message: 'The token was good for a day. Ask for another.' })
+  await verifyEmail(ctx, id)
+  return { id, email, verified: true }
+}
+
+/** Good for one account, its present address and a day: nothing has to be kept. */
+const tokenOf = ({ engine: { secrets } }: Context, id: Id, email: string, until: number): string =>
+  `${until}-${secrets.sign('email confirmation', `${id} ${email.toLowerCase()} ${until}`).toString('base64url')}`
