@@ -53,10 +53,10 @@ export async function killUnderLoad(rounds: number): Promise<Killed> {
   const answers: { id: string; slot: number; at: number; generation: number }[] = []
   const generations = [0, 0]
   const deaths: number[][] = [[], []]
-  let over = false
+  const over = new AbortController()
 
   const clients = Array.from({ length: CLIENTS }, async (_, i) => {
-    for (let turn = 0; !over; turn++) {
+    for (let turn = 0; !over.signal.aborted; turn++) {
       const slot = (i + turn) % 2
       const generation = generations[slot]!
       const by = caller(origins[slot]!, { authorization: `Bearer ${key}` })
@@ -79,7 +79,7 @@ export async function killUnderLoad(rounds: number): Promise<Killed> {
     origins[slot] = await programs[slot].ready
     generations[slot]!++
   }
-  over = true
+  over.abort()
   await Promise.all(clients)
   for (const program of programs) await program[Symbol.asyncDispose]()
 

@@ -146,5 +146,10 @@ const showOverride = (row: OverrideRow): z.output<typeof ModelOverride> => ({
   updated_at: iso(row.updated_at),
 })
 
-const pricesIn = ({ audio_unit: _, tiers: __, ...prices }: Pricing): Record<string, number> =>
-  Object.fromEntries(Object.entries(prices).map(([bucket, price]) => [bucket, Number(price)]))
+/** Prices are decimals in words; what else stands beside them is none. */
+const pricesIn = (pricing: Pricing): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(pricing).flatMap(([bucket, price]) =>
+      bucket !== 'audio_unit' && typeof price === 'string' ? [[bucket, Number(price)]] : [],
+    ),
+  )
