@@ -103,10 +103,11 @@ export class Generation {
   #go(candidates: readonly Candidate[]): void {
     const strict = this.visit.request.headers['x-uk-strict'] === '1'
     this.#candidates = strict ? lossless(candidates, (offer) => this.#lossesTo(offer, this.#wayTo(offer))) : candidates
-    this.#begin(this.#candidates[0]!)
     const { surface, request } = this.visit
-    const patience = request.headers['x-uk-hedge']
-    if (patience !== undefined && this.#candidates.length > 1) this.#hedgeAfter(String(patience))
+    const patience = patienceIn(request.headers['x-uk-hedge'])
+    this.#begin(this.#candidates[0]!)
+    if (patience !== null && this.#metered && this.#candidates.length > 1)
+      this.#hedging = setTimeout(() => this.#hedge(), patience)
     if (surface.keepAlive !== undefined && this.streaming) this.#keepAlive(surface.keepAlive)
   }
 
@@ -188,13 +189,7 @@ export class Generation {
     this.#try.start((error) => this.#fail(error, candidate))
   }
 
-  /** `x-uk-hedge: 800`: after so many milliseconds without a first byte the next candidate is asked as well. */
-  #hedgeAfter(patience: string): void {
-    if (!/^\d{1,6}$/.test(patience))
-      refuse('invalid_parameter', { message: '`x-uk-hedge` must be a number of milliseconds.', param: 'x-uk-hedge' })
-    this.#hedging = setTimeout(() => this.#hedge(), Number(patience))
-  }
-
+  /** The first has not begun in the time that it was given. */
   #hedge(): void {
     const { visit } = this
     if (visit.closed || visit.response.writableEnded || this.#try?.over !== false) return
@@ -402,6 +397,14 @@ export class Generation {
     this.#try?.leave()
     this.#rival?.leave()
   }
+}
+
+/** `x-uk-hedge: 800`: after so many milliseconds without a first byte the next candidate is asked as well. */
+function patienceIn(given: unknown): number | null {
+  if (given === undefined) return null
+  return typeof given === 'string' && /^\d{1,6}$/.test(given)
+    ? Number(given)
+    : refuse('invalid_parameter', { message: '`x-uk-hedge` must be a number of milliseconds.', param: 'x-uk-hedge' })
 }
 
 function askForUsage(body: Body): Edit | null {

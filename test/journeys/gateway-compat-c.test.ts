@@ -133,6 +133,10 @@ test('a second provider is asked beside one that is slow; the first to begin is 
   const alone = await ask({}, { 'x-uk-hedge': '2000' })
   assert.deepEqual([alone.body.choices[0].message.content, alone.headers.get('x-uk-hedge')], ['in time', null])
 
+  const asked = first.requests.length
+  assert.equal((await ask({}, { 'x-uk-hedge': 'soon' })).status, 400)
+  assert.equal(first.requests.length, asked, 'refused before anybody was asked')
+
   // One of the two fails: the other goes on.
   first.script({ status: 401, delayMs: 200, message: 'no' })
   second.script({ reply: 'still here', delayMs: 400 })
