@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import {
   area,
+  bytes,
   endpoint,
   id,
   idOut,
@@ -236,6 +237,11 @@ const sendErrors = [
   'timeout',
 ] as const
 
+const copying = {
+  workspace_id: id.describe('Writing chats there is needed.'),
+  message_id: id.optional().describe('Where the copy ends.'),
+}
+
 const background = {
   background: z.boolean().default(false).describe('Answers 202 with an operation at once.'),
 }
@@ -359,6 +365,61 @@ export const chats = area(
       body: { run_id: id.optional().describe('A run that waits behind it, say. Default: the active one.') },
       reply: one(Run),
       errors: ['invalid_state'],
+    }),
+    compact: endpoint('POST /chats/:id/compact', {
+      summary: 'Begin anew with a summary of the conversation',
+      description:
+        'A model writes the summary of the active branch, at its own cost; the message with it becomes the head, and the next answer sees nothing older. The old branch stays reachable.',
+      scope: 'chat:run',
+      on: 'chat',
+      onShare: 'edit',
+      body: { model: model.optional().describe('Default: as for an answer.') },
+      reply: one(Message),
+      limit: 'inference',
+      errors: ['invalid_state', 'chat_busy', 'stale_update', ...sendErrors.slice(2)],
+    }),
+    export: endpoint('GET /chats/:id/export', {
+      summary: 'Download the transcript, attachments included',
+      scope: 'chat:read',
+      on: 'chat',
+      query: {
+        format: z.enum(['markdown', 'json', 'html']).default('markdown'),
+        branch: z.enum(['active', 'all']).default('active').describe('`all`: every branch, in the order of making.'),
+      },
+      reply: bytes,
+    }),
+    copy_to_agent: endpoint('POST /chats/:id/copy-to-agent', {
+      summary: 'Copy a chat to another agent',
+      description: 'With every branch, into the workspace of that agent.',
+      scope: 'chat:write',
+      on: 'chat',
+      onScope: 'chat:read',
+      body: { agent_id: id },
+      reply: one(Chat),
+      status: 201,
+      errors: ['limit_reached'],
+    }),
+    copy_to_workspace: endpoint('POST /chats/:id/copy-to-workspace', {
+      summary: 'Copy a chat into another workspace',
+      description: 'With every branch; with `message_id` only what leads to it. The copy is independent.',
+      scope: 'chat:write',
+      on: 'chat',
+      onScope: 'chat:read',
+      body: copying,
+      reply: one(Chat),
+      status: 201,
+      errors: ['limit_reached'],
+    }),
+    fork_to_workspace: endpoint('POST /chats/:id/fork-to-workspace', {
+      summary: 'Fork a chat into another workspace',
+      description: 'What leads to `message_id`, or to the head; the fork names where it comes from.',
+      scope: 'chat:write',
+      on: 'chat',
+      onScope: 'chat:read',
+      body: copying,
+      reply: one(Chat),
+      status: 201,
+      errors: ['limit_reached'],
     }),
     cost: endpoint('GET /chats/:id/cost', {
       summary: 'What a chat cost, in total and by model',

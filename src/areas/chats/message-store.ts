@@ -114,6 +114,35 @@ export const messageStore = {
       .limit(limit)
       .execute(),
 
+  /** Of every branch, in the order of making. */
+  async ids(db: Db, chatId: Id): Promise<Id[]> {
+    const { rows } = await sql<{ id: Id }>`select id from messages where chat_id = ${chatId} order by seq`.execute(db)
+    return rows.map(({ id }) => id)
+  },
+
+  /** Of the path that ends with this message, from the root on. */
+  async pathIds(db: Db, head: Id): Promise<Id[]> {
+    const { rows } = await sql<{ id: Id }>`${sql.raw(LINES.replace('$1', `'${head}'`))} select m.id from lines l
+      join messages m on m.line_id = l.line_id and m.depth <= l.upto order by m.depth`.execute(db)
+    return rows.map(({ id }) => id)
+  },
+
+  /**
+   * Copies messages into another chat under new ids, in their order. `branches`: their lines stay as they are, else they
+   * are one path and become one line. What was still being written is left as it was then.
+   */
+  async copy(db: Db, chatId: Id, old: readonly Id[], fresh: readonly Id[], branches: boolean): Promise<void> {
+    await sql`with map(old, fresh, place) as (
+        select * from unnest(${old}::text[], ${fresh}::text[]) with ordinality)
+      insert into messages (id, chat_id, parent_id, line_id, depth, seq, role, status, content, text, model, finish_reason,
+          created_by)
+        select m.fresh, ${chatId}, p.fresh, ${branches ? sql`l.fresh` : sql`${fresh[0]!}`}, o.depth, m.place, o.role,
+          case when o.status in ('queued', 'in_progress') then 'incomplete' else o.status end, o.content, o.text, o.model,
+          o.finish_reason, o.created_by
+        from map m join messages o on o.id = m.old left join map p on p.old = o.parent_id
+          left join map l on l.old = o.line_id`.execute(db)
+  },
+
   get: (db: Db, chatId: Id, id: Id): Promise<MessageRow | undefined> =>
     db.selectFrom('messages').selectAll().where('id', '=', id).where('chat_id', '=', chatId).executeTakeFirst(),
 

@@ -9,8 +9,11 @@ import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { accept, retry, stopAll } from './accept.ts'
+import { compact } from './compact.ts'
 import { chats } from './contract.ts'
+import { copyChat } from './copy.ts'
 import { costOf, messageCosts } from './costs.ts'
+import { exportChat } from './export.ts'
 import { answered, follow } from './follow.ts'
 import { listMessages } from './messages.ts'
 import { messageStore } from './message-store.ts'
@@ -120,6 +123,21 @@ export const chatService = implement(
         ctx.afterCommit(() => runsOf(ctx.engine).stop(running.map((run) => run.id)))
         return gone
       }),
+
+    compact: (ctx, { model }) => compact(ctx, chat.of(ctx), model),
+
+    export: (ctx, { format, branch }) => exportChat(ctx, chat.of(ctx), format, branch),
+
+    async copy_to_agent(ctx, { agent_id }) {
+      const { workspace_id: workspaceId } = await agentFor(ctx, agent_id)
+      return copyChat(ctx, chat.of(ctx), { workspaceId, agentId: agent_id, upTo: undefined, kind: 'copy' })
+    },
+
+    copy_to_workspace: (ctx, { workspace_id, message_id }) =>
+      copyChat(ctx, chat.of(ctx), { workspaceId: workspace_id, upTo: message_id, kind: 'copy' }),
+
+    fork_to_workspace: (ctx, { workspace_id, message_id }) =>
+      copyChat(ctx, chat.of(ctx), { workspaceId: workspace_id, upTo: message_id, kind: 'fork' }),
 
     messages: (ctx, input) => listMessages(ctx, chat.of(ctx), input),
 

@@ -77,11 +77,17 @@ export const chatStore = {
 
   async insert(
     db: Db,
-    chat: { id: Id; title: string; title_source: 'default' | 'user'; agent_id: Id | null; model: string | null },
+    chat: {
+      id: Id
+      title: string
+      title_source: 'default' | 'user'
+      agent_id: Id | null
+      model: string | null
+    } & Partial<Pick<ChatRow, 'forked_from_chat_id' | 'forked_from_message_id'>>,
   ): Promise<void> {
     await db
       .insertInto('chats')
-      .values({ ...chat, forked_from_chat_id: null, forked_from_message_id: null })
+      .values({ forked_from_chat_id: null, forked_from_message_id: null, ...chat })
       .execute()
   },
 
