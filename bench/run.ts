@@ -13,6 +13,7 @@ import { root } from './measure/process.ts'
 import { realtime, table as realtimeTable } from './realtime/run.ts'
 import type { Report } from './report.ts'
 import { rest, table as restTable } from './rest/run.ts'
+import { search, table as searchTable } from './search/run.ts'
 import { start, table as startTable } from './start/run.ts'
 
 const benches: Record<string, { run: () => Promise<Report>; table: (rows: Record<string, unknown>[]) => string }> = {
@@ -22,6 +23,7 @@ const benches: Record<string, { run: () => Promise<Report>; table: (rows: Record
   start: { run: start, table: startTable },
   cli: { run: cli, table: cliTable },
   realtime: { run: realtime, table: realtimeTable },
+  search: { run: search, table: searchTable },
 }
 
 interface Kept {

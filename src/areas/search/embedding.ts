@@ -131,11 +131,18 @@ async function keep(
     const kept = all.filter(({ row }) => still.has(row.row_id))
     const rowIds = [...new Set(kept.map(({ row }) => String(row.row_id)))]
     await sql`delete from search_vectors where row_id = any(${rowIds}::int8[])`.execute(db)
-    await sql`insert into search_vectors (row_id, chunk, model, type, workspace_id, hidden, bits, vector)
-      select s.row_id, x.chunk, ${model}, s.type, s.workspace_id, s.hidden, x.bits::bit varying, decode(x.vector, 'base64')
-      from unnest(${kept.map(({ row }) => String(row.row_id))}::int8[], ${kept.map(({ chunk }) => chunk)}::int[],
-        ${kept.map(({ vector }) => signs(vector))}::text[], ${kept.map(({ vector }) => packed(vector).toString('base64'))}::text[]) x(row_id, chunk, bits, vector)
-      join search_rows s on s.row_id = x.row_id`.execute(db)
+    await sql`with given as (
+        select * from unnest(${kept.map(({ row }) => String(row.row_id))}::int8[], ${kept.map(({ chunk }) => chunk)}::int[],
+          ${kept.map(({ vector }) => signs(vector))}::text[], ${kept.map(({ vector }) => packed(vector).toString('base64'))}::text[]) x(row_id, chunk, bits, vector)
+      ), compared as (
+        insert into search_vectors (row_id, chunk, model, type, workspace_id, hidden, bits)
+        select s.row_id, g.chunk, ${model}, s.type, s.workspace_id, s.hidden, g.bits::bit varying
+        from given g join search_rows s on s.row_id = g.row_id returning row_id, chunk
+      )
+      insert into search_passages (row_id, chunk, vector)
+      select c.row_id, c.chunk, decode(g.vector, 'base64') from compared c join given g using (row_id, chunk)`.execute(
+      db,
+    )
     await sql`update search_rows set embedded = ${model} where row_id = any(${rowIds}::int8[])`.execute(db)
   })
 }

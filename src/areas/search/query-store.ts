@@ -57,9 +57,11 @@ export const queryStore = {
   /** The best by their meaning: the nearest by signs (Hamming), put in order by the exact cosine of their nearest passage. */
   async byMeaning(db: Db, reach: Reach, model: string, vector: Float32Array): Promise<bigint[]> {
     const bits = signs(vector)
-    const { rows } = await sql<{ row_id: bigint; vector: Buffer }>`select s.row_id, s.vector from search_vectors s
-      where s.model = ${model} and length(s.bits) = ${bits.length} and ${visible(reach)}
-      order by bit_count(s.bits # ${bits}::bit varying) limit ${MOST_COMPARED}`.execute(db)
+    const { rows } = await sql<{ row_id: bigint; vector: Buffer }>`with near as materialized (
+        select s.row_id, s.chunk from search_vectors s
+        where s.model = ${model} and length(s.bits) = ${bits.length} and ${visible(reach)}
+        order by bit_count(s.bits # ${bits}::bit varying) limit ${MOST_COMPARED})
+      select n.row_id, p.vector from near n join search_passages p using (row_id, chunk)`.execute(db)
     const best = new Map<bigint, number>()
     for (const row of rows) {
       const score = cosine(vector, row.vector)
