@@ -159,10 +159,7 @@ test('preferences are changed in bulk; what is wanted by mail comes by mail, wit
     preferences: [{ type: 'message', channel: 'email', enabled: true }],
   })
   const unmailed = await carol.post('/notifications', { title: 'To myself' })
-  assert.deepEqual(
-    unmailed.body.data.deliveries.map(({ channel }: any) => channel),
-    ['push'],
-  )
+  assert.deepEqual(unmailed.body.data.deliveries, [])
   const wrong = await bob.patch('/notifications/preferences', {
     preferences: [{ type: 'message', channel: 'push', digest: 'daily' }],
   })
@@ -310,6 +307,33 @@ test('a run in the background, an invitation, a membership: each tells those who
   while ((await pool.query(`select 1 from deliveries where consumer = 'notifications'`)).rowCount !== 0)
     await new Promise((resolve) => setTimeout(resolve, 20))
   assert.equal((await told(bob, 'member.added')).length, 1)
+})
+
+test('a failed automation tells its owner; what is shared tells whom it is shared with, not who shares', async () => {
+  const agent = (await alice.post('/agents', { name: 'Bot', model: 'sim/script' })).body.data.id
+  const boom = JSON.stringify({ steps: [{ error: { type: 'x', message: 'boom' } }] })
+  const automation = await alice.post('/automations', {
+    name: 'Nightly',
+    kind: 'cron',
+    schedule: '0 3 * * *',
+    action: { type: 'agent', agent_id: agent, prompt: boom },
+  })
+  assert.equal((await alice.post(`/automations/${automation.body.data.id}/test-fire`, {})).status, 202)
+  const [failed] = await told(alice, 'automation.failed')
+  assert.deepEqual(
+    [failed!.title, failed!.body, failed!.severity, failed!.resource],
+    ['A run of Nightly failed', 'boom', 'error', { type: 'automation', id: automation.body.data.id }],
+  )
+  const chat = (await alice.post('/chats', { title: 'Shared' })).body.data.id
+  await alice.post('/shares', {
+    resource_type: 'chat',
+    resource_id: chat,
+    grantee: { user_id: bob.id },
+    access: 'view',
+  })
+  const [received] = await told(bob, 'share.received')
+  assert.deepEqual([received!.title, received!.resource], ['Alice shared a chat with you', { type: 'chat', id: chat }])
+  assert.deepEqual((await alice.get('/notifications?type=share.received')).body.data, [])
 })
 
 test('a key, a budget and a balance near their end are told of at 80 % and at 100 %, once each', async () => {

@@ -5,6 +5,7 @@ import { writeOutbox } from '#engine/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { type DeliveryRow, deliveryStore } from './deliveries.ts'
+import { pushStore } from './push-store.ts'
 import { dueAt, isQuiet } from './quiet.ts'
 import { showNotification } from './show.ts'
 import { type NotificationRow, notificationStore } from './store.ts'
@@ -62,7 +63,7 @@ export async function notify(engine: Engine, db: Db, word: Word, at = new Date()
   const quietHours = config?.quiet_hours ?? null
   const deliveries: DeliveryRow[] = []
   for (const channel of elsewhere) {
-    if (!reaches(engine, person, channel)) continue
+    if (!(await reaches(engine, db, person, channel))) continue
     const digest = channel === 'email' ? wanted.email.digest : 'none'
     const due = dueAt(at, { zone, quietHours, digest, digestAt: config?.digest_at ?? '08:00' })
     deliveries.push(
@@ -84,8 +85,8 @@ export async function notify(engine: Engine, db: Db, word: Word, at = new Date()
   return { row, deliveries }
 }
 
-const reaches = (engine: Engine, { mailable }: Person, channel: 'email' | 'push'): boolean =>
-  channel === 'push' || (mailable && canMail(engine))
+const reaches = async (engine: Engine, db: Db, { id, mailable }: Person, channel: 'email' | 'push'): Promise<boolean> =>
+  channel === 'email' ? mailable && canMail(engine) : (await pushStore.list(db, id, null, 1)).length > 0
 
 /** One job for all that is due to somebody at one moment. */
 export const wakeDelivery = (engine: Engine, db: Db, accountId: Id, due: Date): Promise<void> =>
