@@ -7,3 +7,9 @@ export async function signIn(page: Page, { email, password }: { email: string; p
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('heading', { level: 1, name: 'Developer settings' }).waitFor()
 }
+
+/** Until the page is drawn in this scheme: the browser does so some frames after it was told. */
+export async function drawnIn(page: Page, scheme: 'light' | 'dark'): Promise<void> {
+  const isDark = 'Number(/\\d+/.exec(getComputedStyle(document.body).backgroundColor)[0]) < 128'
+  while ((await page.evaluate<boolean>(isDark)) !== (scheme === 'dark'));
+}
