@@ -26,7 +26,7 @@ export async function find(
   { cursor, limit, ...asked }: Asked & { cursor?: string | undefined; limit: number },
 ) {
   const { q, mode } = asked
-  const reach = reachOf(ctx, asked.types ?? searchTypes, asked.workspace_id)
+  const reach = await reachOf(ctx, asked.types ?? searchTypes, asked.workspace_id)
   const position = positionOf('search', asked, cursor)
   const meaning = mode === 'keyword' ? null : await embedQuestion(ctx, q)
   const vector = meaning !== null && typeof meaning !== 'string' ? meaning : null

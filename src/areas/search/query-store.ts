@@ -3,7 +3,7 @@ import type { Db } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Words } from './words.ts'
 import { cosine, signs } from './vectors.ts'
-import { type Reach, type SearchType, visible } from './visible.ts'
+import { type Reach, type SearchType, resourceOfVector, visible } from './visible.ts'
 
 /** So many of those that hold the words are ranked: the newest. */
 const MOST_RANKED = 1_000
@@ -59,7 +59,7 @@ export const queryStore = {
     const bits = signs(vector)
     const { rows } = await sql<{ row_id: bigint; vector: Buffer }>`with near as materialized (
         select s.row_id, s.chunk from search_vectors s
-        where s.model = ${model} and length(s.bits) = ${bits.length} and ${visible(reach)}
+        where s.model = ${model} and length(s.bits) = ${bits.length} and ${visible(reach, resourceOfVector)}
         order by bit_count(s.bits # ${bits}::bit varying) limit ${MOST_COMPARED})
       select n.row_id, p.vector from near n join search_passages p using (row_id, chunk)`.execute(db)
     const best = new Map<bigint, number>()

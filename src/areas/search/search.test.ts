@@ -166,3 +166,27 @@ test('the text of a PDF is found and grepped, and pages of finds hold each once'
   assert.equal(new Set(seen).size, 7)
   assert.equal(seen.length, 7)
 })
+
+test('what alice shares bob finds, a folder with all that is in it, until she takes it back', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const bob = await server.person('Bob')
+  const shelf = await folder(alice, 'shelf')
+  const inner = await folder(alice, 'inner', shelf)
+  const deep = await put(alice, 'deep.txt', 'an axolotl below', inner)
+  await put(alice, 'mine.txt', 'an axolotl of mine')
+  await soon(alice, { q: 'axolotl' }, (hits) => hits.length === 2)
+  assert.deepEqual((await search(bob, { q: 'axolotl' })).hits, [])
+  const share = { resource_type: 'folder', resource_id: shelf, grantee: { email: bob.email }, access: 'view' }
+  const made = await alice.post('/shares', share)
+  assert.equal(made.status, 201, made.text)
+  await bob.post('/invitations/accept', { token: made.body.data.token })
+  assert.deepEqual(
+    (await search(bob, { q: 'axolotl' })).hits.map(({ id }) => id),
+    [deep],
+  )
+  const narrow = await bob.key({ scopes: ['search:read', 'chat:read'] })
+  assert.deepEqual((await search(narrow, { q: 'axolotl' })).hits, [])
+  await alice.delete(`/shares?share_id=${made.body.data.id}`)
+  assert.deepEqual((await search(bob, { q: 'axolotl' })).hits, [])
+})

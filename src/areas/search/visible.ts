@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Context } from '#engine/context.ts'
 import { placeIn } from '#engine/resources.ts'
+import { sharesOf } from '#engine/shares.ts'
 import type { Id } from '#kernel/ids.ts'
 import { hasScope, reachableWorkspaces } from '#kernel/principal.ts'
 import type { Scope } from '#kernel/scopes.ts'
@@ -19,32 +20,51 @@ const scopeOf: Record<SearchType, Scope> = {
   computer: 'computer:read',
 }
 
-/** Types that a caller may find, with the workspaces in which it may. */
-export type Reach = { types: SearchType[]; workspaces: Id[] }[]
+/** Types that a caller may find: the workspaces in which it may, and what else was shared with it. */
+export interface Reached {
+  types: SearchType[]
+  workspaces: Id[]
+  shared: Id[]
+  sharedFolders: Id[]
+}
+export type Reach = Reached[]
 
-/** By the rule of lists. 404 for a workspace that the caller may not know of. */
-export function reachOf(ctx: Context, types: readonly SearchType[], workspaceId: Id | undefined): Reach {
+/** By the rule of lists and of shares. 404 for a workspace that the caller may not know of. */
+export async function reachOf(ctx: Context, types: readonly SearchType[], workspaceId: Id | undefined): Promise<Reach> {
   if (workspaceId !== undefined) placeIn(ctx, workspaceId)
   const asked = types.includes('file') ? [...new Set([...types, 'note' as const])] : types
-  const byPlaces = new Map<string, { types: SearchType[]; workspaces: Id[] }>()
-  for (const type of asked) {
-    if (!hasScope(ctx.principal, scopeOf[type])) continue
-    const all = reachableWorkspaces(ctx.principal, scopeOf[type])
+  const reach: Reach = []
+  for (const [scope, own] of Map.groupBy(asked, (type) => scopeOf[type])) {
+    if (!hasScope(ctx.principal, scope)) continue
+    const all = reachableWorkspaces(ctx.principal, scope)
     const workspaces = workspaceId === undefined ? all : all.filter((id) => id === workspaceId)
-    if (workspaces.length === 0) continue
-    const key = workspaces.join()
-    const known = byPlaces.get(key) ?? { types: [], workspaces }
-    known.types.push(type)
-    byPlaces.set(key, known)
+    const { rows } =
+      workspaceId === undefined
+        ? await sql<{
+            id: Id
+            type: string
+          }>`select distinct resource_id as id, resource_type as type from ${sharesOf(ctx.principal, scope)} h`.execute(
+            ctx.db,
+          )
+        : { rows: [] }
+    if (workspaces.length === 0 && rows.length === 0) continue
+    const sharedFolders = rows.filter(({ type }) => type === 'folder').map(({ id }) => id)
+    reach.push({ types: own, workspaces, shared: rows.map(({ id }) => id), sharedFolders })
   }
-  return [...byPlaces.values()]
+  return reach
 }
 
-/** The same as a condition on the rows `s`. */
-export const visible = (reach: Reach): RawBuilder<boolean> =>
+/** The same as a condition on `s`, rows of the index or their vectors. */
+export const visible = (reach: Reach, resource: RawBuilder<unknown> = sql`s.resource_id`): RawBuilder<boolean> =>
   sql<boolean>`not s.hidden and (${sql.join(
     reach.map(
-      ({ types, workspaces }) => sql`(s.workspace_id = any(${workspaces}::text[]) and s.type = any(${types}::text[]))`,
+      ({ types, workspaces, shared, sharedFolders }) =>
+        sql`(s.type = any(${types}::text[]) and (s.workspace_id = any(${workspaces}::text[])
+          ${shared.length === 0 ? sql`` : sql`or ${resource} = any(${shared}::text[])`}
+          ${sharedFolders.length === 0 ? sql`` : sql`or exists (select from files f where f.id = ${resource} and f.ancestors && ${sharedFolders}::text[])`}))`,
     ),
     sql` or `,
   )})`
+
+/** Of a row of vectors. */
+export const resourceOfVector = sql`(select x.resource_id from search_rows x where x.row_id = s.row_id)`
