@@ -5,8 +5,11 @@ import { newId } from '#kernel/ids.ts'
 import { BlobMissing, type Blobs, HEAD_BYTES, type Range, type StageMore } from './blobs.ts'
 import { tooLarge } from './too-large.ts'
 
-/** Large enough that reads and writes cost little beside the bytes, small enough that a thousand readers fit in memory. */
+/** What is read at once, twice per reader. Larger parts cost less beside their bytes, and many readers have to fit in memory. */
 const PART_BYTES = 256 * 1024
+const LARGE_PART_BYTES = 1024 * 1024
+/** So many readers of large files get large parts. */
+const MOST_LARGE = 32
 /** What is written at once. */
 const BLOCK_BYTES = 512 * 1024
 const FIRST_BYTES = 16 * 1024
@@ -141,6 +144,8 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
+let largeReaders = 0
+
 /** Reads ahead by one part, so that disk and socket work at the same time. */
 async function* readParts(
   path: string,
@@ -151,12 +156,16 @@ async function* readParts(
     throw error.code === 'ENOENT' ? new BlobMissing(place) : error
   })
   let ahead: Promise<Buffer> | null = null
+  let large = false
   try {
     const end = Math.min(asked, (await file.stat()).size)
+    large = end - start > 4 * LARGE_PART_BYTES && largeReaders < MOST_LARGE
+    if (large) largeReaders += 1
+    const most = large ? LARGE_PART_BYTES : PART_BYTES
     const spare: Buffer[] = []
     let at = start
     const next = async (): Promise<Buffer> => {
-      const length = Math.min(PART_BYTES, end - at)
+      const length = Math.min(most, end - at)
       const buffer = (reuse ? spare.pop() : undefined) ?? Buffer.allocUnsafeSlow(length)
       const { bytesRead } = await file.read(buffer, 0, length, at)
       if (bytesRead === 0) throw new Error(`the bytes at ${place} are fewer than they were`)
@@ -168,9 +177,10 @@ async function* readParts(
       const part: Buffer = await ahead
       ahead = at < end ? next() : null
       yield part
-      if (part.length === PART_BYTES) spare.push(part)
+      if (part.length === most) spare.push(part)
     }
   } finally {
+    if (large) largeReaders -= 1
     await ahead?.catch(() => {})
     await file.close()
   }
