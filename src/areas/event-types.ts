@@ -1,5 +1,5 @@
 /** The one table of events: what there is to hear of, on which channels, and who may. Each area declares its own. */
-import { eventTable } from '#kernel/events.ts'
+import { eventTable, eventTypes } from '#kernel/events.ts'
 import { accountEvents } from './accounts/event-types.ts'
 import { agentEvents } from './agents/event-types.ts'
 import { providerEndpointEvents } from './ai-gateway/event-types.ts'
@@ -26,4 +26,6 @@ export const events = eventTable([
   ...notificationEvents,
   ...webhookEvents,
   ...providerEndpointEvents,
+  // For the areas alone: it goes to no channel.
+  ...eventTypes(null, [], { 'call.interrupted': 'What a call came to whose process died.' }),
 ])

@@ -66,7 +66,7 @@ export const webhooks = area(
   },
   {
     event_types: endpoint('GET /webhook-endpoints/event-types', {
-      summary: 'List the types of events',
+      summary: 'List the types of events that can be sent',
       scope: 'workspace:read',
       reply: page(
         z.object({

@@ -1,4 +1,4 @@
-import type { EventTable } from '#kernel/events.ts'
+import type { EventTable, EventType } from '#kernel/events.ts'
 
 /** Whether a type is among `run.failed`, `chat.*` and `*`. */
 export const matches = (patterns: readonly string[], type: string): boolean =>
@@ -7,6 +7,10 @@ export const matches = (patterns: readonly string[], type: string): boolean =>
       pattern === '*' || pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1))),
   )
 
-/** The first pattern that names nothing, or null. */
-export const strange = (patterns: readonly string[], { list }: EventTable): string | null =>
-  patterns.find((pattern) => !list.some(({ type }) => matches([pattern], type))) ?? null
+/** What can be sent: an endpoint hears what its workspace hears. */
+export const sendable = ({ list }: EventTable): EventType[] =>
+  list.filter(({ channels }) => channels.includes('workspace'))
+
+/** The first pattern that names nothing that can be sent, or null. */
+export const strange = (patterns: readonly string[], table: EventTable): string | null =>
+  patterns.find((pattern) => !sendable(table).some(({ type }) => matches([pattern], type))) ?? null

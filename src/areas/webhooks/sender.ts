@@ -95,8 +95,9 @@ async function deliver(engine: Engine, row: DeliveryRow, signal: AbortSignal): P
   }
   const status = answer?.status ?? 0
   if (status >= 200 && status < 300) {
-    await deliveryStore.settle(db, row.id, attempt, { status: 'succeeded' })
-    return await endpointStore.succeeded(db, endpoint.id)
+    // The endpoint first: whoever sees the delivery succeed sees it well.
+    await endpointStore.succeeded(db, endpoint.id)
+    return await deliveryStore.settle(db, row.id, attempt, { status: 'succeeded' })
   }
   const again = status === 410 ? null : nextAttempt(row.attempts.length + 1, answer?.retryAfter)
   await deliveryStore.settle(db, row.id, attempt, again === null ? { status: 'failed' } : { again })

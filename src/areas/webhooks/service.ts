@@ -10,7 +10,7 @@ import { scopes } from '#kernel/scopes.ts'
 import { iso, isoOrNull } from '#kernel/time.ts'
 import { payloadOf } from './consumer.ts'
 import { webhooks } from './contract.ts'
-import { strange } from './matches.ts'
+import { sendable, strange } from './matches.ts'
 import { newSecret } from './sign.ts'
 import { type DeliveryRow, type EndpointRow, deliveryStore, endpointStore } from './store.ts'
 
@@ -28,7 +28,7 @@ export const webhookService = implement(
   webhooks,
   {
     event_types(ctx, { cursor, limit }) {
-      const { list } = ctx.engine.events
+      const list = sendable(ctx.engine.events)
       const from = wholeAt(positionOf('event_types', null, cursor), 0) ?? 0
       const rows = list.slice(from, from + limit + 1).map((row, i) => ({ ...row, place: from + i }))
       return pageOf(
