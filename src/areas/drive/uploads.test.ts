@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { Upload, type UploadOptions } from 'tus-js-client'
 import { sweepBlobs } from '#engine/blobs/sweep.ts'
 import { type Caller, type TestServer, testServer } from '#test/server.ts'
+import { expireUploads } from './uploads.ts'
 
 const tus = { 'tus-resumable': '1.0.0' }
 const base64 = (words: string): string => Buffer.from(words).toString('base64')
@@ -276,4 +277,20 @@ test('bytes that look like the end of their form arrive as they are, however the
       `round ${round}`,
     )
   }
+})
+
+test('an upload that nobody goes on with is over after a day, and what came of it goes', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const at = await begin(alice, alice.workspaceId, 10)
+  await send(alice, at, 0, Buffer.from('01234'))
+  assert.equal(blobsIn(server).length, 1)
+  const { engine } = server.app
+  assert.deepEqual(await sweepBlobs(engine, { graceMinutes: 0, strayMinutes: 0 }), { unreferenced: 0, stray: 0 })
+  await engine.postgres.pool.query("update uploads set expires_at = now() - interval '1 second'")
+  const late = await send(alice, at, 5, Buffer.from('56789'))
+  assert.deepEqual([late.status, late.body.error.code], [410, 'content_expired'])
+  await expireUploads(engine)
+  assert.equal((await alice.get(at)).status, 404)
+  assert.deepEqual(blobsIn(server), [])
 })
