@@ -29,12 +29,8 @@ async function make(person: Person, more: object = {}): Promise<Made> {
 }
 
 const bearer = ({ token }: Made) => ({ authorization: `Bearer ${token}` })
-const fire = (
-  server: TestServer,
-  { id }: Made,
-  headers: Record<string, string>,
-  body?: object,
-): Promise<Answer> => server.stranger.request('POST', `/automations/${id}/fire`, body, headers)
+const fire = (server: TestServer, { id }: Made, headers: Record<string, string>, body?: object): Promise<Answer> =>
+  server.stranger.request('POST', `/automations/${id}/fire`, body, headers)
 
 function sign(secret: string, id: string, body: string, at = Date.now()): Record<string, string> {
   const timestamp = String(Math.floor(at / 1000))

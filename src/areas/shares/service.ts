@@ -71,7 +71,7 @@ export const shareService = implement(shares, {
             by: row.shared_by ?? 'Somebody',
             access,
             link: `${ctx.engine.origin()}/app/invitations#token=${token}`,
-            token: token!,
+            token,
           }),
         )
       await tell(ctx, 'share.created', row)
