@@ -58,7 +58,13 @@ test(
           { stdio: ['ignore', 'pipe', 'ignore'] },
         )
         const origin = await new Promise<string | null>((resolve) => {
-          child.stdout.once('data', (line: Buffer) => resolve(line.toString().trim()))
+          // It may log before it is ready.
+          let said = ''
+          child.stdout.on('data', (part: Buffer) => {
+            said += part.toString()
+            const found = /^http:\S+$/m.exec(said)
+            if (found) resolve(found[0])
+          })
           child.once('exit', () => resolve(null))
         })
         if (origin !== null) return { child, origin }
