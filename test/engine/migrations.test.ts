@@ -66,6 +66,8 @@ async function fill(pool: pg.Pool): Promise<Map<string, number>> {
       const id = newId()
       const values = columns.map(({ column, type, check, to }) => {
         if (to !== null) return made.get(to)
+        // A file needs bytes, a folder none.
+        if (name === 'files' && column === 'kind') return 'folder'
         if (column === 'owner_id') return '0'.repeat(26)
         if (type === 'ulid') return column === 'id' ? id : newId()
         if (type === 'timestamptz' || type === 'date') return '2026-11-21T00:00:00Z'
@@ -77,7 +79,7 @@ async function fill(pool: pg.Pool): Promise<Map<string, number>> {
         return 1
       })
       await pool.query(
-        `insert into ${name} (${columns.map(({ column }) => `"${column}"`).join(', ')}) values (${values.map((_, i) => `$${i + 1}`).join(', ')})`,
+        `insert into ${name} (${columns.map(({ column }) => `"${column}"`).join(', ')}) values (${values.map((_, i) => `$${i + 1}`).join(', ')}) on conflict do nothing`,
         values,
       )
       // A row that shares its key with another's is found by that.
