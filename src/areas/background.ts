@@ -10,7 +10,7 @@ import { retainChanges } from '#engine/changes.ts'
 import { accountSchedules } from './accounts/service.ts'
 import { automationConsumer, automationSchedules, startAutomations } from './automations/service.ts'
 import { interruptedCalls } from './chats/interrupted.ts'
-import { sending } from './chats/service.ts'
+import { goalConsumer, goalJobs, goalSchedules, sending } from './chats/service.ts'
 import { driveSchedules } from './drive/service.ts'
 import { textOperation } from './inference/service.ts'
 import { notificationConsumer, notificationJobs, notificationSchedules } from './notifications/service.ts'
@@ -32,7 +32,13 @@ export function background(engine: Engine, furtherKinds: readonly OperationKind[
   const sender = startSender(engine)
   const automations = startAutomations(engine)
   return {
-    handlers: { ...operations.handlers, ...searchJobs(engine), ...mailJobs(engine), ...notificationJobs(engine) },
+    handlers: {
+      ...operations.handlers,
+      ...searchJobs(engine),
+      ...mailJobs(engine),
+      ...notificationJobs(engine),
+      ...goalJobs(engine),
+    },
     schedules: [
       every('changes.retain', 3600, async () => void (await retainChanges(engine.postgres))),
       every('spends.retain', 86_400, () => retainSpends(engine.postgres)),
@@ -45,6 +51,7 @@ export function background(engine: Engine, furtherKinds: readonly OperationKind[
       ...notificationSchedules(engine),
       ...webhookSchedules(engine),
       ...automationSchedules(engine),
+      ...goalSchedules(engine),
     ],
     consumers: [
       searchConsumer(engine),
@@ -52,6 +59,7 @@ export function background(engine: Engine, furtherKinds: readonly OperationKind[
       notificationConsumer(engine),
       webhookConsumer(engine),
       automationConsumer(engine),
+      goalConsumer(engine),
     ],
     async [Symbol.asyncDispose]() {
       await Promise.all([

@@ -18,6 +18,8 @@ export interface Sent {
   on_busy: OnBusy
   /** The automation's run that says it, and what it may spend. */
   automation?: { runId: Id; budget: Nano | null }
+  /** The goal that it is a turn of. */
+  goalId?: Id
 }
 
 const MOST_WAITING = 100
@@ -45,6 +47,7 @@ export async function accept(outer: Context, chat: ChatRow, sent: Sent): Promise
     const run = await runStore.insert(ctx.db, {
       ...callerOf(ctx),
       ...(sent.automation && { automation_run_id: sent.automation.runId, budget_nano: sent.automation.budget }),
+      ...(sent.goalId !== undefined && { goal_id: sent.goalId }),
       id: input.run_id!,
       chat_id: held.id,
       workspace_id: held.workspace_id,
@@ -116,7 +119,7 @@ function go({ engine }: Context, claimed: Claim | null): void {
 }
 
 /** The chat's turn, refused where it is gone or put away. */
-async function holdActive(ctx: Context, id: Id): Promise<HeldChat> {
+export async function holdActive(ctx: Context, id: Id): Promise<HeldChat> {
   const held = (await chatStore.hold(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
   if (ctx.unchangedSince && ctx.unchangedSince.getTime() !== held.updated_at.getTime()) refuse('precondition_failed')
   if (held.status !== 'active')
@@ -167,7 +170,7 @@ export async function stopAll(ctx: Pick<Context, 'db'>, runs: readonly RunRow[])
 }
 
 /** Who asks and pays, as the run remembers it. */
-function callerOf({
+export function callerOf({
   principal: { accountId, credential },
 }: Context): Pick<RunRow, 'account_id' | 'key_id' | 'scopes' | 'held_to'> {
   const session = credential.kind === 'session'

@@ -25,8 +25,14 @@ interface Sum {
 export async function costOf({ db }: Context, chat: ChatRow): Promise<z.output<typeof Cost>> {
   const { rows } = await sql<Sum>`select model, provider, count(*) as messages, sum(cost_nano)::int8 as cost_nano,
       array_agg(usage) filter (where usage is not null) as usages
-    from messages where chat_id = ${chat.id} and role = 'assistant' and provider is not null
-    group by model, provider order by sum(cost_nano) desc nulls last, model`.execute(db)
+    from (
+      select model, provider, cost_nano, usage from messages where chat_id = ${chat.id} and provider is not null
+      union all
+      -- The judge of a goal has no message.
+      select s.result ->> 'model', s.result ->> 'provider', s.cost_nano, s.result -> 'usage'
+        from runs r join steps s on s.run_id = r.id and s.kind = 'evaluation'
+        where r.chat_id = ${chat.id} and r.goal_id is not null
+    ) calls group by model, provider order by sum(cost_nano) desc nulls last, model`.execute(db)
   const { rows: counted } = await sql<{
     runs: bigint
   }>`select count(*) as runs from runs where chat_id = ${chat.id}`.execute(db)

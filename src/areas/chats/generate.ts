@@ -8,6 +8,8 @@ import { checkPlace } from '#kernel/place.ts'
 import { membershipIn } from '#kernel/principal.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
 import { Answer, type Fact } from './answer.ts'
+import { budgetsOf } from './budgets.ts'
+import { goalStore } from './goal-store.ts'
 import { turnOf } from './history.ts'
 import { messageStore } from './message-store.ts'
 import type { Claim, Ending } from './transitions.ts'
@@ -72,13 +74,12 @@ export async function generate(
     if (place === null) return refuse('insufficient_role', { message: 'Who asked is no longer in this workspace.' })
     checkPlace(place, 'chat:run')
     const agent = run.agent_id === null ? null : await agentFor(ctx, run.agent_id)
+    const goal = run.goal_id === null ? null : await goalStore.get(engine.postgres.db, run.goal_id)
     const payer = payerOf(ctx.principal, run.workspace_id, {
       chatId: run.chat_id,
       runId: run.id,
       messageId: output.id,
-      ...(run.budget_nano !== null && {
-        budgets: [{ kind: 'run', subject: run.id, nano: run.budget_nano, period: 'total' }],
-      }),
+      budgets: budgetsOf(run, goal),
     })
     const turn = { model: run.model, messages: turnOf(agent?.system_prompt ?? null, path) }
     completion = engine.completeTurn(ctx.principal, turn, { signal, payer, surface: 'chat' })

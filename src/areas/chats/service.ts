@@ -15,6 +15,7 @@ import { copyChat } from './copy.ts'
 import { costOf, messageCosts } from './costs.ts'
 import { exportChat } from './export.ts'
 import { answered, follow } from './follow.ts'
+import { endGoalOf, readGoal, resumeGoal, startGoal } from './goals.ts'
 import { listMessages } from './messages.ts'
 import { messageStore } from './message-store.ts'
 import { type RunRow, runStore } from './run-store.ts'
@@ -24,6 +25,7 @@ import { stop } from './stop.ts'
 import { type ChatRow, chatStore } from './store.ts'
 
 export { chatSearchable } from './searchable.ts'
+export { goalConsumer, goalJobs, goalSchedules } from './pursue.ts'
 export { type Runs, startRuns } from './runs.ts'
 export { chatFor, runOutcome, speak } from './speak.ts'
 export { stopRun } from './stop.ts'
@@ -123,6 +125,14 @@ export const chatService = implement(
         ctx.afterCommit(() => runsOf(ctx.engine).stop(running.map((run) => run.id)))
         return gone
       }),
+
+    start_goal: (ctx, wanted) => startGoal(ctx, chat.of(ctx), wanted),
+
+    goal: (ctx) => readGoal(ctx, chat.of(ctx)),
+
+    end_goal: (ctx) => endGoalOf(ctx, chat.of(ctx)),
+
+    resume_goal: (ctx, caps) => resumeGoal(ctx, chat.of(ctx), caps),
 
     compact: (ctx, { model }) => compact(ctx, chat.of(ctx), model),
 

@@ -2,9 +2,10 @@ import type { z } from 'zod'
 import { showResource } from '#engine/resources.ts'
 import type { Event } from '#kernel/contract.ts'
 import type { Id } from '#kernel/ids.ts'
-import { toUsd } from '#kernel/money.ts'
+import { type Nano, toUsd, usdOrNull } from '#kernel/money.ts'
 import { iso, isoOrNull } from '#kernel/time.ts'
-import type { Answered, Chat, Message, MessageCost, Run } from './contract.ts'
+import type { Answered, Chat, Goal, Message, MessageCost, Run } from './contract.ts'
+import type { GoalRow } from './goal-store.ts'
 import type { MessageRow } from './message-store.ts'
 import type { Logged, RunRow } from './run-store.ts'
 import type { ChatRow } from './store.ts'
@@ -67,6 +68,30 @@ export const showRun = (row: RunRow): z.output<typeof Run> => ({
   started_at: isoOrNull(row.started_at),
   completed_at: isoOrNull(row.completed_at),
   cancel_requested_at: isoOrNull(row.cancel_requested_at),
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+})
+
+export const showGoal = (row: GoalRow, spent: Nano): z.output<typeof Goal> => ({
+  id: row.id,
+  chat_id: row.chat_id,
+  workspace_id: row.workspace_id,
+  created_by: row.account_id,
+  status: row.status,
+  objective: row.objective,
+  criteria: row.criteria,
+  model: row.model,
+  judge_model: row.judge_model,
+  max_turns: row.max_turns,
+  max_cost_usd: usdOrNull(row.max_cost_nano),
+  max_duration_seconds: row.max_duration_seconds,
+  turns_used: row.turns_used,
+  spent_usd: toUsd(spent),
+  exhausted_by: row.exhausted_by,
+  last_feedback: row.last_feedback,
+  run_id: row.run_id,
+  error: row.error,
+  completed_at: isoOrNull(row.completed_at),
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),
 })

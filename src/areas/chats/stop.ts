@@ -3,6 +3,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { stopAll } from './accept.ts'
 import { settled } from './follow.ts'
+import { endWith } from './goal-end.ts'
 import { type RunRow, runStore } from './run-store.ts'
 import { runsOf } from './runs.ts'
 import { chatStore } from './store.ts'
@@ -17,6 +18,10 @@ export async function stop(outer: Context, chatId: Id, runId: Id | undefined): P
   const asked = await outer.transaction(async (ctx) => {
     if ((await chatStore.hold(ctx.db, chatId)) === null) refuse('not_found', { param: 'id' })
     const run = await theOne(ctx, chatId, runId)
+    const going = run.status !== 'completed' && run.status !== 'failed' && run.status !== 'cancelled'
+    const ended = (going ? run.goal_id !== null : runId === undefined) && (await endWith(ctx, chatId, run.goal_id))
+    // Stopped between two turns: the goal was what went on.
+    if (ended && !going) return run
     if (run.status === 'cancelled') return run
     if (run.status === 'completed' || run.status === 'failed')
       return refuse('invalid_state', {
@@ -29,7 +34,7 @@ export async function stop(outer: Context, chatId: Id, runId: Id | undefined): P
     return run
   })
   engine.bus.poke('outbox')
-  if (asked.status === 'cancelled') return asked
+  if (asked.status === 'cancelled' || asked.status === 'completed' || asked.status === 'failed') return asked
   await finish(outer, asked)
   return (await runStore.get(outer.db, chatId, asked.id)) ?? refuse('not_found', { param: 'id' })
 }

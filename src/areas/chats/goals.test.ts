@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { allEvents } from '#test/events.ts'
+import { type Caller, type Person, type TestServer, caller, testServer } from '#test/server.ts'
+import { verdictOf } from './judge.ts'
+
+let server: TestServer
+let twin: TestServer
+let alice: Person
+let beyond: Caller
+before(async () => {
+  server = await testServer()
+  twin = await server.twin()
+  alice = await server.person('Alice')
+  beyond = caller(twin.origin, alice.headers)
+})
+after(async () => {
+  await twin[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+const made = async (model = 'sim/script'): Promise<string> => (await alice.post('/chats', { model })).body.data.id
+const script = (...steps: object[]): string => JSON.stringify({ steps })
+const verdict = (given: object): string => script({ text: JSON.stringify(given) })
+/** An answer that is a script for the judge, which plays the last one that it reads. */
+const judgedBy = (given: object): string => script({ text: verdict(given) })
+async function over(chat: string, who: Caller = alice) {
+  for (;;) {
+    const goal = (await who.get(`/chats/${chat}/goal`)).body.data
+    if (goal.status !== 'active') return goal
+  }
+}
+async function turning(chat: string) {
+  for (;;) {
+    const goal = (await alice.get(`/chats/${chat}/goal`)).body.data
+    if (goal.run_id !== null) return goal
+  }
+}
+
+test('a goal goes on until its judge is content: each turn is a run, and each verdict has a cost of its own', async () => {
+  const chat = await made()
+  const second = judgedBy({ achieved: true, feedback: 'All is there.' })
+  const objective = judgedBy({ achieved: false, progress: true, feedback: second })
+  const started = await alice.post(`/chats/${chat}/goal`, { objective, max_cost_usd: 1 })
+  assert.equal(started.status, 201, started.text)
+  assert.deepEqual([started.body.data.status, started.body.data.turns_used], ['active', 0])
+  const goal = await over(chat, beyond)
+  assert.deepEqual(
+    [goal.status, goal.turns_used, goal.last_feedback, goal.error],
+    ['achieved', 2, 'All is there.', null],
+  )
+
+  const runs = (await alice.get(`/chats/${chat}/runs`)).body.data.toReversed()
+  assert.deepEqual(
+    runs.map((run: { status: string; goal_id: string }) => [run.status, run.goal_id]),
+    [
+      ['completed', goal.id],
+      ['completed', goal.id],
+    ],
+  )
+  assert.equal((await allEvents(alice, `/chats/${chat}/runs/${runs[1].id}/events`)).at(-1)!.event, 'run.completed')
+  await server.app.engine.ledger.flush()
+  await twin.app.engine.ledger.flush()
+  const { rows } = await server.app.engine.postgres.pool.query(
+    `select surface, count(*)::int as calls, sum(cost_nano)::int8 as nano from calls where chat_id = $1 group by surface order by surface`,
+    [chat],
+  )
+  assert.deepEqual(
+    rows.map(({ surface, calls }) => [surface, calls]),
+    [
+      ['chat', 2],
+      ['judge', 2],
+    ],
+  )
+  const all = Number(rows[0].nano + rows[1].nano) / 1e9
+  assert.ok(all > 0)
+  assert.equal(goal.spent_usd, all)
+  assert.equal((await alice.get(`/chats/${chat}/cost`)).body.data.cost_usd, all)
+})
+
+test('a goal that gets nowhere is stalled after three attempts, and one of few turns is exhausted by them', async () => {
+  const idle = await made('sim/echo')
+  await alice.post(`/chats/${idle}/goal`, { objective: 'Find the end of pi.' })
+  const stalled = await over(idle)
+  assert.deepEqual([stalled.status, stalled.turns_used, stalled.exhausted_by], ['stalled', 3, null])
+
+  const chat = await made('sim/echo')
+  await alice.post(`/chats/${chat}/goal`, { objective: 'Find the end of pi.', max_turns: 1 })
+  const exhausted = await over(chat)
+  assert.deepEqual([exhausted.status, exhausted.turns_used, exhausted.exhausted_by], ['exhausted', 1, 'turns'])
+
+  for (const [body, param] of [
+    [{ max_turns: 1 }, 'max_turns'],
+    [{}, 'max_turns'],
+    [{ max_cost_usd: 5 }, 'max_turns'],
+  ] as const) {
+    const refused = await alice.post(`/chats/${chat}/goal/resume`, body)
+    assert.deepEqual([refused.status, refused.body.error.param], [400, param], JSON.stringify(body))
+  }
+  const resumed = await alice.post(`/chats/${chat}/goal/resume`, { max_turns: 2 })
+  assert.deepEqual([resumed.status, resumed.body.data.status, resumed.body.data.id], [200, 'active', exhausted.id])
+  const again = await over(chat)
+  assert.deepEqual([again.status, again.turns_used, again.exhausted_by], ['exhausted', 2, 'turns'])
+})
+
+test('a goal stops where its money or its time is used up', async () => {
+  const poor = await made()
+  await alice.post(`/chats/${poor}/goal`, { objective: judgedBy({ achieved: false }), max_cost_usd: 0.000001 })
+  const broke = await over(poor)
+  assert.deepEqual([broke.status, broke.exhausted_by, broke.spent_usd], ['exhausted', 'cost', 0])
+
+  const slow = await made()
+  const objective = script({ text: 'so far' }, { delay_ms: 60_000 })
+  await alice.post(`/chats/${slow}/goal`, { objective, max_duration_seconds: 1 })
+  const late = await over(slow)
+  assert.deepEqual([late.status, late.exhausted_by, late.turns_used], ['exhausted', 'time', 1])
+  const events = await allEvents(alice, `/chats/${slow}/runs/${late.run_id}/events`)
+  assert.equal(events.at(-1)!.event, 'run.cancelled')
+})
+
+test('a stop of its run ends a goal, and so does its end; there must be one', async () => {
+  const chat = await made()
+  for (const asked of [
+    alice.get(`/chats/${chat}/goal`),
+    alice.delete(`/chats/${chat}/goal`),
+    alice.post(`/chats/${chat}/goal/resume`, { max_turns: 9 }),
+  ])
+    assert.equal((await asked).status, 404)
+  const objective = script({ text: 'on it' }, { delay_ms: 60_000 })
+  await alice.post(`/chats/${chat}/goal`, { objective })
+  const twice = await alice.post(`/chats/${chat}/goal`, { objective })
+  assert.deepEqual([twice.status, twice.body.error.code], [409, 'invalid_state'])
+  await turning(chat)
+  const stopped = await beyond.post(`/chats/${chat}/stop`)
+  assert.deepEqual([stopped.status, stopped.body.data.status], [200, 'cancelled'])
+  assert.equal((await alice.get(`/chats/${chat}/goal`)).body.data.status, 'ended')
+
+  await alice.post(`/chats/${chat}/goal`, { objective })
+  const { run_id } = await turning(chat)
+  const ended = await beyond.delete(`/chats/${chat}/goal`)
+  assert.deepEqual([ended.status, ended.body.data.status], [200, 'ended'])
+  assert.deepEqual((await alice.delete(`/chats/${chat}/goal`)).body.data.status, 'ended')
+  const events = await allEvents(alice, `/chats/${chat}/runs/${run_id}/events`)
+  assert.equal(events.at(-1)!.event, 'run.cancelled')
+  assert.equal((await alice.get(`/chats/${chat}/runs`)).body.data.length, 2)
+  assert.equal((await alice.post(`/chats/${chat}/goal/resume`, { max_turns: 99 })).status, 409)
+
+  const other = await alice.patch(`/chats/${chat}`, {
+    head_message_id: (await alice.post(`/chats/${chat}/messages`, { content: script({ text: 'x' }), parent_id: null }))
+      .body.data.id,
+  })
+  assert.equal(other.status, 200)
+  assert.equal((await alice.get(`/chats/${chat}/goal`)).status, 404)
+})
+
+test('what a judge says that is no verdict is none', () => {
+  for (const text of ['', 'yes', '{"achieved": "yes"}', '{achieved: true}', '[true]', `{${'{'.repeat(100_000)}`]) {
+    const { achieved, progress } = verdictOf(text)
+    assert.deepEqual({ achieved, progress }, { achieved: false, progress: false })
+  }
+  assert.deepEqual(verdictOf('Well:\n```json\n{"achieved": true, "feedback": "done"}\n```'), {
+    achieved: true,
+    progress: true,
+    feedback: 'done',
+  })
+})
