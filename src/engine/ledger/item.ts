@@ -1,5 +1,6 @@
 import type { Id } from '#kernel/ids.ts'
 import { NANO, type Nano } from '#kernel/money.ts'
+import { storable } from '#kernel/storable.ts'
 import { books, countedIn, guards } from './holds.ts'
 import type { MeteredCall, Outcome, Payer } from './ledger.ts'
 
@@ -26,8 +27,8 @@ export const callFields = (call: MeteredCall): Record<string, unknown> => ({
   run_id: call.payer.runId,
   message_id: call.payer.messageId,
   surface: call.surface,
-  model: storable(call.model),
-  provider: storable(call.provider),
+  model: short(call.model),
+  provider: short(call.provider),
   endpoint_id: call.endpointId,
   billing: call.billing,
   started_at: call.startedAt,
@@ -40,7 +41,7 @@ export const callFields = (call: MeteredCall): Record<string, unknown> => ({
  */
 export function settleItem(call: MeteredCall, outcome: Outcome): Item {
   const { usage, cost, firstTokenMs, finishReason, costSource } = outcome
-  const audio = usage.audio_seconds > 0 && Number.isFinite(usage.audio_seconds) ? usage.audio_seconds : 0
+  const audio = usage.audio_seconds > 0 ? Math.min(MOST_UNITS, usage.audio_seconds) : 0
   const own =
     `"${call.id}",${call.startedAt.getTime()},"${outcome.status}",${whole(usage.input_tokens)},${whole(usage.output_tokens)},` +
     `${whole(usage.total_tokens)},${whole(usage.requests)},${whole(usage.cache_read_tokens)},${whole(usage.reasoning_tokens)},` +
@@ -52,8 +53,7 @@ export function settleItem(call: MeteredCall, outcome: Outcome): Item {
 }
 
 /** Providers' words are nearly always plain. */
-const quoted = (words: string): string =>
-  /^[a-z_]{1,64}$/.test(words) ? `"${words}"` : JSON.stringify(storable(words))
+const quoted = (words: string): string => (/^[a-z_]{1,64}$/.test(words) ? `"${words}"` : JSON.stringify(short(words)))
 
 export const releaseItem = (id: Id): Item => ({ id, reserved: true, shared: '"act":"release"', own: `"${id}"` })
 
@@ -90,9 +90,11 @@ function sharedFields(call: MeteredCall): string {
 
 // Counts and words come from providers: what a column cannot hold must not keep a thousand others from being settled.
 const whole = (count: number): number =>
-  Number.isFinite(count) ? Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.round(count))) : 0
+  Number.isFinite(count) ? Math.min(MOST_UNITS, Math.max(0, Math.round(count))) : 0
+/** Far above any call, and so far below what a column holds that a day's sum of such claims still fits. */
+const MOST_UNITS = 1e12
 /** No call costs more than a million dollars: whoever says so is wrong, and a row of calls that say so must still sum up. */
 const bill = (cost: Nano): Nano => (cost < 0n ? 0n : cost > MOST ? MOST : cost)
 const MOST = 1_000_000n * NANO
 const milliseconds = (count: number): number => Math.min(2 ** 31 - 1, whole(count))
-const storable = (words: string): string => words.replaceAll('\0', '').toWellFormed().slice(0, 512)
+const short = (words: string): string => storable(words.slice(0, 512))

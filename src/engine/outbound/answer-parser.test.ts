@@ -162,3 +162,16 @@ test('an answer that breaks off is not whole', () => {
   )
   assert.equal(read(whole('HTTP/1.1 200'), { closes: true }).ended, false)
 })
+
+test('a header that is called like what every object has is a header', () => {
+  const text = 'HTTP/1.1 200 OK\r\nconstructor: a\r\n__proto__: b\r\ncontent-length: 0\r\n\r\n'
+  let told: Record<string, unknown> = {}
+  const parser = new AnswerParser({ head: (_, headers) => void (told = headers), data() {}, end() {} })
+  parser.expect('GET')
+  parser.push(Buffer.from(text))
+  assert.deepEqual(Object.entries(told), [
+    ['constructor', 'a'],
+    ['__proto__', 'b'],
+    ['content-length', '0'],
+  ])
+})

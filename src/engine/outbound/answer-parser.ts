@@ -215,7 +215,8 @@ export class AnswerParser {
 
 /** Field lines into lower-case names (RFC 9112, 5). Throws for what could hide another header. */
 function readFields(text: string, from: number): IncomingHttpHeaders {
-  const headers: Record<string, string | string[]> = {}
+  // Without a prototype: a header may be called `constructor`.
+  const headers: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>
   let at = from
   while (at < text.length) {
     let end = text.indexOf('\r\n', at)

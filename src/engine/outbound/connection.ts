@@ -30,23 +30,20 @@ const ONE_WRITE = 16_384
 
 /**
  * One connection, which carries one order at a time. `onFree` is called when it may carry the next, `onClosed` when it
- * never will again. Also the controller of the order under way.
+ * never will again.
  */
-export class Connection implements AnswerSink, Dispatcher.DispatchController {
+export class Connection implements AnswerSink {
   readonly #socket: Socket
   readonly #parser = new AnswerParser(this)
   readonly #onFree: (connection: Connection) => void
   readonly #onClosed: (connection: Connection) => void
   #order: Order | null = null
+  #grip: Grip | null = null
   #closed = false
   #paused = false
   #answering = false
   /** Turns of the clock since something last came; the lane turns it. */
   #waited = 0
-  rawHeaders = null
-  rawTrailers = null
-  aborted = false
-  reason: Error | null = null
 
   constructor(socket: Socket, onFree: (connection: Connection) => void, onClosed: (connection: Connection) => void) {
     this.#socket = socket
@@ -59,10 +56,6 @@ export class Connection implements AnswerSink, Dispatcher.DispatchController {
     socket.on('close', () => this.#close(new ConnectionClosed('the other side closed the connection')))
   }
 
-  get paused(): boolean {
-    return this.#paused
-  }
-
   /** The seconds for which the other side said that it keeps an idle connection. */
   get idleSeconds(): number | null {
     return this.#parser.idleSeconds
@@ -72,10 +65,9 @@ export class Connection implements AnswerSink, Dispatcher.DispatchController {
     this.#order = order
     this.#answering = false
     this.#waited = 0
-    this.aborted = false
-    this.reason = null
     this.#parser.expect(order.method)
-    order.handler.onRequestStart?.(this, null)
+    const grip = (this.#grip = new Grip(this))
+    order.handler.onRequestStart?.(grip, null)
     if (this.#order === null) return
     const { head, body } = order
     const socket = this.#socket
@@ -102,18 +94,21 @@ export class Connection implements AnswerSink, Dispatcher.DispatchController {
     }
   }
 
-  abort(reason: Error): void {
-    this.aborted = true
-    this.reason = reason
-    this.#close(reason)
+  abort(grip: Grip, reason: Error): void {
+    if (grip === this.#grip) this.#close(reason)
   }
 
-  pause(): void {
+  pause(grip: Grip): void {
+    if (grip !== this.#grip) return
     this.#paused = true
     this.#socket.pause()
   }
 
-  resume(): void {
+  resume(grip: Grip): void {
+    if (grip === this.#grip) this.#resume()
+  }
+
+  #resume(): void {
     if (!this.#paused) return
     this.#paused = false
     this.#waited = 0
@@ -126,20 +121,27 @@ export class Connection implements AnswerSink, Dispatcher.DispatchController {
 
   head(status: number, headers: IncomingHttpHeaders): void {
     this.#answering = status >= 200
-    this.#order?.handler.onResponseStart?.(this, status, headers)
+    this.#order?.handler.onResponseStart?.(this.#grip!, status, headers)
   }
 
   data(bytes: Buffer): void {
-    this.#order?.handler.onResponseData?.(this, bytes)
+    this.#order?.handler.onResponseData?.(this.#grip!, bytes)
   }
 
   end(): void {
     const order = this.#order
     if (order === null) return
+    const grip = this.#grip!
     this.#order = null
+    this.#grip = null
     this.#waited = 0
-    if (this.#paused) this.resume()
-    order.handler.onResponseEnd?.(this, {})
+    this.#resume()
+    try {
+      order.handler.onResponseEnd?.(grip, {})
+    } catch (error) {
+      // Who chokes on the end of an answer is told so: nobody else would end the wait for it.
+      order.handler.onResponseError?.(grip, error as Error)
+    }
     // An answer that came before the request was wholly sent leaves the rest of it in the way of the next.
     if (this.#parser.keepAlive && !this.#closed && this.#socket.writableLength === 0) this.#onFree(this)
     else this.#socket.end()
@@ -166,7 +168,40 @@ export class Connection implements AnswerSink, Dispatcher.DispatchController {
       this.#socket.destroy()
     }
     const order = this.#order
+    if (order === null) return
+    const grip = this.#grip!
     this.#order = null
-    order?.handler.onResponseError?.(this, why)
+    this.#grip = null
+    grip.aborted = true
+    grip.reason = why
+    order.handler.onResponseError?.(grip, why)
+  }
+}
+
+/** What an order's handler holds of its connection: nothing any more once the order is over, whoever has it next. */
+class Grip implements Dispatcher.DispatchController {
+  readonly #connection: Connection
+  paused = false
+  aborted = false
+  reason: Error | null = null
+  rawHeaders = null
+  rawTrailers = null
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  abort(reason: Error): void {
+    this.#connection.abort(this, reason)
+  }
+
+  pause(): void {
+    this.paused = true
+    this.#connection.pause(this)
+  }
+
+  resume(): void {
+    this.paused = false
+    this.#connection.resume(this)
   }
 }

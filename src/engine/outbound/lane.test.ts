@@ -5,6 +5,7 @@ import { type AddressInfo, type Socket, createServer as createTcpServer } from '
 import { after, before, test } from 'node:test'
 import type { Dispatcher } from 'undici'
 import { addressPolicy } from './address.ts'
+import { Lane } from './lane.ts'
 import { type Outbound, type Send, createOutbound } from './outbound.ts'
 
 let server: Server
@@ -133,4 +134,63 @@ test('headers and paths that would be read as more than they are do not leave', 
     { headers: ['host', 'elsewhere'] },
   ]
   for (const send of refused) await assert.rejects(async () => ask(send), TypeError, JSON.stringify(send))
+})
+
+test('nobody can be connected to: who waits beyond the most connections is told so too', async () => {
+  let attempts = 0
+  const lane = new Lane('http://127.0.0.1:9', {
+    mostConnections: 2,
+    idleSeconds: 4,
+    connect(_, callback) {
+      attempts += 1
+      setImmediate(() => callback(new Error('refused'), null))
+    },
+  })
+  const wait = (): Promise<Error> =>
+    new Promise((resolve) => {
+      const handler = { onRequestStart() {}, onResponseError: (_: unknown, error: Error) => resolve(error) }
+      lane.dispatch({ method: 'GET', head: '', body: null, handler, headersMs: 1_000, bodyMs: 1_000 })
+    })
+  const told = await Promise.all(Array.from({ length: 7 }, wait))
+  assert.deepEqual(
+    told.map(({ message }) => message),
+    Array.from({ length: 7 }, () => 'refused'),
+  )
+  assert.equal(attempts, 7)
+})
+
+test('who still holds a connection of an answer that is over cannot touch the call that has it next', async () => {
+  const own = createOutbound(addressPolicy(['127.0.0.1/32']))
+  let kept: Dispatcher.DispatchController | undefined
+  await new Promise<void>((resolve, reject) =>
+    own.dispatch(
+      { origin, path: '/', method: 'POST', headers: [], body: 'x' },
+      {
+        onRequestStart: (controller) => void (kept = controller),
+        onResponseEnd: () => resolve(),
+        onResponseError: (_, error) => reject(error),
+      },
+    ),
+  )
+  const next = ask({ body: 'y' }, own)
+  kept!.pause()
+  kept!.abort(new Error('too late'))
+  assert.equal((await next).text, createHash('sha256').update('y').digest('hex'))
+  await own[Symbol.asyncDispose]()
+})
+
+test('a reader that fails at the end of an answer is told of it', async () => {
+  const error = await new Promise<Error>((resolve) =>
+    outbound.dispatch(
+      { origin, path: '/', method: 'POST', headers: [], body: 'x' },
+      {
+        onRequestStart() {},
+        onResponseEnd() {
+          throw new Error('unreadable')
+        },
+        onResponseError: (_, failure) => resolve(failure),
+      },
+    ),
+  )
+  assert.equal(error.message, 'unreadable')
 })

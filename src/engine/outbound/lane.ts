@@ -67,7 +67,8 @@ export class Lane {
         socket?.destroy()
         const order = this.#waiting.shift()
         if (order) fail(order, error ?? new Error('this server is closing'))
-        return
+        // Those beyond the most there may be had no attempt of their own: nobody else would begin one for them.
+        return this.#further()
       }
       this.#opened(socket)
     })
@@ -93,6 +94,10 @@ export class Lane {
     this.#all.delete(connection)
     const at = this.#free.lastIndexOf(connection)
     if (at >= 0) this.#free.splice(at, 1)
+    this.#further()
+  }
+
+  #further(): void {
     if (this.#waiting.length > this.#connecting && !this.#destroyed) this.#connect()
   }
 }
