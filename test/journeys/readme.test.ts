@@ -44,6 +44,17 @@ test('a newcomer copies the quickstart and has the same answer by curl, uk, a st
   const key = /^key (uk_[0-9A-Za-z]{49})$/m.exec(stdout)?.[1]
   assert.ok(key, stdout)
 
+  const work = blocks('Then put it to work', 'sh').map(here).join('\n')
+  const { stdout: told } = await run('bash', ['-euo', 'pipefail', '-c', work], {
+    cwd: root,
+    env: { ...environment, PATH: `${join(root, 'bin')}:${process.env.PATH}`, UK_KEY: key },
+  })
+  assert.match(told, /^path +LICENSE$/m, 'the file is kept')
+  assert.match(told, /royalty-free, irrevocable/, 'and found in')
+  assert.match(told, /^next_fire_at +2\d{3}-/m, 'the automation knows when it fires')
+  assert.match(told, /"provider":"sim"/, 'the router says who would answer')
+  assert.match(told, /^calls\.total\.calls +3$/m, 'what was asked before is counted')
+
   const [javascript] = blocks('A first answer', 'js')
   const program = join(home.path, 'quickstart.mjs')
   // Where the packages are found: a newcomer has installed them beside the program.

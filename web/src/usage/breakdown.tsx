@@ -34,7 +34,7 @@ export function Breakdown({
             <th scope="col" className="w-16 px-2 py-1.5 text-right font-normal">
               Tokens
             </th>
-            <th scope="col" className="w-20 py-1.5 pr-4 pl-2 text-right font-normal">
+            <th scope="col" className="w-26 py-1.5 pr-4 pl-2 text-right font-normal">
               Cost
             </th>
           </tr>
