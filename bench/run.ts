@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { cli, table as cliTable } from './cli/run.ts'
 import { drive, table as driveTable } from './drive/run.ts'
 import { gateway, table as gatewayTable } from './gateway/run.ts'
+import { streams, table as streamsTable } from './gateway/streams.ts'
 import { root } from './measure/process.ts'
 import { realtime, table as realtimeTable } from './realtime/run.ts'
 import type { Report } from './report.ts'
@@ -18,6 +19,7 @@ import { start, table as startTable } from './start/run.ts'
 
 const benches: Record<string, { run: () => Promise<Report>; table: (rows: Record<string, unknown>[]) => string }> = {
   gateway: { run: gateway, table: gatewayTable },
+  streams: { run: streams, table: streamsTable },
   rest: { run: rest, table: restTable },
   drive: { run: drive, table: driveTable },
   start: { run: start, table: startTable },

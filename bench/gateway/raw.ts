@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { ServerResponse } from 'node:http'
 import { type Dispatcher, Pool } from 'undici'
 
-const pool = new Pool(`http://127.0.0.1:${process.argv[2]}`, { connections: 128, pipelining: 1 })
+const pool = new Pool(`http://127.0.0.1:${process.argv[2]}`, { connections: 2048, pipelining: 1 })
 
 class Through implements Dispatcher.DispatchHandler {
   response: ServerResponse

@@ -1,5 +1,5 @@
 /** An OpenAI-shaped upstream that costs next to nothing: it answers each whole request with the same bytes. */
-import { createServer } from 'node:net'
+import { type Socket, createServer } from 'node:net'
 
 const body = JSON.stringify({
   id: 'chatcmpl-AbCdEfGhIjKlMnOpQrStUvWxYz012',
@@ -33,15 +33,47 @@ const answer = Buffer.from(
   `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
 )
 
+const event = (text: string): string =>
+  `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1_790_000_000, model: 'gpt-4o-mini', choices: [{ index: 0, delta: { content: text }, finish_reason: null }] })}\n\n`
+const ending = `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1_790_000_000, model: 'gpt-4o-mini', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\ndata: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1_790_000_000, model: 'gpt-4o-mini', choices: [], usage: { prompt_tokens: 19, completion_tokens: 50, total_tokens: 69 } })}\n\ndata: [DONE]\n\n`
+const chunk = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`
+const word = chunk(event(' cloud'))
+
+/** A stream of `events` words, one each `pace` ms (0: at once), all streams in step so that timers cost nothing. */
+const streams = new Map<Socket, { left: number; pace: number }>()
+function stream(socket: Socket, events: number, pace: number): void {
+  socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n')
+  socket.write(word)
+  if (pace === 0) socket.write(`${word.repeat(events - 1)}${chunk(ending)}0\r\n\r\n`)
+  else streams.set(socket, { left: events - 1, pace })
+}
+setInterval(() => {
+  for (const [socket, one] of streams) {
+    if (one.left-- > 0) socket.write(word)
+    else {
+      streams.delete(socket)
+      socket.write(`${chunk(ending)}0\r\n\r\n`)
+    }
+  }
+}, 20)
+
 const server = createServer((socket) => {
   socket.setNoDelay()
+  let asked = ''
+  const reply = (): void => {
+    const events = /"events":(\d+)/.exec(asked)
+    if (events === null) return void socket.write(answer)
+    stream(socket, Number(events[1]), Number(/"pace":(\d+)/.exec(asked)?.[1] ?? 0))
+  }
+  socket.on('close', () => streams.delete(socket))
   let left = 0
   let held = ''
   socket.on('error', () => {})
   socket.on('data', (part) => {
     if (left > 0) {
       left -= part.length
-      if (left <= 0) socket.write(answer)
+      asked += part.toString('latin1')
+      if (left <= 0) reply()
       return
     }
     const text = held + part.toString('latin1')
@@ -53,7 +85,8 @@ const server = createServer((socket) => {
     held = ''
     const length = Number(/\r\ncontent-length: *(\d+)/i.exec(text.slice(0, end))?.[1] ?? 0)
     left = end + 4 + length - text.length
-    if (left <= 0) socket.write(answer)
+    asked = text.slice(end + 4)
+    if (left <= 0) reply()
   })
 })
 server.listen(0, '127.0.0.1', () => process.stdout.write(`ready ${(server.address() as { port: number }).port}\n`))

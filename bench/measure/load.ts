@@ -82,6 +82,62 @@ export async function load({ port, request, connections, seconds }: Load): Promi
   return { requests: latencies.length, failed, seconds: elapsed, p50: at(0.5), p99: at(0.99) }
 }
 
+export interface Streamed {
+  events: number
+  /** Milliseconds until the first event, one per stream. */
+  firstMs: number[]
+}
+
+/** Streams of server-sent events: `atOnce` connections, each of which asks `each` times, one after the other. */
+export async function streamLoad({
+  port,
+  request,
+  atOnce,
+  each,
+}: {
+  port: number
+  request: Buffer
+  atOnce: number
+  each: number
+}): Promise<Streamed> {
+  let events = 0
+  const firstMs: number[] = []
+  const client = () =>
+    new Promise<void>((resolve, reject) => {
+      const socket = connect(port, '127.0.0.1').setNoDelay()
+      let left = each
+      let sentAt = 0
+      let first = true
+      let end = ''
+      const send = () => {
+        sentAt = performance.now()
+        first = true
+        end = ''
+        socket.write(request)
+      }
+      socket.on('connect', send).on('error', reject)
+      socket.on('data', (part) => {
+        const text = part.toString('latin1')
+        let found = 0
+        for (let at = text.indexOf('data: '); at >= 0; at = text.indexOf('data: ', at + 6)) found += 1
+        events += found
+        if (first && found > 0) {
+          first = false
+          firstMs.push(performance.now() - sentAt)
+        }
+        end = (end + text).slice(-16)
+        if (!end.endsWith('0\r\n\r\n')) return
+        if (--left > 0) return send()
+        socket.destroy()
+        resolve()
+      })
+      socket.on('close', () => (left > 0 ? reject(new Error(`port ${port} closed a stream`)) : undefined))
+    })
+  await Promise.all(Array.from({ length: atOnce }, client))
+  firstMs.sort((a, b) => a - b)
+  return { events, firstMs }
+}
+
 export function post(path: string, headers: Record<string, string>, body: string): Buffer {
   const head = Object.entries({
     host: '127.0.0.1',

@@ -44,13 +44,7 @@ export async function startMeasurable(
     child,
     pid,
     port: how.port ?? Number(ready[1]),
-    cpuSeconds() {
-      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-        .replace(/^.*\) /, '')
-        .split(' ')
-      return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
-    },
-    rssMegabytes: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024,
+    ...measured(pid),
     async [Symbol.asyncDispose]() {
       const ended = new Promise((resolve) => child.once('exit', resolve))
       child.kill('SIGTERM')
@@ -60,6 +54,17 @@ export async function startMeasurable(
     },
   }
 }
+
+/** What the kernel knows of a process. */
+export const measured = (pid: number): Pick<Measurable, 'cpuSeconds' | 'rssMegabytes'> => ({
+  cpuSeconds() {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /, '')
+      .split(' ')
+    return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
+  },
+  rssMegabytes: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024,
+})
 
 /** All threads of a process on one core. */
 export const pin = (pid: number, core: number): void =>

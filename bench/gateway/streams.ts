@@ -1,0 +1,104 @@
+/**
+ * Streams through the gateway on one core: 256 and 1,000 paced ones at once, where every event is a write of its own, and
+ * one after the other for the time to the first event. Ours and the raw pass-through in turn on the same upstream.
+ */
+import { post, streamLoad } from '../measure/load.ts'
+import { startOurs } from '../measure/ours.ts'
+import { median, pin, startMeasurable } from '../measure/process.ts'
+import type { Report } from '../report.ts'
+
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
+
+export async function streams(): Promise<Report> {
+  await using vendor = await startMeasurable([process.execPath, 'bench/gateway/vendor.ts'], {
+    ready: /ready (\d+)/,
+    core: 1,
+  })
+  await using raw = await startMeasurable([process.execPath, 'bench/gateway/raw.ts', String(vendor.port)], {
+    ready: /ready (\d+)/,
+    core: 0,
+  })
+  await using ours = await startOurs(
+    { OPENAI_API_KEY: 'sk-bench', OPENAI_BASE_URL: `http://127.0.0.1:${vendor.port}/v1` },
+    0,
+  )
+  pin(process.pid, 1)
+  const body = (events: number, pace: number): string =>
+    JSON.stringify({
+      model: 'openai/gpt-4o-mini',
+      stream: true,
+      stream_options: { include_usage: true },
+      messages: [{ role: 'user', content: 'x'.repeat(900) }],
+      events,
+      pace,
+    })
+  const contenders = [
+    { name: 'direct', server: vendor, path: '/v1/chat/completions', key: 'x' },
+    { name: 'raw', server: raw, path: '/v1/chat/completions', key: 'x' },
+    { name: 'ours', server: ours.server, path: '/compat-a/v1/chat/completions', key: ours.key },
+  ]
+  const rows: Record<string, unknown>[] = []
+  for (const [atOnce, each, events, pace] of [
+    [1, 300, 5, 0],
+    [256, 1, 100, 20],
+    [1_000, 1, 100, 20],
+  ] as const)
+    for (let round = 0; round < ROUNDS; round++)
+      for (const { name, server, path, key } of contenders) {
+        const request = post(path, { authorization: `Bearer ${key}` }, body(events, pace))
+        const before = server.cpuSeconds()
+        const done = await streamLoad({ port: server.port, request, atOnce, each })
+        const at = (q: number): number =>
+          done.firstMs[Math.min(done.firstMs.length - 1, Math.floor(done.firstMs.length * q))]!
+        rows.push({
+          atOnce,
+          round,
+          name,
+          events: done.events,
+          cpuUs: ((server.cpuSeconds() - before) / done.events) * 1e6,
+          firstP50: at(0.5),
+          firstP99: at(0.99),
+          rss: server.rssMegabytes(),
+        })
+      }
+  return { name: 'streams', rows, table: table(rows) }
+}
+
+interface Row {
+  atOnce: number
+  name: string
+  cpuUs: number
+  firstP50: number
+  firstP99: number
+  rss: number
+}
+
+export function table(raw: Record<string, unknown>[]): string {
+  const rows = raw as unknown as Row[]
+  const of = (atOnce: number, name: string): Row[] => rows.filter((row) => row.atOnce === atOnce && row.name === name)
+  const mid = (list: Row[], pick: (row: Row) => number): number => median(list.map(pick))
+  const lines = [
+    '| streams at once | server | CPU µs/event | first event p50 ms | p99 ms | memory MB |',
+    '|--:|---|--:|--:|--:|--:|',
+  ]
+  for (const atOnce of [1, 256, 1_000])
+    for (const name of ['direct', 'raw', 'ours']) {
+      const list = of(atOnce, name)
+      if (list.length === 0) continue
+      lines.push(
+        `| ${atOnce} | ${name} | ${mid(list, (row) => row.cpuUs).toFixed(1)} | ${mid(list, (row) => row.firstP50).toFixed(2)} | ${mid(list, (row) => row.firstP99).toFixed(2)} | ${mid(list, (row) => row.rss).toFixed(0)} |`,
+      )
+    }
+  const ratio = (atOnce: number): string =>
+    median(of(atOnce, 'ours').map((row, i) => row.cpuUs / of(atOnce, 'raw')[i]!.cpuUs)).toFixed(2)
+  const added = mid(of(1, 'ours'), (row) => row.firstP99) - mid(of(1, 'direct'), (row) => row.firstP99)
+  return [
+    ...lines,
+    '',
+    '| | is | goal |',
+    '|---|--:|--:|',
+    `| CPU per event to raw node:http + undici, 256 paced streams | ${ratio(256)} | ≤ 1.15 |`,
+    `| the same, 1,000 streams | ${ratio(1_000)} | ≤ 1.15 |`,
+    `| added time to the first event at one connection, p99 | ${added.toFixed(2)} ms | ≤ 0.7 ms |`,
+  ].join('\n')
+}
