@@ -66,6 +66,8 @@ export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R exten
   within?: 'workspace_id'
   /** Works on what is archived or trashed too, where the default for anything but reading is 409 `invalid_state`. */
   inAnyStatus?: boolean
+  /** Works in an archived workspace too: it only ends what goes on there. */
+  inArchivedWorkspace?: boolean
   /** Path parameters that are not ids. */
   params?: P
   /** The last path parameter takes the rest of the path, slashes included (model slugs). */

@@ -74,7 +74,7 @@ async function placeByShare(ctx: Context, { endpoint }: Entry<Context>, found: F
 
 function checkStatus({ endpoint }: Entry<Context>, found: Found | null, membership: Membership): void {
   if (endpoint.method === 'GET' || (endpoint.onScope ?? endpoint.scope)?.endsWith(':read')) return
-  if (endpoint.on !== 'workspace') checkWritable(membership)
+  if (endpoint.on !== 'workspace' && !endpoint.inArchivedWorkspace) checkWritable(membership)
   if (endpoint.inAnyStatus || found?.status === undefined || found.status === 'active') return
   if (found.status === 'trashed')
     refuse('invalid_state', {

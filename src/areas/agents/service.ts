@@ -93,6 +93,16 @@ export async function agentFor(ctx: Context, id: Id, param = 'agent_id'): Promis
   return row
 }
 
+/**
+ * The agent of something that lives in this workspace and that the caller may run: who runs it need not be able to read
+ * the agent, as with a chat that was shared. Another workspace's only where the caller may read it. Null when it is gone.
+ */
+export async function agentBehind(ctx: Context, id: Id, workspaceId: Id): Promise<AgentRow | null> {
+  const row = await agentStore.get(ctx.db, id)
+  if (row === undefined || row.status === 'trashed') return null
+  return row.workspace_id === workspaceId ? row : agentFor(ctx, id).catch(() => null)
+}
+
 async function insert(ctx: Context, workspace_id: Id, definition: Definition) {
   const id = newId()
   const register = await insertResource(ctx, { id, kind: 'agent', workspace_id })

@@ -1,4 +1,4 @@
-import { agentFor } from '#areas/agents/service.ts'
+import { agentBehind } from '#areas/agents/service.ts'
 import type { Context } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
@@ -133,9 +133,9 @@ export async function holdActive(ctx: Context, id: Id): Promise<HeldChat> {
   return held
 }
 
-async function agentOf(ctx: Context, { agent_id }: ChatRow) {
+async function agentOf(ctx: Context, { agent_id, workspace_id }: ChatRow) {
   if (agent_id === null) return null
-  const agent = await agentFor(ctx, agent_id).catch(() => null)
+  const agent = await agentBehind(ctx, agent_id, workspace_id)
   if (agent === null)
     refuse('invalid_state', {
       message: 'The agent of this chat is gone or in the trash. Restore it, or give the chat another `agent_id`.',

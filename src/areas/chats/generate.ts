@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { agentFor } from '#areas/agents/service.ts'
+import { agentBehind } from '#areas/agents/service.ts'
 import type { Engine } from '#engine/context.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
+import { sharedPlace } from '#engine/shares.ts'
 import { type Completion, type Served, refusalOf } from '#gateway/complete.ts'
 import { type ErrorBody, Refusal, errorBody, refuse } from '#kernel/errors.ts'
 import { checkPlace } from '#kernel/place.ts'
@@ -70,10 +71,16 @@ export async function generate(
     if (ctx === null)
       return refuse('not_found', { message: 'Who asked is gone: the account, or the key that it asked with.' })
     // A run may have waited for long: what its sender may do is decided when it begins.
-    const place = membershipIn(ctx.principal, run.workspace_id)
-    if (place === null) return refuse('insufficient_role', { message: 'Who asked is no longer in this workspace.' })
+    const place =
+      membershipIn(ctx.principal, run.workspace_id) ??
+      (await sharedPlace(ctx.db, ctx.principal, 'chat', { id: run.chat_id, workspace_id: run.workspace_id }))
+    if (place === null)
+      return refuse('insufficient_role', {
+        message: 'Who asked is no longer in this workspace, and the chat is not shared with them.',
+      })
     checkPlace(place, 'chat:run')
-    const agent = run.agent_id === null ? null : await agentFor(ctx, run.agent_id)
+    const agent = run.agent_id === null ? null : await agentBehind(ctx, run.agent_id, run.workspace_id)
+    if (run.agent_id !== null && agent === null) refuse('not_found', { message: 'The agent of this chat is gone.' })
     const goal = run.goal_id === null ? null : await goalStore.get(engine.postgres.db, run.goal_id)
     const payer = payerOf(ctx.principal, run.workspace_id, {
       chatId: run.chat_id,

@@ -392,3 +392,51 @@ test(
     }
   },
 )
+
+test('who has a chat shared to edit sends and stops on their own account; to view, they only follow', async () => {
+  const [bob, carol] = await Promise.all([server.person('Bobby'), server.person('Carol')])
+  await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 1 })
+  const chat = await made()
+  const share = async (to: Person, access: string): Promise<string> => {
+    const given = { resource_type: 'chat', resource_id: chat, grantee: { email: to.email }, access }
+    const { id, token } = (await alice.post('/shares', given)).body.data
+    assert.equal((await to.post('/invitations/accept', { token })).status, 200)
+    return id
+  }
+  const toBob = await share(bob, 'edit')
+  await share(carol, 'view')
+  const said = await bob.post(`/chats/${chat}/messages`, { content: script({ text: 'for bob' }) })
+  assert.deepEqual([said.status, said.body.data?.text, said.body.data?.run.created_by], [200, 'for bob', bob.id])
+  const { rows } = await server.app.engine.postgres.pool.query('select account_id from runs where id = $1', [
+    said.body.data.run.id,
+  ])
+  assert.deepEqual(rows, [{ account_id: bob.id }])
+  const run = await begun(chat)
+  const followed = allEvents(carol, `/chats/${chat}/runs/${run}/events`)
+  for (const refused of [
+    await carol.post(`/chats/${chat}/messages`, { content: script({ text: 'no' }) }),
+    await carol.post(`/chats/${chat}/stop`),
+  ])
+    assert.deepEqual([refused.status, refused.body.error.code], [403, 'insufficient_role'])
+  assert.equal((await bob.post(`/chats/${chat}/stop`)).body.data.status, 'cancelled')
+  assert.equal(types(await followed).at(-1), 'run.cancelled')
+
+  // Taken back while Bob's next message waits for its turn: it is not answered.
+  const ahead = await begun(chat)
+  const waits = (await bob.post(`/chats/${chat}/messages`, { content: script({ text: 'late' }), background: true }))
+    .body.data.resource.id
+  await alice.delete('/shares', { share_id: toBob })
+  await alice.post(`/chats/${chat}/stop`, { run_id: ahead })
+  assert.equal((await ended(chat, waits)).at(-1)!.event, 'run.failed')
+  assert.equal((await bob.post(`/chats/${chat}/stop`)).status, 404)
+})
+
+test('a run goes on in a workspace that is archived meanwhile, and can be stopped there', async () => {
+  const workspace_id = (await alice.post('/workspaces', { name: 'Closing' })).body.data.id
+  const chat = (await alice.post('/chats', { model: 'sim/script', workspace_id })).body.data.id
+  const run = await begun(chat)
+  assert.equal((await alice.post(`/workspaces/${workspace_id}/archive`)).status, 200)
+  const stopped = await alice.post(`/chats/${chat}/stop`)
+  assert.deepEqual([stopped.status, stopped.body.data?.id, stopped.body.data?.status], [200, run, 'cancelled'])
+  assert.equal((await alice.post(`/chats/${chat}/messages`, { content: script({ text: 'x' }) })).status, 409)
+})

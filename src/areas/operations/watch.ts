@@ -53,12 +53,19 @@ class Watch {
     this.#looking = true
     while (this.#again && this.#watched.size > 0) {
       this.#again = false
-      const ids = [...this.#watched.keys()]
+      // Who comes while this look is under way gets the next one: what this one saw may be older than what they know.
+      const asked = [...this.#watched].map(([id, watchers]) => ({ id, watchers, those: [...watchers] }))
       try {
         const states = new Map(
-          (await operations.states(this.#engine.postgres.db, ids)).map((state) => [state.id, state]),
+          (
+            await operations.states(
+              this.#engine.postgres.db,
+              asked.map(({ id }) => id),
+            )
+          ).map((state) => [state.id, state]),
         )
-        for (const id of ids) for (const see of this.#watched.get(id) ?? []) see(states.get(id) ?? null)
+        for (const { id, watchers, those } of asked)
+          for (const see of those) if (watchers.has(see)) see(states.get(id) ?? null)
       } catch (error) {
         this.#engine.log.warn({ error }, 'operations cannot be watched now')
       }
