@@ -4,8 +4,8 @@
  */
 import { type Generated, type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Id } from '#kernel/ids.ts'
-import { type Membership, type Principal, reachableWorkspaces } from '#kernel/principal.ts'
-import { type Scope, grants } from '#kernel/scopes.ts'
+import { type Membership, type Principal, membershipIn, reachableWorkspaces } from '#kernel/principal.ts'
+import { type Scope, atLeast, grants, roleFor } from '#kernel/scopes.ts'
 import type { Db } from './postgres/client.ts'
 
 declare module './postgres/tables.ts' {
@@ -78,15 +78,26 @@ export async function sharedPlace(
   { id, workspace_id, ancestors = [] }: Shared,
 ): Promise<(Membership & { access: Access }) | null> {
   if (workspace_id === null || !isShareable(kind) || principal.accountId === '') return null
-  const read = given[kind]!.view[0]!
-  const { rows } = await sql<{ access: Access; status: Membership['status'] }>`
-    select case when bool_or(s.access = 'edit') then 'edit' else 'view' end as access,
-      (select status from workspaces where id = ${workspace_id}) as status
-    from ${sharesOf(principal, read)} s where s.resource_id = any(${[id, ...ancestors]}::text[]) having count(*) > 0`.execute(
-    db,
+  const [read, write] = given[kind]!.edit
+  const { rows } = await sql<{ access: Access; workspace_id: Id | null; status: Membership['status'] }>`
+    select s.access, s.workspace_id, (select status from workspaces where id = ${workspace_id}) as status
+    from ${sharesOf(principal, read!)} s where s.resource_id = any(${[id, ...ancestors]}::text[])`.execute(db)
+  if (rows.length === 0) return null
+  // What a workspace was given, each does with it who may do so with what is in it.
+  const edits = rows.some(
+    (row) => row.access === 'edit' && (row.workspace_id === null || writesIn(principal, row.workspace_id, write!)),
   )
-  const [found] = rows
-  if (found === undefined) return null
-  const { access, status } = found
-  return { role: access === 'edit' ? 'member' : 'viewer', permissions: grants(given[kind]![access]), status, access }
+  const access = edits ? 'edit' : 'view'
+  return {
+    role: edits ? 'member' : 'viewer',
+    permissions: grants(given[kind]![access]),
+    status: rows[0]!.status,
+    access,
+  }
+}
+
+function writesIn(principal: Principal, workspaceId: Id, scope: Scope): boolean {
+  const place = membershipIn(principal, workspaceId)
+  if (place === null || place.status === 'archived' || !atLeast(place.role, roleFor(scope))) return false
+  return place.permissions === null || place.permissions.has(scope)
 }

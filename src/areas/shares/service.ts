@@ -9,8 +9,9 @@ import { type Access, type SharedType, scopesOf } from '#engine/shares.ts'
 import { type RefusalMore, refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
-import { checkPlace } from '#kernel/place.ts'
-import { hasScope } from '#kernel/principal.ts'
+import { checkPlace, checkWritable } from '#kernel/place.ts'
+import { type Membership, hasScope } from '#kernel/principal.ts'
+import type { Scope } from '#kernel/scopes.ts'
 import { iso, isoOrNull } from '#kernel/time.ts'
 import { shares, sharedWithMe } from './contract.ts'
 import { shareMail } from './mail.ts'
@@ -29,14 +30,15 @@ interface Named {
 
 export const shareService = implement(shares, {
   async list(ctx, { resource_type, resource_id, cursor, limit }) {
-    await resourceFor(ctx, resource_type, resource_id, 'view')
+    await resourceFor(ctx, resource_type, resource_id, 'view', 'share:read')
     const before = positionOf('shares', resource_id, cursor)
     const rows = await shareStore.list(ctx.db, resource_id, (before?.[0] as Id) ?? null, limit + 1)
     return pageOf(rows, limit, ({ id }) => cursorOf('shares', resource_id, [id]), showShare)
   },
 
   async create(ctx, { resource_type, resource_id, grantee, access }) {
-    const { title } = await resourceFor(ctx, resource_type, resource_id, access)
+    const { title, place } = await resourceFor(ctx, resource_type, resource_id, access)
+    checkWritable(place)
     await checkGrantee(ctx, grantee)
     const id = newId()
     const token = 'email' in grantee ? randomBytes(32).toString('base64url') : null
@@ -83,7 +85,7 @@ export const shareService = implement(shares, {
   update: (ctx, { access, ...which }) =>
     changeRights(ctx, async (ctx) => {
       const row = await shareFor(ctx, which)
-      await resourceFor(ctx, row.resource_type, row.resource_id, access)
+      checkWritable((await resourceFor(ctx, row.resource_type, row.resource_id, access)).place)
       if (row.access === access) return showShare(row)
       await shareStore.update(ctx.db, row.id, { access })
       const after = (await shareStore.get(ctx.db, row.id))!
@@ -95,10 +97,8 @@ export const shareService = implement(shares, {
     const grantee = which.grantee ?? granteeOf({ user_id, email, workspace_id })
     return changeRights(ctx, async (ctx) => {
       const row = await shareFor(ctx, { ...which, ...(grantee && { grantee }) })
-      const { accountId } = ctx.principal
       // Who it was given to may give it back; members of its workspace may take it back.
-      if (row.account_id !== accountId && row.claimed_by !== accountId)
-        await resourceFor(ctx, row.resource_type, row.resource_id, 'edit')
+      if (!isOwn(ctx, row)) await resourceFor(ctx, row.resource_type, row.resource_id, 'edit')
       await tell(ctx, 'share.revoked', row)
       await shareStore.delete(ctx.db, row.id)
       return { id: row.id }
@@ -158,7 +158,8 @@ async function resourceFor(
   type: SharedType,
   id: Id,
   access: Access,
-): Promise<{ workspaceId: Id; title: string | null }> {
+  own: Scope = 'share:write',
+): Promise<{ place: Membership; title: string | null }> {
   const gone: RefusalMore = { param: 'resource_id', message: `There is no such ${type} here.` }
   const found = await shareStore.resource(ctx.db, type, id)
   if (found === undefined) return refuse('not_found', gone)
@@ -168,12 +169,13 @@ async function resourceFor(
   if (!hasScope(ctx.principal, scope))
     refuse('missing_scope', { message: `The key lacks the scope \`${scope}\`.`, details: { required_scope: scope } })
   checkPlace(place, scope)
+  checkPlace(place, own)
   if (found.status === 'trashed')
     refuse('invalid_state', {
       message: `This ${type} is in the trash, so it cannot be shared.`,
       details: { status: 'trashed', allowed: ['restore', 'permanent-delete'] },
     })
-  return { workspaceId: found.workspace_id, title: found.title }
+  return { place, title: found.title }
 }
 
 /** Nobody finds out by sharing who has an account here: an id counts where one knows it already. */
@@ -206,9 +208,14 @@ async function shareFor(ctx: Context, { share_id, resource_id, resource_type, gr
       : await shareStore.find(ctx.db, resource_id!, grantee!)
   if (row === undefined || (resource_type !== undefined && row.resource_type !== resource_type))
     return refuse('not_found', gone)
-  const { accountId } = ctx.principal
-  if (row.account_id !== accountId && row.claimed_by !== accountId) placeIn(ctx, row.home, gone)
+  if (!isOwn(ctx, row)) placeIn(ctx, row.home, gone)
   return row
+}
+
+/** Given to the caller's own account, which a key that is held to one workspace does not stand for. */
+function isOwn({ principal: { accountId, credential } }: Context, { account_id, claimed_by }: NamedShare): boolean {
+  if (credential.kind !== 'session' && credential.workspaceId !== null) return false
+  return account_id === accountId || claimed_by === accountId
 }
 
 function granteeOf(given: {

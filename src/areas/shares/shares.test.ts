@@ -160,6 +160,42 @@ test('nobody shares what they may not do, what is not theirs, or with whom they 
   assert.equal((await carol.delete('/shares', { share_id: listed.body.data[0].id })).status, 404)
 })
 
+test('sharing is writing: a viewer, a member without share:write and an archived workspace are refused; a viewer of the workspace that was given edit only views', async () => {
+  await using server = await testServer()
+  const [alice, bob, carol] = [await server.person('Alice'), await server.person('Bob'), await server.person('Carol')]
+  const team = await together(alice, bob, 'viewer')
+  const agent = (await alice.post('/agents', { name: 'Helper', workspace_id: team })).body.data
+  const outside = share('agent', agent.id, { email: 'x@example.com' })
+  const refused = async (who: typeof alice, body: object) => {
+    const { status, body: answer } = await who.post('/shares', body)
+    return [status, answer.error?.code]
+  }
+  assert.deepEqual(await refused(bob, outside), [403, 'insufficient_role'], 'who only reads lets nobody else in')
+  await alice.patch(`/workspaces/${team}/members/${bob.id}`, {
+    role: 'member',
+    permissions: ['agent:read', 'agent:write'],
+  })
+  assert.deepEqual(await refused(bob, outside), [403, 'insufficient_role'], 'permissions narrow sharing too')
+  assert.equal((await bob.get(`/shares?resource_type=agent&resource_id=${agent.id}`)).status, 403)
+  const made = (await alice.post('/shares', outside)).body.data
+  assert.equal((await bob.patch('/shares', { share_id: made.id, access: 'edit' })).status, 403)
+  assert.equal((await bob.delete('/shares', { share_id: made.id })).status, 403)
+
+  const readers = await together(alice, carol, 'viewer')
+  await alice.post('/shares', share('agent', agent.id, { workspace_id: readers }, 'edit'))
+  assert.equal((await carol.get(`/agents/${agent.id}`)).status, 200)
+  assert.equal((await carol.patch(`/agents/${agent.id}`, { name: 'Mine' })).status, 403, 'a viewer there only views')
+  await alice.patch(`/workspaces/${readers}/members/${carol.id}`, { role: 'member' })
+  assert.equal((await carol.patch(`/agents/${agent.id}`, { name: 'Ours' })).status, 200)
+
+  const own = (await alice.post('/agents', { name: 'Own' })).body.data
+  const given = (await alice.post('/shares', share('agent', own.id, { user_id: bob.id }))).body.data
+  const held = await bob.key({ scopes: ['share:write', 'agent:write'], workspace_id: bob.workspaceId })
+  assert.equal((await held.delete('/shares', { share_id: given.id })).status, 404, 'a key of one workspace')
+  await alice.post(`/workspaces/${team}/archive`)
+  assert.deepEqual(await refused(alice, share('agent', agent.id, { email: 'y@example.com' })), [409, 'invalid_state'])
+})
+
 /** A team of two; answers its id. */
 async function together(
   owner: Awaited<ReturnType<Awaited<ReturnType<typeof testServer>>['person']>>,
