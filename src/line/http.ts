@@ -159,9 +159,12 @@ export function createDoor(parts: DoorParts): Door {
     checkDoor(entry, credential, request)
     const open = endpoint.auth === 'open' || endpoint.auth === 'sign_in'
     const principal = open ? anonymous : await authenticate(authority, credential)
-    using _flight = open ? null : limits.enter(principal.accountId)
+    // Nobody in particular is known by the address alone.
+    const stranger = endpoint.auth === 'open' ? `address ${origins.clientIp(request)}` : null
+    using _flight = open && stranger === null ? null : limits.enter(stranger ?? principal.accountId)
     const limitClass = endpoint.limit ?? (endpoint.method === 'GET' ? 'reads' : 'writes')
     if (!open) setHeaders(response, limits.take(callerOf(principal), limitClass))
+    else if (stranger !== null) limits.take(stranger, limitClass)
     const version = versionOf(headers['x-service-version'], principal)
     response.setHeader('x-service-version', version)
 

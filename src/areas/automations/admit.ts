@@ -47,7 +47,7 @@ export async function admit(db: Db, firings: readonly Firing[], now: Date): Prom
       trigger,
       scheduled_for: at,
       webhook_id: webhookId,
-      payload,
+      payload: reason === null ? payload : null,
       completed_at: reason === null ? null : now,
     }
   })

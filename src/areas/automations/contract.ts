@@ -207,6 +207,7 @@ export const automations = area(
       ...on,
       inAnyStatus: true,
       reply: one(Automation),
+      errors: ['not_ready'],
     }),
     fire: endpoint('POST /automations/:id/fire', {
       summary: 'Fire a webhook automation',
@@ -214,6 +215,7 @@ export const automations = area(
         'With `Authorization: Bearer ukw_…`, or signed after Standard Webhooks over the raw body; no platform key. The same `webhook-id` again answers 200 with the first run.',
       scope: null,
       auth: 'open',
+      limit: 'inference',
       takes: 'bytes',
       bodyLimit: 1 << 20,
       headers: {
@@ -269,6 +271,8 @@ export const automations = area(
     }),
     rotate_secret: endpoint('POST /automations/:id/rotate-secret', {
       summary: 'Make a webhook automation’s token and secret anew',
+      description:
+        'Those of before count for `overlap_seconds` more, each as long as it was promised, the newest 20; 0 ends them all. Who rotates another’s must be allowed what the automation does, and answers for it from then on.',
       scope: 'automation:write',
       ...on,
       body: {

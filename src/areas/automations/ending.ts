@@ -12,6 +12,7 @@ const MOST_FAILURES = 10
 export interface End {
   status: 'succeeded' | 'failed' | 'cancelled' | 'timed_out'
   error: ErrorBody['error'] | null
+  /** Of all its attempts so far, as far as it is known. */
   cost: Nano | null
 }
 
@@ -22,13 +23,14 @@ const verbs = { succeeded: 'succeeded', failed: 'failed', timed_out: 'failed', c
  * what keeps failing.
  */
 export async function end(db: Db, run: AutomationRunRow, { status, error, cost }: End): Promise<AutomationRunRow> {
+  const known = cost === null || (run.cost_nano !== null && run.cost_nano >= cost) ? run.cost_nano : cost
   if (run.status !== 'queued' && run.status !== 'running')
-    return cost === null || run.cost_nano !== null ? run : runStore.update(db, run.id, { cost_nano: cost })
+    return known === run.cost_nano ? run : runStore.update(db, run.id, { cost_nano: known })
   const now = new Date()
   const ended = await runStore.update(db, run.id, {
     status,
     error: error === null ? null : JSON.stringify(error),
-    cost_nano: cost,
+    cost_nano: known,
     completed_at: now,
   })
   const automation = await automationStore.hold(db, run.automation_id)

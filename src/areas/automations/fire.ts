@@ -6,7 +6,7 @@ import { isSigned, isToken } from './credentials.ts'
 import { runEvent } from './events.ts'
 import { showRun } from './show.ts'
 import { stopRuns } from './stop.ts'
-import { type AutomationRow, automationStore, runStore } from './store.ts'
+import { type AutomationRow, automationStore, isAsleep, runStore } from './store.ts'
 
 const LARGEST = 1 << 20
 /** Of a body, what an agent is shown. */
@@ -25,16 +25,16 @@ export async function fire(ctx: Context, { id, ...given }: Fired) {
   const body = await wholeOf(ctx)
   const row = await automationStore.get(ctx.db, id)
   if (row?.kind !== 'webhook') return refuse('not_found', { param: 'id', message: 'There is no such webhook.' })
-  checkSender(ctx, row, given, body)
+  await checkSender(ctx, row, given, body)
   const done = await ctx.transaction(async (ctx) => {
     // Held: of a thousand deliveries of one webhook at once, one makes the run.
     const held = (await automationStore.hold(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
     const before = given.webhook_id && (await runStore.byWebhook(ctx.db, id, given.webhook_id))
     if (before) return { run: before, made: false, giveWay: [] }
-    if (held.status !== 'active')
+    if (isAsleep(held))
       refuse('invalid_state', {
-        message: 'An archived automation does not fire.',
-        details: { status: held.status, allowed: ['unarchive'] },
+        message: 'What is archived, or in an archived workspace, does not fire.',
+        details: { status: 'archived', allowed: ['unarchive'] },
       })
     const firing = {
       automation: held,
@@ -55,11 +55,11 @@ export async function fire(ctx: Context, { id, ...given }: Fired) {
   return showRun(done.run)
 }
 
-function checkSender(ctx: Context, row: AutomationRow, given: Omit<Fired, 'id'>, body: Buffer): void {
-  const graced = row.before_until !== null && row.before_until > ctx.now()
+async function checkSender(ctx: Context, row: AutomationRow, given: Omit<Fired, 'id'>, body: Buffer): Promise<void> {
+  const former = await automationStore.formerSecrets(ctx.db, row.id, ctx.now())
   const bearer = /^Bearer +(ukw_[0-9A-Za-z]{43}) *$/i.exec(given.authorization ?? '')?.[1]
   if (bearer !== undefined) {
-    if (isToken(bearer, [row.token_hash!, ...(graced && row.token_hash_before ? [row.token_hash_before] : [])])) return
+    if (isToken(bearer, [row.token_hash!, ...former.map(({ token_hash }) => token_hash)])) return
     return refuse('invalid_signature', { message: 'This is not the token of this webhook.' })
   }
   const { webhook_id, webhook_timestamp, webhook_signature } = given
@@ -69,8 +69,8 @@ function checkSender(ctx: Context, row: AutomationRow, given: Omit<Fired, 'id'>,
         'Send `Authorization: Bearer ukw_…`, or the headers webhook-id, webhook-timestamp and webhook-signature of Standard Webhooks.',
     })
   const { secrets } = ctx.engine
-  const known = [row.sealed_secret!, ...(graced && row.sealed_secret_before ? [row.sealed_secret_before] : [])].map(
-    (sealed) => secrets.open(sealed, row.id),
+  const known = [{ id: row.id, sealed_secret: row.sealed_secret! }, ...former].map(({ id, sealed_secret }) =>
+    secrets.open(sealed_secret, id),
   )
   const signed = { id: webhook_id, timestamp: webhook_timestamp, signature: webhook_signature, body }
   if (!isSigned(signed, known, ctx.now()))

@@ -1,4 +1,4 @@
-import { runOutcome } from '#areas/chats/service.ts'
+import { runOutcome, spentFor, stopRun } from '#areas/chats/service.ts'
 import type { Engine } from '#engine/context.ts'
 import type { Consumer } from '#engine/deliveries.ts'
 import type { Id } from '#kernel/ids.ts'
@@ -17,20 +17,25 @@ export const automationConsumer = (engine: Engine): Consumer => ({
 
 async function hear(engine: Engine, runId: Id): Promise<void> {
   const heard = await engine.postgres.db.transaction().execute(async (db) => {
-    const run = await runStore.byRun(db, runId)
+    const id = await runStore.ofRun(db, runId)
+    const run = id === null ? undefined : await runStore.hold(db, id)
     if (!run) return false
     const outcome = await runOutcome(db, runId)
-    if (outcome === null)
+    const cost = await spentFor(db, run.id)
+    if (run.run_id !== runId) {
+      // Of an attempt that another has followed only its cost counts.
+      if (cost !== null && cost > (run.cost_nano ?? 0n)) await runStore.update(db, run.id, { cost_nano: cost })
+    } else if (outcome === null)
       await end(db, run, {
         status: 'failed',
         error: { type: 'not_found', message: 'The chat of this run is gone.' },
-        cost: null,
+        cost,
       })
     else if (outcome.status in status)
       await end(db, run, {
         status: status[outcome.status as keyof typeof status],
         error: outcome.error,
-        cost: outcome.cost,
+        cost,
       })
     return true
   })
@@ -42,6 +47,8 @@ async function hear(engine: Engine, runId: Id): Promise<void> {
 /** What no event told of, and what has gone on for too long. */
 export async function tendRuns(engine: Engine): Promise<void> {
   const { db } = engine.postgres
+  await stopRuns(engine, await runStore.superseded(db), 'cancelled')
+  for (const { id, chat_id } of await runStore.unstopped(db)) await stopRun(engine, chat_id, id)
   for (const runId of await runStore.unheard(db)) await hear(engine, runId)
   await stopRuns(
     engine,

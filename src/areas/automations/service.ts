@@ -22,7 +22,8 @@ import { tendRuns } from './heard.ts'
 import { scheduleOf } from './schedule.ts'
 import { showAutomation, showRun, showStats } from './show.ts'
 import { stopRuns } from './stop.ts'
-import { type Action, type AutomationRow, type AutomationRunRow, automationStore, runStore } from './store.ts'
+import { type Action, type AutomationRow, type AutomationRunRow, automationStore, isAsleep, runStore } from './store.ts'
+import { clockOf, fireTicks } from './worker.ts'
 
 export { automationConsumer } from './heard.ts'
 export { startAutomations } from './worker.ts'
@@ -95,11 +96,12 @@ export const automationService = implement(
       if (before.kind === 'webhook' && (given.schedule !== undefined || given.time_zone !== undefined))
         refuse('invalid_parameter', { param: 'schedule', message: 'A webhook automation has no schedule.' })
       return ctx.transaction(async (ctx) => {
-        await lockResource(ctx, 'automation', id)
-        const held = (await automationStore.hold(ctx.db, id))!
+        const held = await holdBoth(ctx, id)
         const schedule = given.schedule ?? held.schedule
         const timeZone = given.time_zone ?? held.time_zone
         const moved = schedule !== held.schedule || timeZone !== held.time_zone
+        const now = await clockOf(ctx.db)
+        if (moved) await fireLeft(ctx, held, now)
         await updateResource(ctx, id, {})
         await automationStore.update(ctx.db, id, {
           ...(given.name !== undefined && { name: given.name }),
@@ -115,7 +117,7 @@ export const automationService = implement(
           ...(moved && {
             schedule,
             time_zone: timeZone,
-            next_fire_at: scheduleOf(schedule!, timeZone!).next(ctx.now()),
+            next_fire_at: scheduleOf(schedule!, timeZone!).next(now),
           }),
         })
         const row = await read(ctx, id)
@@ -129,7 +131,7 @@ export const automationService = implement(
       await stopRuns(ctx.engine, going.get(id) ?? [], 'cancelled')
       await ctx.transaction(async (ctx) => {
         const row = automation.of(ctx)
-        await lockResource(ctx, 'automation', id)
+        await holdBoth(ctx, id)
         await ctx.db.deleteFrom('resources').where('id', '=', id).execute()
         await writeAudit(ctx, {
           action: 'automation.deleted',
@@ -146,6 +148,8 @@ export const automationService = implement(
 
     unarchive: (ctx, { id }) =>
       ctx.transaction(async (ctx) => {
+        const held = await holdBoth(ctx, id)
+        if (held.status === 'archived') await fireLeft(ctx, held, await clockOf(ctx.db))
         await automationStore.update(ctx.db, id, { failures: 0, paused_reason: null, paused_at: null })
         return doors.unarchive(ctx, { id })
       }),
@@ -188,6 +192,7 @@ export const automationService = implement(
         await runOf(ctx, id, runId)
         const run = (await runStore.hold(ctx.db, runId))!
         if (!held) return refuse('not_found', { param: 'id' })
+        checkAwake(held)
         if (!['failed', 'timed_out', 'cancelled'].includes(run.status)) refuseIn(run)
         const again = await runStore.update(ctx.db, runId, {
           status: 'queued',
@@ -213,15 +218,24 @@ export const automationService = implement(
       const token = newToken()
       const secret = newSecret()
       return ctx.transaction(async (ctx) => {
-        await lockResource(ctx, 'automation', id)
-        const held = (await automationStore.hold(ctx.db, id))!
+        const held = await holdBoth(ctx, id)
+        const { secrets } = ctx.engine
+        // Who can say what is sent to it answers for it from then on.
+        const another = held.account_id !== ctx.principal.accountId
+        if (another) await checkAction(ctx, held.action, held.workspace_id)
+        const former = {
+          id: newId(),
+          automation_id: id,
+          token_hash: held.token_hash!,
+          expires_at: new Date(ctx.now().getTime() + overlap_seconds * 1000),
+        }
+        const sealed_secret = secrets.seal(secrets.open(held.sealed_secret!, id), former.id)
+        await automationStore.retire(ctx.db, id, overlap_seconds === 0 ? null : { ...former, sealed_secret })
         await updateResource(ctx, id, {})
         await automationStore.update(ctx.db, id, {
           token_hash: hashOf(token),
-          token_hash_before: held.token_hash,
-          sealed_secret: ctx.engine.secrets.seal(secret, id),
-          sealed_secret_before: held.sealed_secret,
-          before_until: new Date(ctx.now().getTime() + overlap_seconds * 1000),
+          sealed_secret: secrets.seal(secret, id),
+          ...(another && ownerOf(ctx)),
         })
         await writeAudit(ctx, {
           action: 'automation.secret_rotated',
@@ -238,6 +252,36 @@ export const automationService = implement(
 
 const read = async (ctx: Context, id: Id): Promise<AutomationRow> =>
   (await automationStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+
+/** Its own row before the register's: everybody takes them in this order. */
+async function holdBoth(ctx: Context, id: Id): Promise<AutomationRow> {
+  const held = (await automationStore.hold(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+  await lockResource(ctx, 'automation', id)
+  return held
+}
+
+/** The ticks that are due and nobody has fired: each becomes its row before the schedule or the state changes. */
+async function fireLeft(ctx: Context, held: AutomationRow, now: Date): Promise<void> {
+  if (held.next_fire_at === null || held.next_fire_at > now) return
+  const { more, giveWay } = await fireTicks(ctx.engine, ctx.db, [held], now)
+  if (more)
+    refuse('not_ready', { message: 'It still makes up for ticks that the server missed. Try again in a while.' })
+  ctx.afterCommit(() => {
+    ctx.engine.bus.poke('outbox')
+    ctx.engine.bus.poke('automations')
+    void stopRuns(ctx.engine, giveWay, 'cancelled').catch((error: unknown) =>
+      ctx.log.warn({ error }, 'runs of automations cannot be stopped now'),
+    )
+  })
+}
+
+function checkAwake(held: AutomationRow): void {
+  if (isAsleep(held))
+    refuse('invalid_state', {
+      message: 'An archived automation does not fire.',
+      details: { status: 'archived', allowed: ['unarchive'] },
+    })
+}
 
 async function runOf(ctx: Context, automationId: Id, runId: Id): Promise<AutomationRunRow> {
   const run = await runStore.get(ctx.db, runId)
@@ -275,16 +319,17 @@ async function listRuns(
 async function fireNow(ctx: Context, id: Id, trigger: 'test') {
   const row = await ctx.transaction(async (ctx) => {
     const held = (await automationStore.hold(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
-    if (held.status !== 'active')
-      refuse('invalid_state', {
-        message: 'An archived automation does not fire.',
-        details: { status: held.status, allowed: ['unarchive'] },
-      })
+    checkAwake(held)
     const firing = { automation: held, trigger, at: null, webhookId: null, payload: null, skip: null }
     const { rows, giveWay } = await admit(ctx.db, [firing], ctx.now())
     const [run] = rows
     if (run!.status === 'queued') await ctx.emit(runEvent(run!, 'queued', held))
-    ctx.afterCommit(() => void stopRuns(ctx.engine, giveWay, 'cancelled'))
+    ctx.afterCommit(
+      () =>
+        void stopRuns(ctx.engine, giveWay, 'cancelled').catch((error: unknown) =>
+          ctx.log.warn({ error }, 'runs of automations cannot be stopped now'),
+        ),
+    )
     return run!
   })
   ctx.engine.bus.poke('automations')

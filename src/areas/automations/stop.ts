@@ -12,6 +12,7 @@ export async function stopRuns(
   status: 'cancelled' | 'timed_out',
 ): Promise<AutomationRunRow[]> {
   const ended: AutomationRunRow[] = []
+  const lanes: Promise<void>[] = []
   for (const id of ids) {
     const row = await engine.postgres.db.transaction().execute(async (db) => {
       const run = await runStore.hold(db, id)
@@ -22,10 +23,14 @@ export async function stopRuns(
     ended.push(row)
     engine.bus.poke('outbox')
     if (row.chat_id !== null && row.run_id !== null)
-      await stopRun(engine, row.chat_id, row.run_id).catch((error: unknown) =>
-        engine.log.warn({ error, automation_run: id }, 'the run of a chat was not stopped'),
+      // Side by side: each may take its seconds to end.
+      lanes.push(
+        stopRun(engine, row.chat_id, row.run_id).catch((error: unknown) =>
+          engine.log.warn({ error, automation_run: id }, 'the run of a chat was not stopped'),
+        ),
       )
   }
+  await Promise.all(lanes)
   if (ended.length > 0) engine.bus.poke('automations')
   return ended
 }

@@ -10,6 +10,7 @@ declare module '#engine/postgres/tables.ts' {
   interface Database {
     automations: AutomationTable
     automation_runs: RunTable
+    automation_secrets: SecretTable
   }
 }
 
@@ -39,12 +40,22 @@ interface AutomationTable {
   paused_reason: ColumnType<'failures' | null, never, 'failures' | null>
   paused_at: ColumnType<Date | null, never, Date | null>
   token_hash: Buffer | null
-  token_hash_before: ColumnType<Buffer | null, never, Buffer | null>
   sealed_secret: string | null
-  sealed_secret_before: ColumnType<string | null, never, string | null>
-  before_until: ColumnType<Date | null, never, Date | null>
 }
-export type AutomationRow = Selectable<AutomationTable> & Omit<ResourceRow, 'kind'>
+export type AutomationRow = Selectable<AutomationTable> & Omit<ResourceRow, 'kind'> & { workspace_status: string }
+
+/** It fires no more, and what waits is not begun: it is archived, or its workspace is. */
+export const isAsleep = ({ status, workspace_status }: Pick<AutomationRow, 'status' | 'workspace_status'>): boolean =>
+  status !== 'active' || workspace_status !== 'active'
+
+/** A secret and token that were rotated away and count until they expire. */
+interface SecretTable {
+  id: Id
+  automation_id: Id
+  token_hash: Buffer
+  sealed_secret: string
+  expires_at: Date
+}
 
 export type RunStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'timed_out' | 'skipped'
 export type Trigger = 'cron' | 'webhook' | 'test' | 'retry'
@@ -86,7 +97,11 @@ const whole = (db: Db) =>
     .selectFrom('resources as r')
     .innerJoin('automations as a', 'a.id', 'r.id')
     .selectAll(['r', 'a'])
+    .select(sql<string>`(select w.status from workspaces w where w.id = r.workspace_id)`.as('workspace_status'))
     .$castTo<AutomationRow>()
+
+/** Of a webhook's former secrets so many count at most. */
+const MOST_SECRETS = 20
 
 export const automationStore = {
   get: (db: Db, id: Id): Promise<AutomationRow | undefined> => whole(db).where('r.id', '=', id).executeTakeFirst(),
@@ -106,16 +121,7 @@ export const automationStore = {
 
   insert: async (
     db: Db,
-    row: Omit<
-      Selectable<AutomationTable>,
-      | 'last_fired_at'
-      | 'failures'
-      | 'paused_reason'
-      | 'paused_at'
-      | 'token_hash_before'
-      | 'sealed_secret_before'
-      | 'before_until'
-    >,
+    row: Omit<Selectable<AutomationTable>, 'last_fired_at' | 'failures' | 'paused_reason' | 'paused_at'>,
   ): Promise<void> =>
     void (await db
       .insertInto('automations')
@@ -128,12 +134,38 @@ export const automationStore = {
       (await db.updateTable('automations').set(changes).where('id', '=', id).execute())
     ),
 
-  /** Those with a tick to fire, held by whoever takes them; what somebody else holds is left to them. */
-  async due(db: Db, now: Date, limit: number): Promise<(AutomationRow & { workspace_status: string })[]> {
-    const { rows } = await sql<AutomationRow & { workspace_status: string }>`
+  /** Former secrets that still count, newest first. */
+  formerSecrets: (db: Db, id: Id, now: Date): Promise<Selectable<SecretTable>[]> =>
+    db
+      .selectFrom('automation_secrets')
+      .selectAll()
+      .where('automation_id', '=', id)
+      .where('expires_at', '>', now)
+      .orderBy('id', 'desc')
+      .limit(MOST_SECRETS)
+      .execute(),
+
+  /** Keeps a secret that is rotated away. Null: it and all before it count no more. */
+  async retire(db: Db, automationId: Id, secret: Selectable<SecretTable> | null): Promise<void> {
+    if (secret !== null) await db.insertInto('automation_secrets').values(secret).execute()
+    await sql`delete from automation_secrets where automation_id = ${automationId} and (${secret === null} or expires_at <= now()
+      or id not in (select id from automation_secrets where automation_id = ${automationId} order by id desc limit ${MOST_SECRETS}))`.execute(
+      db,
+    )
+  },
+
+  /**
+   * Those with a tick to fire, held by whoever takes them; what somebody else holds is left to them. Who is on time goes
+   * before who has long to make up for.
+   */
+  async due(db: Db, now: Date, limit: number): Promise<AutomationRow[]> {
+    const { rows } = await sql<AutomationRow>`
       select r.*, a.*, w.status as workspace_status from automations a
         join resources r on r.id = a.id join workspaces w on w.id = r.workspace_id
-        where a.next_fire_at <= ${now} order by a.next_fire_at limit ${limit} for update of a skip locked`.execute(db)
+        where a.next_fire_at <= ${now}
+        order by a.next_fire_at < ${now}::timestamptz - interval '1 minute', a.next_fire_at limit ${limit} for update of a skip locked`.execute(
+      db,
+    )
     return rows
   },
 
@@ -156,11 +188,24 @@ export const runStore = {
   get: (db: Db, id: Id): Promise<AutomationRunRow | undefined> =>
     db.selectFrom('automation_runs').selectAll().where('id', '=', id).executeTakeFirst(),
 
-  hold: (db: Db, id: Id): Promise<AutomationRunRow | undefined> =>
+  /** Holds a run and before it its automation: everybody who takes both takes them in this order. */
+  async hold(db: Db, id: Id): Promise<AutomationRunRow | undefined> {
+    await sql`select 1 from automations where id = (select automation_id from automation_runs where id = ${id}) for update`.execute(
+      db,
+    )
+    return runStore.holdAlone(db, id)
+  },
+
+  holdAlone: (db: Db, id: Id): Promise<AutomationRunRow | undefined> =>
     db.selectFrom('automation_runs').selectAll().where('id', '=', id).forUpdate().executeTakeFirst(),
 
-  byRun: (db: Db, runId: Id): Promise<AutomationRunRow | undefined> =>
-    db.selectFrom('automation_runs').selectAll().where('run_id', '=', runId).forUpdate().executeTakeFirst(),
+  /** The run that a chat's run was begun for, also when another attempt has taken its place. */
+  async ofRun(db: Db, runId: Id): Promise<Id | null> {
+    const { rows } = await sql<{ id: Id }>`
+      select automation_run_id as id from runs where id = ${runId} and automation_run_id is not null
+      union all select id from automation_runs where run_id = ${runId} limit 1`.execute(db)
+    return rows[0]?.id ?? null
+  },
 
   byWebhook: (db: Db, automationId: Id, webhookId: string): Promise<AutomationRunRow | undefined> =>
     db
@@ -228,6 +273,15 @@ export const runStore = {
     return new Map(rows.map(({ automation_id, ids }) => [automation_id, ids]))
   },
 
+  /** Whether one of an automation's runs goes on. */
+  async goesOn(db: Db, automationId: Id): Promise<boolean> {
+    const { rows } =
+      await sql`select 1 from automation_runs where automation_id = ${automationId} and status = 'running' limit 1`.execute(
+        db,
+      )
+    return rows.length > 0
+  },
+
   /** Ids of those whose turn it is: nothing of the same automation goes on or waits longer, unless it may overlap. */
   async ready(db: Db, limit: number): Promise<Id[]> {
     const { rows } = await sql<{ id: Id }>`
@@ -237,6 +291,25 @@ export const runStore = {
           and (y.status = 'running' or (y.status = 'queued' and y.id < x.id))))
       order by x.id limit ${limit}`.execute(db)
     return rows.map(({ id }) => id)
+  },
+
+  /** Those that a firing was to replace and nobody stopped: whoever took it may have died. */
+  async superseded(db: Db): Promise<Id[]> {
+    const { rows } = await sql<{ id: Id }>`
+      select x.id from automation_runs x join automations a on a.id = x.automation_id
+      where x.status in ('queued', 'running') and x.trigger <> 'retry' and a.overlap = 'cancel_previous'
+        and exists (select from automation_runs y where y.automation_id = x.automation_id and y.status = 'queued' and y.id > x.id)
+      limit 500`.execute(db)
+    return rows.map(({ id }) => id)
+  },
+
+  /** Runs of chats that go on for a run which was stopped, or for an automation that is gone. */
+  async unstopped(db: Db): Promise<{ id: Id; chat_id: Id }[]> {
+    const { rows } = await sql<{ id: Id; chat_id: Id }>`
+      select u.id, u.chat_id from runs u left join automation_runs x on x.id = u.automation_run_id
+      where u.automation_run_id is not null and u.status in ('queued', 'running', 'requires_action') and u.attempt = 1
+        and (x.id is null or x.status in ('cancelled', 'timed_out')) limit 100`.execute(db)
+    return rows
   },
 
   /** Those that have gone on for longer than they may. */
@@ -265,7 +338,7 @@ export const runStore = {
         ? sql`x.automation_id = ${where.automationId}`
         : sql`x.workspace_id = ${where.workspaceId}`
     const { rows } = await sql<Stats & { automation_id: Id }>`select x.automation_id,
-        count(*) filter (where x.status <> 'skipped')::int as runs,
+        count(*) filter (where x.status not in ('skipped', 'queued'))::int as runs,
         count(*) filter (where x.status = 'succeeded')::int as succeeded,
         count(*) filter (where x.status in ('failed', 'timed_out'))::int as failed,
         coalesce(sum(x.cost_nano), 0)::bigint as cost_nano,

@@ -1,18 +1,20 @@
 import type { Engine } from '#engine/context.ts'
-import { writeOutbox } from '#engine/outbox.ts'
+import { writeOutboxAll } from '#engine/outbox.ts'
+import type { Db } from '#engine/postgres/client.ts'
+import { Refusal } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Firing, admit } from './admit.ts'
 import { runEvent } from './events.ts'
 import { launch } from './launch.ts'
 import { scheduleOf } from './schedule.ts'
-import { automationStore, runStore } from './store.ts'
+import { type AutomationRow, automationStore, isAsleep, runStore } from './store.ts'
 import { stopRuns } from './stop.ts'
-import { dueTicks } from './ticks.ts'
+import { type Due, dueTicks } from './ticks.ts'
 
 const LOOK_MS = 250
-/** Automations that are fired in one transaction, and ticks of each that are made up for at once. */
+/** Automations that are fired in one transaction, and ticks of all of them together: who missed a year waits no one else out. */
 const AT_ONCE = 500
-const MOST_TICKS = 1_000
+const MOST_TICKS = 5_000
 const LAUNCHES = 8
 
 /**
@@ -22,9 +24,16 @@ const LAUNCHES = 8
 export function startAutomations(engine: Engine): AsyncDisposable {
   const { postgres, bus, log } = engine
   const closing = new AbortController()
+  const stopping = new Set<Promise<unknown>>()
+  const aside = (work: Promise<unknown>): void => {
+    const watched = work
+      .catch((error: unknown) => log.warn({ error }, 'runs of automations cannot be stopped now'))
+      .finally(() => stopping.delete(watched))
+    stopping.add(watched)
+  }
 
   const firing = turning(async () => {
-    while (!closing.signal.aborted && (await fireDue(engine))) starting.wake()
+    while (!closing.signal.aborted && (await fireDue(engine, undefined, aside))) starting.wake()
   }, 'automations cannot be fired now')
   const inHand = new Set<Id>()
   const starting = turning(async () => {
@@ -80,59 +89,86 @@ export function startAutomations(engine: Engine): AsyncDisposable {
       woken[Symbol.dispose]()
       await firing.done()
       await starting.done()
+      await Promise.all(stopping)
     },
   }
 }
 
-/** One batch of what is due. Whether there may be more. */
-export async function fireDue(engine: Engine, now?: Date): Promise<boolean> {
-  const { postgres, bus } = engine
-  const done = await postgres.db.transaction().execute(async (db) => {
+/** One batch of what is due. Whether there may be more. What gives way is stopped `aside`: it may take its seconds. */
+export async function fireDue(engine: Engine, now?: Date, aside?: (work: Promise<unknown>) => void): Promise<boolean> {
+  const done = await engine.postgres.db.transaction().execute(async (db) => {
     const at = now ?? (await clockOf(db))
     const due = await automationStore.due(db, at, AT_ONCE)
-    const firings: Firing[] = []
-    const moves: { id: Id; next: Date | null; fired: Date | null }[] = []
-    let more = due.length === AT_ONCE
-    for (const automation of due) {
-      const {
-        ticks,
-        next,
-        more: left,
-      } = dueTicks(
-        scheduleOf(automation.schedule!, automation.time_zone!),
-        automation.next_fire_at!,
-        at,
-        { policy: automation.catch_up, windowSeconds: automation.catch_up_window_seconds },
-        MOST_TICKS,
-      )
-      more ||= left
-      const asleep = automation.status !== 'active' || automation.workspace_status !== 'active'
-      for (const tick of ticks)
-        firings.push({
-          automation,
-          trigger: 'cron',
-          at: tick.at,
-          webhookId: null,
-          payload: null,
-          skip: asleep ? 'archived' : tick.does === 'missed' ? 'missed' : null,
-        })
-      moves.push({ id: automation.id, next, fired: asleep ? null : (ticks.at(-1)?.at ?? null) })
-    }
     if (due.length === 0) return null
-    const admitted = await admit(db, firings, at)
-    await automationStore.advance(db, moves)
-    const names = new Map(due.map((automation) => [automation.id, automation]))
-    for (const row of admitted.rows)
-      if (row.status === 'queued') await writeOutbox(db, runEvent(row, 'queued', names.get(row.automation_id)!), null)
-    return { more, giveWay: admitted.giveWay }
+    const fired = await fireTicks(engine, db, due, at)
+    return { ...fired, more: fired.more || due.length === AT_ONCE }
   })
   if (done === null) return false
-  bus.poke('outbox')
-  await stopRuns(engine, done.giveWay, 'cancelled')
+  engine.bus.poke('outbox')
+  if (done.giveWay.length > 0) {
+    const stopped = stopRuns(engine, done.giveWay, 'cancelled')
+    if (aside) aside(stopped)
+    else await stopped
+  }
   return done.more
 }
 
-async function clockOf(db: Engine['postgres']['db']): Promise<Date> {
+/** Fires the ticks of automations that the transaction holds, up to a moment; the runs that give way are still to be stopped. */
+export async function fireTicks(
+  { log }: Pick<Engine, 'log'>,
+  db: Db,
+  due: readonly AutomationRow[],
+  at: Date,
+): Promise<{ more: boolean; giveWay: Id[] }> {
+  const firings: Firing[] = []
+  const moves: { id: Id; next: Date | null; fired: Date | null }[] = []
+  const most = Math.max(1, Math.floor(MOST_TICKS / due.length))
+  let more = false
+  for (const automation of due) {
+    const found = ticksOf(automation, at, most)
+    if (found === null) {
+      // A zone that the runtime no longer knows, say: it must not hold up the others.
+      log.error({ automation: automation.id }, 'the schedule of an automation cannot be read: it fires no more')
+      moves.push({ id: automation.id, next: null, fired: null })
+      continue
+    }
+    more ||= found.more
+    const asleep = isAsleep(automation)
+    for (const tick of found.ticks)
+      firings.push({
+        automation,
+        trigger: 'cron',
+        at: tick.at,
+        webhookId: null,
+        payload: null,
+        skip: asleep ? 'archived' : tick.does === 'missed' ? 'missed' : null,
+      })
+    moves.push({ id: automation.id, next: found.next, fired: asleep ? null : (found.ticks.at(-1)?.at ?? null) })
+  }
+  const admitted = await admit(db, firings, at)
+  await automationStore.advance(db, moves)
+  const names = new Map(due.map((automation) => [automation.id, automation]))
+  const queued = admitted.rows.filter(({ status }) => status === 'queued')
+  await writeOutboxAll(
+    db,
+    queued.map((row) => runEvent(row, 'queued', names.get(row.automation_id)!)),
+    null,
+  )
+  return { more, giveWay: admitted.giveWay }
+}
+
+function ticksOf(row: AutomationRow, at: Date, most: number): Due | null {
+  try {
+    const catchUp = { policy: row.catch_up, windowSeconds: row.catch_up_window_seconds }
+    return dueTicks(scheduleOf(row.schedule!, row.time_zone!), row.next_fire_at!, at, catchUp, most)
+  } catch (error) {
+    if (error instanceof Refusal) return null
+    throw error
+  }
+}
+
+/** The time of the database, which all processes share. */
+export async function clockOf(db: Db): Promise<Date> {
   const { now } = await db.selectNoFrom((of) => of.fn<Date>('clock_timestamp').as('now')).executeTakeFirstOrThrow()
   return now
 }

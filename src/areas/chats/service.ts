@@ -27,7 +27,7 @@ import { type ChatRow, chatStore } from './store.ts'
 export { chatSearchable } from './searchable.ts'
 export { goalConsumer, goalJobs, goalSchedules } from './pursue.ts'
 export { type Runs, startRuns } from './runs.ts'
-export { chatFor, runOutcome, speak } from './speak.ts'
+export { chatFor, runOutcome, speak, spentFor } from './speak.ts'
 export { stopRun } from './stop.ts'
 
 const chat = finder('chat', (ctx: Context, id): Promise<ChatRow | null> => chatStore.find(ctx.engine.postgres, id))

@@ -69,3 +69,13 @@ export async function runOutcome(
   const [run] = await runStore.byIds(db, [id])
   return run === undefined ? null : { status: run.status, error: run.error, cost: run.cost_nano }
 }
+
+/** What the runs that speak for an automation's run have cost, all its attempts together; null where nothing is known. */
+export async function spentFor(db: Db, automationRunId: Id): Promise<Nano | null> {
+  const { nano } = await db
+    .selectFrom('runs')
+    .select((of) => of.fn.sum<Nano | null>('cost_nano').as('nano'))
+    .where('automation_run_id', '=', automationRunId)
+    .executeTakeFirstOrThrow()
+  return nano === null ? null : BigInt(nano)
+}

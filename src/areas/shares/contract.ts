@@ -75,7 +75,7 @@ export const shares = area(
     create: endpoint('POST /shares', {
       summary: 'Share a resource',
       description:
-        'Needs on the resource what is given: reading for `view`, writing for `edit`. A share of a folder covers what is in it. A share to an address counts for the account that has verified it, or that presents the token at `POST /invitations/accept`.',
+        'Needs `share:write` in its workspace, and on the resource what is given: reading for `view`, writing for `edit`. A share of a folder covers what is in it; what is shared with a workspace is edited by those only who may write in it. A share to an address counts for the account that has verified it, or that presents the token at `POST /invitations/accept`.',
       scope: 'share:write',
       body: { resource_type: type, resource_id: id, grantee, access: access.default('view') },
       reply: one(NewShare),

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { test } from 'node:test'
+import { sql } from 'kysely'
+import { type Answer, type Person, type TestServer, testServer } from '#test/server.ts'
+import { tendRuns } from './heard.ts'
+
+interface Made {
+  id: string
+  token: string
+  secret: string
+}
+
+async function make(person: Person, more: object = {}, model = 'sim/echo', prompt = 'Report.'): Promise<Made> {
+  const agent = await person.post('/agents', { name: 'Clerk', model, ...('workspace_id' in more && more) })
+  const action = { type: 'agent', agent_id: agent.body.data.id, prompt }
+  const answer = await person.post('/automations', { name: 'Report', kind: 'webhook', action, ...more })
+  assert.equal(answer.status, 201, answer.text)
+  return answer.body.data
+}
+
+const script = (...steps: object[]): string => JSON.stringify({ steps })
+const slow = script({ text: 'one' }, { delay_ms: 20_000 }, { text: 'two' })
+
+const fire = (server: TestServer, { id, token }: Made): Promise<Answer> =>
+  server.stranger.request('POST', `/automations/${id}/fire`, undefined, { authorization: `Bearer ${token}` })
+
+function fireSigned(server: TestServer, { id, secret }: Made, webhookId: string): Promise<Answer> {
+  const timestamp = String(Math.floor(Date.now() / 1000))
+  const key = Buffer.from(secret.slice(6), 'base64')
+  const signature = createHmac('sha256', key).update(`${webhookId}.${timestamp}.{}`).digest('base64')
+  return server.stranger.request(
+    'POST',
+    `/automations/${id}/fire`,
+    {},
+    {
+      'webhook-id': webhookId,
+      'webhook-timestamp': timestamp,
+      'webhook-signature': `v1,${signature}`,
+    },
+  )
+}
+
+type Row = Record<string, any>
+async function runIs(person: Person, { id }: Made, runId: string, is: (run: Row) => boolean): Promise<Row> {
+  for (let i = 0; i < 200; i++) {
+    const { body } = await person.get(`/automations/${id}/runs?limit=100`)
+    const run = body.data.find((row: Row) => row.id === runId)
+    if (run && is(run)) return run
+    await sleep(50)
+  }
+  throw new Error('the run did not come to that')
+}
+const isOver = ({ status, cost_usd }: Row): boolean => !['queued', 'running'].includes(status) && cost_usd !== null
+const isRunning = ({ status }: Row): boolean => status === 'running'
+
+test('of a secret that is rotated again and again each counts as long as it was promised; a rotation without overlap ends them all', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const first = await make(alice, { overlap: 'allow' })
+  const rotate = async (overlap_seconds: number): Promise<Made> =>
+    (await alice.post(`/automations/${first.id}/rotate-secret`, { overlap_seconds })).body.data
+  const second = await rotate(3_600)
+  const third = await rotate(3_600)
+  for (const [i, made] of [first, second, third].entries()) {
+    assert.equal((await fire(server, { ...made, id: first.id })).status, 202, `the token of rotation ${i}`)
+    assert.equal((await fireSigned(server, { ...made, id: first.id }, `msg_${i}`)).status, 202, `the secret of ${i}`)
+  }
+  const last = await rotate(0)
+  for (const made of [first, second, third]) assert.equal((await fire(server, made)).status, 401)
+  assert.equal((await fire(server, last)).status, 202)
+})
+
+test('what waits when an automation is archived is not begun, and cannot be tried again; an archived workspace takes no webhooks', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const hook = await make(alice, { overlap: 'queue' }, 'sim/script', slow)
+  const first = (await fire(server, hook)).body.data
+  const second = (await fire(server, hook)).body.data
+  assert.equal(second.status, 'queued')
+  await alice.post(`/automations/${hook.id}/archive`)
+  await alice.post(`/automations/${hook.id}/runs/${first.id}/cancel`)
+  const left = await runIs(alice, hook, second.id, ({ status }) => status !== 'queued')
+  assert.deepEqual([left.status, left.skip_reason, left.chat_id], ['skipped', 'archived', null])
+  const again = await alice.post(`/automations/${hook.id}/runs/${first.id}/retry`)
+  assert.deepEqual([again.status, again.body.error?.code], [409, 'invalid_state'], again.text)
+
+  const { id: team } = (await alice.post('/workspaces', { name: 'Team' })).body.data
+  const there = await make(alice, { workspace_id: team })
+  await alice.post(`/workspaces/${team}/archive`)
+  const refused = await fire(server, there)
+  assert.deepEqual([refused.status, refused.body.error?.code], [409, 'invalid_state'], refused.text)
+})
+
+test('a run that is tried again costs what both attempts cost', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const failing = script({ text: 'some words that cost' }, { error: { type: 'server_error', message: 'no paper' } })
+  const hook = await make(alice, {}, 'sim/script', failing)
+  const { id } = (await fire(server, hook)).body.data
+  const once = await runIs(alice, hook, id, isOver)
+  assert.equal(once.status, 'failed')
+  assert.ok(once.cost_usd > 0)
+  await alice.post(`/automations/${hook.id}/runs/${id}/retry`)
+  const twice = await runIs(alice, hook, id, (run) => run.attempt === 2 && isOver(run))
+  assert.ok(Math.abs(twice.cost_usd - 2 * once.cost_usd) < 1e-12, `${twice.cost_usd} of ${once.cost_usd} each`)
+  assert.equal((await alice.get(`/automations/${hook.id}/cost-stats`)).body.data.cost_usd, twice.cost_usd)
+})
+
+test('ticks that are due when the schedule is changed are told of all the same', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const cron = await make(alice, { kind: 'cron', schedule: '0 * * * *', catch_up: 'none' })
+  const { db } = server.app.engine.postgres
+  await sql`update automations set next_fire_at = date_trunc('hour', now()) - interval '5 hours' where id = ${cron.id}`.execute(
+    db,
+  )
+  const changed = await alice.patch(`/automations/${cron.id}`, { schedule: '0 0 1 1 *' })
+  assert.equal(changed.status, 200, changed.text)
+  const rows = (await alice.get(`/automations/${cron.id}/runs`)).body.data
+  assert.equal(rows.length, 6, 'the five missed and that of this hour')
+})
+
+test('what a process that died had begun to stop is stopped by the others', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const { engine } = server.app
+  const hook = await make(alice, { overlap: 'queue' }, 'sim/script', slow)
+  const first = (await fire(server, hook)).body.data
+  await fire(server, hook)
+  await runIs(alice, hook, first.id, isRunning)
+  await alice.patch(`/automations/${hook.id}`, { overlap: 'cancel_previous' })
+  await tendRuns(engine)
+  assert.equal((await runIs(alice, hook, first.id, (run) => run.status !== 'running')).status, 'cancelled')
+
+  const other = await make(alice, {}, 'sim/script', slow)
+  const run = (await fire(server, other)).body.data
+  const { chat_id, run_id } = await runIs(alice, other, run.id, isRunning)
+  await sql`update automation_runs set status = 'cancelled', completed_at = now() where id = ${run.id}`.execute(
+    engine.postgres.db,
+  )
+  await tendRuns(engine)
+  assert.equal((await alice.get(`/chats/${chat_id}/runs/${run_id}`)).body.data.status, 'cancelled')
+})
+
+test('who makes the secret of another anew must be allowed what the automation does; a stranger who fires without end is slowed down', async () => {
+  await using server = await testServer({ environment: { UK_LIMIT_INFERENCE: '20' } })
+  const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
+  const { id: team } = (await alice.post('/workspaces', { name: 'Team' })).body.data
+  const { token } = (await alice.post(`/workspaces/${team}/invitations`, { email: bob.email, role: 'member' })).body
+    .data
+  await bob.post('/invitations/accept', { token })
+  const hook = await make(alice, { workspace_id: team })
+  const permissions = ['automation:read', 'automation:write', 'agent:read']
+  await alice.patch(`/workspaces/${team}/members/${bob.id}`, { permissions })
+  assert.equal((await bob.post(`/automations/${hook.id}/rotate-secret`, {})).status, 403)
+
+  const wrong = { ...hook, token: `ukw_${'0'.repeat(43)}` }
+  const answers: Answer[] = []
+  for (let i = 0; i < 25; i++) answers.push(await fire(server, wrong))
+  assert.equal(answers[0]!.status, 401)
+  assert.deepEqual([answers.at(-1)!.status, answers.at(-1)!.body.error.type], [429, 'rate_limited'])
+  assert.ok(Number(answers.at(-1)!.headers.get('retry-after')) >= 1)
+})
