@@ -1,14 +1,23 @@
 import { type Schema, resolve } from './schemas.ts'
 
-/** A value that a schema accepts: its own example where it has one, else the plainest there is. */
-export function exampleOf(schema: Schema, components: Record<string, Schema>, name = '', depth = 0): unknown {
-  const { type, properties, items, anyOf, oneOf, allOf, ...rest } = resolve(schema, components)
+/**
+ * A value that a schema accepts: its own example where it has one, else the plainest there is, of objects `all` properties
+ * or the `required` ones.
+ */
+export function exampleOf(
+  schema: Schema,
+  components: Record<string, Schema>,
+  name = '',
+  of: 'all' | 'required' = 'all',
+  depth = 0,
+): unknown {
+  const { type, properties, required = [], items, anyOf, oneOf, allOf, ...rest } = resolve(schema, components)
   if (rest.examples?.[0] !== undefined) return rest.examples[0]
   if (rest.const !== undefined) return rest.const
   if (rest.default !== undefined) return rest.default
   if (rest.enum) return rest.enum[0]
   if (depth > 6) return null
-  const inner = (one: Schema, called = name) => exampleOf(one, components, called, depth + 1)
+  const inner = (one: Schema, called = name) => exampleOf(one, components, called, of, depth + 1)
   // What has not happened yet is the usual case: `archived_at`, `revoked_at`.
   const nullable = Array.isArray(type) ? type.includes('null') : (anyOf ?? oneOf)?.some((one) => one.type === 'null')
   if (nullable && name.endsWith('_at')) return null
@@ -18,7 +27,11 @@ export function exampleOf(schema: Schema, components: Record<string, Schema>, na
   const plain = Array.isArray(type) ? type.find((one) => one !== 'null') : type
   switch (plain) {
     case 'object':
-      return Object.fromEntries(Object.entries(properties ?? {}).map(([key, one]) => [key, inner(one, key)]))
+      return Object.fromEntries(
+        Object.entries(properties ?? {})
+          .filter(([key]) => of === 'all' || required.includes(key))
+          .map(([key, one]) => [key, inner(one, key)]),
+      )
     case 'array':
       return items ? [inner(items)] : []
     case 'integer':
@@ -40,7 +53,7 @@ const numberFor = (name: string, type: string): number =>
 
 function textFor(name: string, { format, minLength, description = '' }: Schema): string {
   if (format === 'date-time') return '2026-11-21T09:30:00.000Z'
-  if (format === 'uri') return 'https://example.com/'
+  if (format === 'uri' || name === 'url') return 'https://example.com/'
   if (name === 'id' || name.endsWith('_id') || description.includes('ULID')) return ULID
   if (name === 'email') return 'ada@example.com'
   if (name.endsWith('password')) return 'correct horse battery'

@@ -445,7 +445,7 @@ export const aiGateway = area(
       },
       reply: one(ProviderEndpoint),
       status: 201,
-      errors: ['already_exists', 'limit_reached', 'insufficient_role', 'policy_denied'],
+      errors: ['already_exists', 'limit_reached', 'insufficient_role', 'policy_denied', 'missing_parameter'],
     }),
     update: endpoint(`PATCH ${at}/:id`, {
       summary: 'Change a provider endpoint',

@@ -241,6 +241,7 @@ export const drive = area(
       reply: one(DriveFile),
       status: 201,
       errors: [
+        'missing_parameter',
         'already_exists',
         'storage_full',
         'payload_too_large',

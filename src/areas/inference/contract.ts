@@ -72,7 +72,11 @@ export const InputTool = z
 
 const ask = {
   model: z.string().min(1).max(300).describe('A model as `GET /models` lists it, such as `sim/echo`, or a bare name.'),
-  messages: z.array(InputMessage).min(1).max(10_000),
+  messages: z
+    .array(InputMessage)
+    .min(1)
+    .max(10_000)
+    .meta({ example: [{ role: 'user', content: 'Hello' }] }),
   system: text.optional().describe('Stands in front of the messages.'),
   max_output_tokens: z.int().min(1).max(10_000_000).optional(),
   temperature: z.number().min(0).max(2).optional(),

@@ -22,7 +22,11 @@ export async function parseArguments(
   for (const [field, given] of flags) input[field.name] = await valueOf(field, given, `--${field.flag}`, readText)
   const open = positionals(fields).filter((field) => !(field.name in input))
   if (placed.length > open.length)
-    throw new Stop('usage', `"${placed[open.length]}" is one word too many.`, 'A text with spaces needs quotes.')
+    throw new Stop(
+      'usage',
+      `"${placed[open.length]}" is one word too many.`,
+      'A text with spaces needs quotes; what is optional has a --name, which --help lists.',
+    )
   for (const [i, word] of placed.entries()) {
     const field = open[i]!
     input[field.name] = field.inPath ? word : await valueOf(field, [word], `<${field.flag}>`, readText)

@@ -43,7 +43,10 @@ async function answer(
     call(listed.endpoint, { ...fields, ...further }, { ...carried, ...more })
   using run = followRun(listed.name, input, terminal)
   const response = await ask()
-  const settled = globals.wait && response.status === 202 ? await settle(response, call, terminal) : response
+  const settled =
+    globals.wait && response.status === 202 && listed.endpoint.reply.kind === 'operation'
+      ? await settle(response, call, terminal)
+      : response
   return print({ listed, response: settled, next: (cursor) => ask({ cursor }), globals, terminal, run })
 }
 

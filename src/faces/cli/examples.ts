@@ -11,14 +11,18 @@ export function exampleCommands(listed: Listed): string[] {
   const fields = fieldsOf(listed.endpoint)
   const placed = positionals(fields)
   const flags = fields.filter((field) => !field.inPath)
-  const { kind } = listed.endpoint.reply
+  const { method, errors, reply } = listed.endpoint
+  const { kind } = reply
   const optional = flags.find(
-    (field) => !field.required && !field.secret && !['limit', 'cursor', 'offset'].includes(field.name),
+    (field) =>
+      !field.required && !field.secret && field.name !== 'file' && !['limit', 'cursor', 'offset'].includes(field.name),
   )
-  const byFlag = flags.filter((field) => field.required && !placed.includes(field))
+  const byFlag = flags.filter((field) => (field.required && !placed.includes(field)) || field.name === 'file')
   const required = byFlag.map((field) => `--${field.flag} ${field.secret ? '-' : sample(field)}`)
   const least = ['uk', ...wordsOf(listed), ...placed.map(sample), ...required].join(' ')
-  const lines = [least]
+  // Some calls need one of several fields, and a change needs something to change.
+  const enough = optional === undefined || !(method === 'PATCH' || errors?.includes('missing_parameter'))
+  const lines = enough ? [least] : []
   if (optional) lines.push(`${least} --${optional.flag}${optional.kind === 'switch' ? '' : ` ${sample(optional)}`}`)
   if (kind === 'page') lines.push(`${least} --all --json`)
   if (kind === 'operation') lines.push(`${least} --wait`)
@@ -27,13 +31,17 @@ export function exampleCommands(listed: Listed): string[] {
 }
 
 /** A value as one would type it. */
-function sample({ name, kind, choices, inPath, fallback }: Field): string {
+function sample({ name, kind, choices, inPath, fallback, example }: Field): string {
   if (choices.length > 0) return choices.find((word) => word !== fallback && word !== '*') ?? choices[0]!
   if (kind === 'number') return String(typeof fallback === 'number' ? fallback : 10)
   if (kind === 'switch') return 'true'
-  if (kind === 'json') return `'{}'`
   if (name === 'id' || name.endsWith('_id') || name.endsWith('Id')) return '01KAJ8R3T2M6QK5W9V0XBZC4DE'
   if (name === 'email') return 'ada@example.com'
-  return inPath ? kebabWord(name) : `"${name.replaceAll('_', ' ')}"`
+  if (inPath) return kebabWord(name)
+  const [first] = kind === 'list' && Array.isArray(example) ? (example as unknown[]) : [example]
+  const plain = name.replaceAll('_', ' ')
+  if (first === null || first === plain) return `"${plain}"`
+  if (typeof first === 'string') return /^[\w./:@-]+$/.test(first) ? first : `"${first}"`
+  return `'${JSON.stringify(example)}'`
 }
 const kebabWord = (name: string): string => name.replaceAll('_', '-')

@@ -1,5 +1,6 @@
 import { pathNames, type AnyEndpoint } from '#kernel/contract.ts'
 import { inputSchema } from '#kernel/registry.ts'
+import { exampleOf } from '../example.ts'
 import { type Schema, convert, resolve } from '../schemas.ts'
 import { kebab } from '../words.ts'
 
@@ -21,6 +22,8 @@ export interface Field {
   /** The words it may be, where they are few. */
   choices: readonly string[]
   fallback: unknown
+  /** A value that it takes. */
+  example: unknown
 }
 
 const secretName = /(^|_)(password|secret|token|api_key)$/
@@ -49,6 +52,7 @@ export function fieldsOf(endpoint: AnyEndpoint): Field[] {
         ),
       ),
       fallback: schema.default,
+      example: exampleOf(property, defs, name, 'required'),
     }
   })
   return endpoint.takes === 'multipart' ? [...fields, localFile] : fields
@@ -66,6 +70,7 @@ const localFile: Field = {
   description: 'A file of this machine to send, of any size. Keeps its name unless --name is given.',
   choices: [],
   fallback: undefined,
+  example: './report.pdf',
 }
 
 function kindOf(types: readonly string[], variants: readonly Schema[]): Kind {
@@ -102,5 +107,6 @@ export const textField = (name: string): Field => ({
   description: '',
   choices: [],
   fallback: undefined,
+  example: '',
 })
 export const secretField = (name: string): Field => ({ ...textField(name), secret: true })

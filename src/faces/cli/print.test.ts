@@ -98,6 +98,14 @@ test('one thing has a field per line, nested ones by their path', async () => {
   assert.equal(piped.out, `${lines}2026-11-21T09:30:00.000Z\n`, 'a pipe gets times whole')
 })
 
+test('a list of things within one is a table for a person, and whole for a program', async () => {
+  const data = { id: 'X', by_model: [{ model: 'sim/echo', calls: 3, usage: { input_tokens: 9 } }], tags: [] }
+  const { out } = await printed('get', answer({ data }), { terminal: { interactive: true } })
+  assert.equal(out, 'id    X\nby_model\n  model     calls\n  sim/echo  3\ntags\n')
+  const piped = await printed('get', answer({ data }))
+  assert.match(piped.out, /^by_model  \[\{"model":"sim\/echo","calls":3,"usage":\{"input_tokens":9\}\}\]$/m)
+})
+
 test('the text of a model is written as it comes, its end is the exit code', async () => {
   const events = (last: string) =>
     answer(
@@ -148,6 +156,8 @@ test('bytes go to a file or a pipe, and not into a terminal unless they are text
     await rm(folder, { recursive: true })
   }
   const piped = await printed('content', answer('\u0000\u0001', { type: 'image/png' }))
+  const asked = { globals: { output: '-' }, terminal: { interactive: true } }
+  assert.equal((await printed('content', answer('\u0000\u0001', { type: 'image/png' }), asked)).out, '\u0000\u0001')
   assert.equal(piped.out, '\u0000\u0001')
   await assert.rejects(
     printed('content', answer('x', { type: 'image/png' }), { terminal: { interactive: true } }),
@@ -158,6 +168,8 @@ test('bytes go to a file or a pipe, and not into a terminal unless they are text
 test('work in the background says how to follow it; waited for, its failure is the exit code', async () => {
   const operation = (status: string) => answer({ data: { id: 'OP', status, error: null } }, { status: 202 })
   assert.match((await printed('work', operation('queued'))).err, /uk operations get OP/)
+  const ran = await printed('create', answer({ data: { id: 'RUN', status: 'queued' } }, { status: 202 }))
+  assert.equal(ran.err, '', 'what is no operation is not followed as one')
   assert.equal((await printed('work', operation('failed'), { globals: { wait: true } })).code, exits.failure[0])
   assert.equal((await printed('work', operation('succeeded'), { globals: { wait: true } })).code, 0)
 })

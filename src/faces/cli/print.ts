@@ -36,7 +36,7 @@ export async function print(printing: Printing): Promise<number> {
   else if (kind === 'page' && isPage(json)) await printPage(json, listed, terminal)
   else if (kind === 'results') await terminal.out(rowsOrNothing(json.items as Row[], listed, terminal))
   else if (kind === 'deleted') await terminal.out(`${terminal.interactive ? 'done: ' : ''}${clean(String(json.id))}\n`)
-  else await terminal.out(oneThing(json.data as Row, response.status === 202, terminal))
+  else await terminal.out(oneThing(json.data as Row, kind === 'operation' && response.status === 202, terminal))
   const { status, ok, run } = (json.data ?? {}) as { status?: unknown; ok?: unknown; run?: { status?: unknown } }
   const cancelled = run?.status === 'cancelled'
   if (cancelled && !globals.json) terminal.err(`${terminal.style('red', 'uk:')} The run was cancelled.`)
@@ -138,9 +138,9 @@ const isOfARun = ({ event }: Received): boolean =>
 
 async function printBytes({ response, globals, terminal }: Printing): Promise<number> {
   const type = response.header('content-type') ?? ''
-  if (globals.output === undefined) {
+  if (globals.output === undefined || globals.output === '-') {
     const readable = /^(text\/|application\/(json|xml|x-ndjson))/.test(type)
-    if (terminal.interactive && !readable) {
+    if (terminal.interactive && !readable && globals.output !== '-') {
       throw new Stop(
         'usage',
         `These bytes (${type || 'of unknown type'}) are not for a terminal.`,
@@ -149,7 +149,9 @@ async function printBytes({ response, globals, terminal }: Printing): Promise<nu
     }
     const decoder = new TextDecoder()
     for await (const part of response.bytes())
-      await terminal.out(terminal.interactive ? clean(decoder.decode(part, { stream: true })) : part)
+      await terminal.out(
+        terminal.interactive && globals.output !== '-' ? clean(decoder.decode(part, { stream: true })) : part,
+      )
     return codeOf('ok')
   }
   await using sink = await fileSink(globals.output)

@@ -60,10 +60,10 @@ function cell(value: unknown, { interactive }: Terminal): string {
     : text
 }
 
-/** One thing, a field per line; nested ones by their path. */
+/** One thing, a field per line; nested ones by their path; a list of things as a table for a person. */
 export function card(thing: Row, terminal: Terminal): string {
   const lines = flatten(thing, '', terminal)
-  const width = Math.max(0, ...lines.map(([name]) => name.length))
+  const width = Math.max(0, ...lines.filter(([, text]) => !text.includes('\n')).map(([name]) => name.length))
   return lines
     .map(([name, text]) => {
       const label = terminal.style('dim', pad(name, width))
@@ -72,9 +72,20 @@ export function card(thing: Row, terminal: Terminal): string {
     .join('')
 }
 
+function inside(value: unknown, terminal: Terminal): string {
+  if (!terminal.interactive || !areThings(value)) return cell(value, terminal)
+  // Under the name of its field, two to the right.
+  return table(value, { ...terminal, columns: terminal.columns - 2 }).trimEnd()
+}
+
+const areThings = (value: unknown): value is Row[] =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every((item) => item !== null && typeof item === 'object' && Object.values(item as object).some(isPlain))
+
 const flatten = (thing: Row, within: string, terminal: Terminal): [string, string][] =>
   Object.entries(thing).flatMap(([name, value]): [string, string][] =>
     value !== null && typeof value === 'object' && !Array.isArray(value) && Object.keys(value).length > 0
       ? flatten(value as Row, `${within}${name}.`, terminal)
-      : [[`${within}${name}`, cell(value, terminal)]],
+      : [[`${within}${name}`, inside(value, terminal)]],
   )
