@@ -150,12 +150,12 @@ test('a session that is used does not end for having been idle', async () => {
   const { idle_seconds } = (await alice.get('/me/limits')).body.data.session
   await using twin = await server.twin()
   // Unused until a moment before its idle end: so the other process gets to know it.
-  const nearly = `now() - make_interval(secs => ${idle_seconds} - 0.5)`
+  const nearly = `now() - make_interval(secs => ${idle_seconds} - 2)`
   await pool.query(`update sessions set created_at = ${nearly}, last_used_at = null where account_id = $1`, [alice.id])
   const there = () => twin.stranger.get('/me', { cookie: alice.headers.cookie! })
   assert.equal((await there()).status, 200)
   await pool.query('update sessions set last_used_at = now() where account_id = $1', [alice.id])
-  await new Promise((resolve) => setTimeout(resolve, 600))
+  await new Promise((resolve) => setTimeout(resolve, 2_100))
   assert.equal((await there()).status, 200)
   await pool.query(`update sessions set last_used_at = ${nearly} where account_id = $1`, [alice.id])
   await using third = await server.twin()
@@ -164,7 +164,7 @@ test('a session that is used does not end for having been idle', async () => {
   await pool.query(`update sessions set last_used_at = ${nearly} - interval '1 minute' where account_id = $1`, [
     alice.id,
   ])
-  await new Promise((resolve) => setTimeout(resolve, 600))
+  await new Promise((resolve) => setTimeout(resolve, 2_100))
   assert.equal((await further()).body.error.code, 'session_expired')
 })
 

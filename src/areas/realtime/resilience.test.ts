@@ -149,12 +149,16 @@ for (const kind of ['nats', 'redis'] as const satisfies BrokerKind[])
           if (value!.event === event) return value!
         }
       }
+      /** Older changes of the account may come behind the beginning. */
+      const told = async (type: string): Promise<void> => {
+        while ((await next('change')).data.type !== type);
+      }
       await next('subscribed')
       const data = { words: 'ü\n'.repeat(5_000) }
       await alice.post(`/realtime/${channel}/broadcast`, { event: 'first', data })
       assert.deepEqual((await next('broadcast')).data.data, data)
       await alice.patch('/settings', { time_zone: 'Asia/Tokyo' })
-      assert.equal((await next('change')).data.type, 'settings.updated')
+      await told('settings.updated')
 
       await bus.stop()
       await alice.patch('/settings', { time_zone: 'Europe/Berlin' })
