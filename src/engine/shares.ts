@@ -60,6 +60,18 @@ export function sharesOf(principal: Principal, scope: Scope): RawBuilder<ShareRo
     : sql<ShareRow>`shares_of(${principal.accountId}, ${workspaces}::text[])`
 }
 
+/** What the shares of the caller name under this scope, and which of it are folders: what lies below them is shared too. */
+export async function sharedThings(
+  db: Db,
+  principal: Principal,
+  scope: Scope,
+): Promise<{ shared: Id[]; sharedFolders: Id[] }> {
+  const { rows } = await sql<{ id: Id; type: SharedType }>`
+    select distinct resource_id as id, resource_type as type from ${sharesOf(principal, scope)} h`.execute(db)
+  const sharedFolders = rows.filter(({ type }) => type === 'folder').map(({ id }) => id)
+  return { shared: rows.map(({ id }) => id), sharedFolders }
+}
+
 const isRestricted = ({ credential }: Principal): boolean =>
   credential.kind !== 'session' && credential.workspaceId !== null
 

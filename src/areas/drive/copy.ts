@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { holdBlob } from '#engine/blobs/keep.ts'
+import { holdBlobs } from '#engine/blobs/keep.ts'
 import type { Context } from '#engine/context.ts'
 import { checkTarget } from '#engine/resources.ts'
 import { refuse } from '#kernel/errors.ts'
@@ -40,10 +40,11 @@ export function copy(ctx: Context, row: FileRow, to: Target, name: string): Prom
       rows.reduce((sum, { size_bytes }) => sum + Number(size_bytes), 0),
       'held',
     )
+    const hashes = new Set(rows.flatMap(({ sha256 }) => sha256 ?? []))
+    if ((await holdBlobs(ctx.db, [...hashes])) < hashes.size) throw new Error(`some bytes of ${row.id} have no row`)
     const made = new Map<Id, FileRow>()
     for (const one of rows) {
       const { sha256, size_bytes, mime_type } = one
-      if (sha256 !== null && !(await holdBlob(ctx.db, sha256))) throw new Error(`the bytes of ${one.id} have no row`)
       const content = sha256 === null ? null : { sha256, size_bytes, mime_type }
       const first = one.id === row.id
       const place = first ? target : { workspaceId: target.workspaceId, folder: made.get(one.parent_id!)! }

@@ -9,9 +9,15 @@ export interface Position {
   id: Id
 }
 
-export interface Range {
-  /** From `visibleWorkspaces`: the rule of lists, inside the query. */
+/** Where a caller may find something: the rule of lists and of shares, inside the query. */
+export interface Within {
+  /** From `visibleWorkspaces`. */
   workspaces: readonly Id[]
+  shared: readonly Id[]
+  sharedFolders: readonly Id[]
+}
+
+export interface Range extends Within {
   kind: 'file' | 'folder' | null
   /** Only below this folder; '' is everywhere. */
   below: string
@@ -40,8 +46,14 @@ export interface Candidate {
 
 const inOrder = sql`left(f.path, 400) collate "C"`
 
-function conditions({ workspaces, kind, below, like, fold, from }: Range): RawBuilder<unknown> {
-  const parts = [sql`not f.trashed`, sql`f.workspace_id = any(${workspaces}::text[])`]
+function visible({ workspaces, shared, sharedFolders }: Within): RawBuilder<unknown> {
+  const own = sql`f.workspace_id = any(${workspaces}::text[])`
+  if (shared.length === 0) return own
+  return sql`(${own} or f.id = any(${shared}::text[]) or f.ancestors && ${sharedFolders}::text[])`
+}
+
+function conditions({ kind, below, like, fold, from, ...within }: Range): RawBuilder<unknown> {
+  const parts = [sql`not f.trashed`, visible(within)]
   if (kind !== null) parts.push(sql`f.kind = ${kind}`)
   if (below !== '') {
     const inside = `${below}/`

@@ -171,3 +171,48 @@ test('hostile patterns and globs end soon', async () => {
   }
   assert.ok(performance.now() - begun < 20_000, `${performance.now() - begun} ms`)
 })
+
+test('what alice shares with bob he finds by glob and grep, a folder with all that is in it, until she takes it back', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const bob = await server.person('Bob')
+  const carol = await server.person('Carol')
+  const made = await project(alice)
+  await put(bob, null, 'own.ts', 'brew mine\n')
+  const share = async (resource_type: string, resource_id: string): Promise<string> => {
+    const answer = await alice.post('/shares', {
+      resource_type,
+      resource_id,
+      grantee: { email: bob.email },
+      access: 'view',
+    })
+    await bob.post('/invitations/accept', { token: answer.body.data.token })
+    return answer.body.data.id
+  }
+  const folderShare = await share('folder', made.lib)
+  const fileShare = await share('file', made.readme)
+  const found = async (who: { get: Person['get'] }, more: Record<string, string> = {}) => [
+    paths(await find(who, '/drive/glob', { pattern: '**', ...more })),
+    paths(await find(who, '/drive/grep', { pattern: 'brew|Tea', mode: 'files', ...more })),
+  ]
+  const shared = ['own.ts', 'readme.md', 'src/lib/brew.ts']
+  assert.deepEqual(await found(bob), [shared, shared])
+  assert.deepEqual(await found(bob, { path: 'src' }), [['src/lib/brew.ts'], ['src/lib/brew.ts']])
+  assert.deepEqual(await found(bob, { workspace_id: bob.workspaceId }), [['own.ts'], ['own.ts']])
+  assert.deepEqual(await found(await bob.key({ workspace_id: bob.workspaceId })), [['own.ts'], ['own.ts']])
+  assert.deepEqual(await found(carol), [[], []])
+  assert.equal((await find(bob, '/drive/glob', { pattern: '*', workspace_id: alice.workspaceId })).status, 404)
+
+  await alice.delete(`/drive/files/${made.lib}`)
+  assert.deepEqual(
+    await found(bob),
+    [
+      ['own.ts', 'readme.md'],
+      ['own.ts', 'readme.md'],
+    ],
+    'what is in the trash is shared with nobody',
+  )
+  await alice.post(`/drive/files/${made.lib}/restore`)
+  for (const id of [folderShare, fileShare]) await alice.delete(`/shares?share_id=${id}`)
+  assert.deepEqual(await found(bob), [['own.ts'], ['own.ts']])
+})

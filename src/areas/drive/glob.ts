@@ -1,10 +1,10 @@
 import type { Context } from '#engine/context.ts'
 import { type Glob, InvalidGlob, compileGlobs } from '#engine/matching/glob.ts'
-import { visibleWorkspaces } from '#engine/resources.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { cursorOf, positionOf } from '#kernel/paging.ts'
 import { type Position, findingStore } from './finding-store.ts'
+import { within } from './find.ts'
 import { showFile } from './show.ts'
 import { fileStore } from './store.ts'
 
@@ -50,7 +50,7 @@ export async function findByGlob(ctx: Context, { cursor, limit, ...asked }: Aske
   const fold = asked.case === 'insensitive' || (asked.case === 'smart' && !patterns.some((one) => /\p{Lu}/u.test(one)))
   const glob = globOf(patterns, fold, 'pattern')
   const below = belowOf(asked.path)
-  const workspaces = visibleWorkspaces(ctx, 'drive:read', asked.workspace_id)
+  const where = await within(ctx, asked.workspace_id)
   let from = positionAt(positionOf('glob', asked, cursor))
   const until = performance.now() + MOST_MS
   const hits: { id: Id; path: string }[] = []
@@ -60,7 +60,7 @@ export async function findByGlob(ctx: Context, { cursor, limit, ...asked }: Aske
   let truncated = false
   for (let window = Math.max(FIRST, limit + 1); hits.length <= limit; window = Math.min(MOST, window * 4)) {
     const rows = await findingStore.paths(ctx.db, {
-      workspaces,
+      ...where,
       kind: asked.type === 'any' ? null : asked.type,
       below,
       like,

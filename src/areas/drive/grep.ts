@@ -6,11 +6,11 @@ import { compileGlobs } from '#engine/matching/glob.ts'
 import { InvalidPattern, type Pattern, type PatternSpec, compile } from '#engine/matching/pattern.ts'
 import type { ScanFile, ScanTask, Scanned } from '#engine/matching/scan.ts'
 import { fileTypes } from '#engine/matching/types.ts'
-import { visibleWorkspaces } from '#engine/resources.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { cursorOf, positionOf, wholeAt } from '#kernel/paging.ts'
 import type { GrepRow } from './contract.ts'
+import { within } from './find.ts'
 import { type Candidate, findingStore } from './finding-store.ts'
 import { belowOf, globOf, listOf, place, positionAt } from './glob.ts'
 
@@ -47,7 +47,7 @@ export async function grep(ctx: Context, { cursor, limit, ...asked }: GrepAsked)
   const pattern = compiledOr400(spec)
   const wanted = filterOf(asked)
   const below = belowOf(asked.path)
-  const workspaces = visibleWorkspaces(ctx, 'drive:read', asked.workspace_id)
+  const where = await within(ctx, asked.workspace_id)
   const position = positionOf('grep', asked, cursor)
   const afterLine = wholeAt(position, 2) ?? 0
   let from = positionAt(position)
@@ -61,7 +61,7 @@ export async function grep(ctx: Context, { cursor, limit, ...asked }: GrepAsked)
   for (let window = asked.totals ? MOST : FIRST; !done; window = Math.min(MOST, window * 4)) {
     const rows = await findingStore.candidates(
       ctx.db,
-      { workspaces, kind: 'file', below, like: '%', fold: false, from: from && { ...from, included }, limit: window },
+      { ...where, kind: 'file', below, like: '%', fold: false, from: from && { ...from, included }, limit: window },
       pattern.grams,
     )
     const files = rows.filter(({ path }) => wanted(below === '' ? path : path.slice(below.length + 1)))

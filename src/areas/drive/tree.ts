@@ -23,6 +23,15 @@ export async function holdFile(ctx: Context, id: Id): Promise<FileRow> {
   return row
 }
 
+/**
+ * Holds the rows of a file or folder and of all below it, in the order that everybody takes who holds several: each row
+ * before what it describes, as a writer of one of them does. The tree is had alone.
+ */
+async function holdAll(ctx: Context, id: Id): Promise<void> {
+  await sql`select from resources where id = ${id} or id in (select id from files where ancestors @> array[${id}::text])
+    order by id for update`.execute(ctx.db)
+}
+
 /** Another name in the same folder. The tree and the row are held. */
 export async function rename(ctx: Context, row: FileRow, name: string): Promise<FileRow> {
   if (row.name === name) return row
@@ -39,6 +48,7 @@ export function move(ctx: Context, before: FileRow, target: Target): Promise<Fil
   return ctx.transaction(async (ctx) => {
     const alone = before.kind === 'folder' || crossing
     await holdTree(ctx, [before.workspace_id, target.workspaceId], alone ? 'alone' : 'shared')
+    if (crossing) await holdAll(ctx, before.id)
     const row = await holdFile(ctx, before.id)
     const { workspaceId, folder } = await heldTarget(ctx, target)
     if (folder !== null && (folder.id === row.id || folder.ancestors.includes(row.id)))
@@ -126,6 +136,7 @@ async function crossOver(ctx: Context, id: Id, workspaceId: Id): Promise<void> {
 export const trash = (ctx: Context, before: FileRow): Promise<void> =>
   ctx.transaction(async (ctx) => {
     await holdTree(ctx, [before.workspace_id], before.kind === 'folder' ? 'alone' : 'shared')
+    await holdAll(ctx, before.id)
     await lockResource(ctx, 'file', before.id)
     const row = await readFile(ctx, before.id)
     if (row.trashed) return
@@ -143,6 +154,7 @@ export const trash = (ctx: Context, before: FileRow): Promise<void> =>
 export const restore = (ctx: Context, before: FileRow): Promise<FileRow> =>
   ctx.transaction(async (ctx) => {
     await holdTree(ctx, [before.workspace_id], 'alone')
+    await holdAll(ctx, before.id)
     await lockResource(ctx, 'file', before.id)
     const row = await readFile(ctx, before.id)
     if (!row.trashed) return row
@@ -167,6 +179,7 @@ export const restore = (ctx: Context, before: FileRow): Promise<FileRow> =>
 export const remove = (ctx: Context, before: FileRow): Promise<void> =>
   ctx.transaction(async (ctx) => {
     await holdTree(ctx, [before.workspace_id], 'alone')
+    await holdAll(ctx, before.id)
     await lockResource(ctx, 'file', before.id)
     const row = await readFile(ctx, before.id)
     if (!row.trashed)

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { holdBlob } from '#engine/blobs/keep.ts'
+import { holdBlobs } from '#engine/blobs/keep.ts'
 import type { Context } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
@@ -41,7 +41,7 @@ export const restoreVersion = (
     const old = rows[0] ?? refuse('not_found', { param: 'version' })
     if (old.sha256 === row.sha256) return row
     await checkRoom(ctx, row.workspace_id, Number(old.size_bytes), 'held')
-    await holdBlob(ctx.db, old.sha256)
+    await holdBlobs(ctx.db, [old.sha256])
     const { sha256, size_bytes, mime_type } = old
     return nextVersion(ctx, row, { sha256, size_bytes, mime_type }, old.version)
   })

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Context } from '#engine/context.ts'
 import { placeIn } from '#engine/resources.ts'
-import { sharesOf } from '#engine/shares.ts'
+import { sharedThings } from '#engine/shares.ts'
 import type { Id } from '#kernel/ids.ts'
 import { hasScope, reachableWorkspaces } from '#kernel/principal.ts'
 import type { Scope } from '#kernel/scopes.ts'
@@ -38,18 +38,10 @@ export async function reachOf(ctx: Context, types: readonly SearchType[], worksp
     if (!hasScope(ctx.principal, scope)) continue
     const all = reachableWorkspaces(ctx.principal, scope)
     const workspaces = workspaceId === undefined ? all : all.filter((id) => id === workspaceId)
-    const { rows } =
-      workspaceId === undefined
-        ? await sql<{
-            id: Id
-            type: string
-          }>`select distinct resource_id as id, resource_type as type from ${sharesOf(ctx.principal, scope)} h`.execute(
-            ctx.db,
-          )
-        : { rows: [] }
-    if (workspaces.length === 0 && rows.length === 0) continue
-    const sharedFolders = rows.filter(({ type }) => type === 'folder').map(({ id }) => id)
-    reach.push({ types: own, workspaces, shared: rows.map(({ id }) => id), sharedFolders })
+    const { shared, sharedFolders } =
+      workspaceId === undefined ? await sharedThings(ctx.db, ctx.principal, scope) : { shared: [], sharedFolders: [] }
+    if (workspaces.length === 0 && shared.length === 0) continue
+    reach.push({ types: own, workspaces, shared, sharedFolders })
   }
   return reach
 }

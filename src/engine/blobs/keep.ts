@@ -17,7 +17,8 @@ interface BlobTable {
 
 /**
  * Makes staged bytes stay, within the transaction that goes on to refer to them by their hash. Holds the row of the hash
- * until then, so the sweep can't take the bytes away in between; the same bytes are kept once.
+ * until then, so the sweep can't take the bytes away in between; the same bytes are kept once. A row without a place is
+ * one whose bytes a sweep was about to take, or has taken.
  */
 export async function keepBlob(ctx: Pick<Context, 'db' | 'engine'>, staged: Staged): Promise<void> {
   const { rows } = await sql<{ place: string }>`insert into blobs (sha256, size_bytes, place)
@@ -28,14 +29,17 @@ export async function keepBlob(ctx: Pick<Context, 'db' | 'engine'>, staged: Stag
   await ctx.db.updateTable('blobs').set({ place }).where('sha256', '=', staged.sha256).execute()
 }
 
-/** Refers to bytes that are there already once more, so that they are not swept before the row that does is written. */
-export const holdBlob = async (db: Db, sha256: string): Promise<boolean> =>
-  (await db
-    .updateTable('blobs')
-    .set({ used_at: sql<Date>`now()` })
-    .where('sha256', '=', sha256)
-    .returning('sha256')
-    .executeTakeFirst()) !== undefined
+/**
+ * Refers to bytes that are there already once more, so that they are not swept before the rows that do are written.
+ * Answers how many of them there are. Held in the order of their hashes: of two who hold the same ones nobody waits for
+ * the other in turn.
+ */
+export async function holdBlobs(db: Db, hashes: readonly string[]): Promise<number> {
+  const { rows } = await sql`with held as materialized (
+      select sha256 from blobs where sha256 = any(${hashes}::text[]) and place <> '' order by sha256 for update)
+    update blobs b set used_at = now() from held where b.sha256 = held.sha256 returning 1`.execute(db)
+  return rows.length
+}
 
 /** The bytes of this hash. The row must be there. */
 export async function* readBlob(

@@ -43,8 +43,7 @@ export async function sweepBlobs(
     const { rows } = await sql<{ sha256: string }>`select b.sha256 from blobs b
       where b.sha256 > ${after} and b.used_at < now() - make_interval(mins => ${graceMinutes}) and ${unreferenced}
       order by b.sha256 limit ${BATCH}`.execute(db)
-    for (const { sha256 } of rows)
-      gone.unreferenced += await db.transaction().execute((db) => dropBlob(db, blobs, sha256, graceMinutes))
+    for (const { sha256 } of rows) gone.unreferenced += await dropBlob(db, blobs, sha256, graceMinutes)
     if (rows.length < BATCH) break
     after = rows.at(-1)!.sha256
   }
@@ -56,12 +55,25 @@ export async function sweepBlobs(
   return gone
 }
 
-/** The bytes go while the row is held: whoever brings the same ones waits, and then keeps its own. */
+/**
+ * The row first gives up its place, for good: if the process dies from here on, who brings the same bytes keeps its own.
+ * Then the bytes go, while the row is held: who brings the same ones waits.
+ */
 async function dropBlob(db: Db, blobs: Blobs, sha256: string, graceMinutes: number): Promise<number> {
-  const { rows } = await sql<{ place: string }>`delete from blobs b where b.sha256 = ${sha256}
-    and b.used_at < now() - make_interval(mins => ${graceMinutes}) and ${unreferenced} returning place`.execute(db)
-  for (const { place } of rows) await blobs.remove(place)
-  return rows.length
+  const { rows } = await sql<{ place: string }>`with held as (
+      select b.sha256, b.place from blobs b where b.sha256 = ${sha256}
+        and b.used_at < now() - make_interval(mins => ${graceMinutes}) and ${unreferenced} for update)
+    update blobs b set place = '' from held where b.sha256 = held.sha256 returning held.place`.execute(db)
+  const [given] = rows
+  if (given === undefined) return 0
+  return await db.transaction().execute(async (db) => {
+    const gone = await sql`delete from blobs b where b.sha256 = ${sha256} and b.place = '' and ${unreferenced}`.execute(
+      db,
+    )
+    if (gone.numAffectedRows !== 1n) return 0
+    if (given.place !== '') await blobs.remove(given.place)
+    return 1
+  })
 }
 
 /** Where the place is that of its hash, an inserted row keeps out whoever is about to keep the same bytes there. */
