@@ -31,5 +31,10 @@ export function readEnding(dialect: Dialect, bytes: Buffer): Reading {
   } catch {
     usage = null
   }
-  return dialect.readWhole({ type: 'message', content: [], choices: [], usage }) ?? { ...unread(), ended: true }
+  return (
+    dialect.readWhole({ type: 'message', content: [], choices: [], output: [], data: [], usage }) ?? {
+      ...unread(),
+      ended: true,
+    }
+  )
 }

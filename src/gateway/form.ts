@@ -4,6 +4,8 @@ import type { Body } from './body.ts'
 /** A field that decides something is short; what is longer is content. */
 const LONGEST_FIELD = 65_536
 const MOST_PARTS = 1_000
+/** What follows a boundary: another part, or nothing. */
+const ENDS = /^(?:\r\n|--)$/
 
 /** The boundary of a multipart body, or null where it is none. */
 export function boundaryOf(contentType: string | undefined): string | null {
@@ -30,10 +32,16 @@ export function readForm(bytes: Buffer, boundary: string): Body {
     const start = bytes.indexOf('\r\n\r\n', at)
     const end = bytes.indexOf(line, Math.max(at, start))
     if (start < 0 || end < 0) broken('a part does not end')
+    if (
+      bytes.indexOf(line.subarray(2), start) !== end + 2 ||
+      !ENDS.test(bytes.toString('latin1', end + line.length, end + line.length + 2))
+    )
+      broken('its boundary stands where no part ends')
     const head = bytes.toString('utf8', at, start)
     const named =
       /^\s*content-disposition:\s*form-data\s*;\s*name="?([\w.[\]-]+)"?\s*(;\s*filename="?[^\r\n]*)?$/im.exec(head)
-    if (!named || /name\*/i.test(named[0])) return broken('a part has no plain name')
+    if (!named || /name\*/i.test(named[0]) || head.match(/content-disposition/gi)!.length > 1)
+      return broken('a part has no plain name')
     const name = named[1]!
     if (named[2] === undefined && end - (start + 4) <= LONGEST_FIELD) {
       if (places.has(name) && !name.endsWith('[]')) broken(`\`${name}\` is there twice`)

@@ -27,9 +27,13 @@ const READ_FIRST = 1 << 20
 const ERROR_BODY = 65_536
 const ONE_WRITE = 65_536
 /** A client that does not read for so long has left. */
-const STALL_MS = 300_000
+export const STALL_MS = 300_000
 
 const NO_FRAMES = new Frames()
+const NO_ANSWER: UpstreamFault = {
+  kind: 'garbage',
+  message: 'The provider answered with something that is not what was asked for.',
+}
 
 type Mode = 'head' | 'error' | 'whole' | 'large' | 'events'
 
@@ -109,12 +113,18 @@ export class Forward implements Dispatcher.DispatchHandler {
       }
       case 'large':
         this.#ending!.push(chunk)
+        this.#size += chunk.length
         return this.#write(controller, chunk)
       case 'whole':
         this.#parts.push(chunk)
         this.#size += chunk.length
-        if (this.#size > READ_FIRST && !this.#streaming) this.#goLarge(controller)
-        return
+        if (this.#size <= READ_FIRST) return
+        if (!this.#streaming) return this.#goLarge(controller)
+        // No stream: what it is instead is not gathered without a bound.
+        this.#finish()
+        this.#parts = []
+        controller.abort(new Error('no stream'))
+        return this.#attempt.failed(NO_ANSWER)
       default:
         if (this.#size < ERROR_BODY) this.#parts.push(chunk)
         this.#size += chunk.length
@@ -200,11 +210,7 @@ export class Forward implements Dispatcher.DispatchHandler {
     const text = bytes.toString('latin1')
     const reading = this.#dialect.readEnd(text) ?? this.#readWhole(text)
     if (reading?.fault) return this.#fail(reading.fault)
-    if (reading === null || this.#streaming)
-      return this.#fail({
-        kind: 'garbage',
-        message: 'The provider answered with something that is not what was asked for.',
-      })
+    if (reading === null || this.#streaming) return this.#fail(NO_ANSWER)
     this.#finish()
     if (this.#redraft?.whole) {
       const out = this.#redraft.whole(bytes)
@@ -248,6 +254,8 @@ export class Forward implements Dispatcher.DispatchHandler {
 
   /** What the model has written so far, reckoned from the end of it. */
   get characters(): number {
+    // Of one large answer all is taken for words, where words are what is made.
+    if (this.#mode === 'large') return this.#dialect.limitFields.length > 0 ? this.#size : 0
     if (this.#mode !== 'events' || this.#frames.tailBytes === 0) return 0
     return Math.ceil((producedCharacters(this.#frames.tail()) * this.#frames.bytes) / this.#frames.tailBytes)
   }

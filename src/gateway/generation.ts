@@ -4,7 +4,7 @@ import { newId } from '#kernel/ids.ts'
 import { toUsd } from '#kernel/money.ts'
 import type { Usage } from '#kernel/usage.ts'
 import { Attempts, type Step } from './attempts.ts'
-import { type Body, type Edit, locate, setField, splice } from './body.ts'
+import { type Body, type Edit, locate, renameField, setField, splice } from './body.ts'
 import { isWrapped, lossesOnTheWay } from './carriers/losses.ts'
 import { choose } from './choose.ts'
 import { costOf } from './cost.ts'
@@ -15,7 +15,7 @@ import { isRetryable, scrub } from './retry.ts'
 import { type Asked, type Candidate, newSeed } from './router.ts'
 import type { AnswerAbout } from './shapes/about.ts'
 import { isObject } from './shapes/json.ts'
-import { refusesHistory, takesStreamOptions } from './shapes/openai-chat/quirks.ts'
+import { refusesHistory, takesNewLimit, takesStreamOptions } from './shapes/openai-chat/quirks.ts'
 import type { Demands, Redraft } from './surfaces/surface.ts'
 import { Translation, type Way, isServed, lossesHeader, lossless, travels } from './translate.ts'
 import { Try } from './try.ts'
@@ -186,7 +186,14 @@ export class Generation {
     const id = this.#try === null ? visit.id : newId()
     const startedAt = this.#try === null ? visit.startedAt : performance.now()
     this.#try = new Try(this, candidate, way, id, this.#metered, startedAt)
-    this.#try.start((error) => this.#fail(error, candidate))
+    const one = this.#try
+    one.start((error) => {
+      const rival = this.#rival
+      if (one !== this.#try || rival === null) return this.#fail(error, candidate)
+      // Without money for the first one the other goes on alone.
+      this.#try = rival
+      this.#rival = null
+    })
   }
 
   /** The first has not begun in the time that it was given. */
@@ -283,8 +290,8 @@ export class Generation {
     }
   }
 
-  /** The client's bytes with what has to differ. */
-  bytesFor({ offer, variant }: Candidate, limit: number | null): Buffer | string {
+  /** The client's bytes with what has to differ. `held`: money is put aside for the bound that they set. */
+  bytesFor({ offer, variant }: Candidate, limit: number | null, held: boolean): Buffer | string {
     const { dialect } = this
     const body = this.#demands === null ? this.body : this.#demands.bodyFor(offer, this.#unserved)
     const same = body === this.body
@@ -299,6 +306,13 @@ export class Generation {
       edits.push(same && this.#place !== null ? { ...this.#place, text } : setField(body, 'model', text))
     }
     if (limit !== null) edits.push(setField(body, dialect.limitField(offer.endpoint.preset), String(limit)))
+    else if (
+      held &&
+      boundsByNewName(body.json) &&
+      dialect.limitFields.length === 2 &&
+      !takesNewLimit(offer.endpoint.preset)
+    )
+      edits.push(renameField(body, 'max_completion_tokens', 'max_tokens'))
     return splice(body, edits)
   }
 
@@ -406,6 +420,9 @@ function patienceIn(given: unknown): number | null {
     ? Number(given)
     : refuse('invalid_parameter', { message: '`x-uk-hedge` must be a number of milliseconds.', param: 'x-uk-hedge' })
 }
+
+const boundsByNewName = ({ max_completion_tokens: newer, max_tokens: older }: Record<string, unknown>): boolean =>
+  typeof newer === 'number' && older === undefined
 
 function askForUsage(body: Body): Edit | null {
   const { stream_options: options } = body.json

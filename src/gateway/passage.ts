@@ -2,15 +2,13 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
 import { type Reading, unread } from './dialects/dialect.ts'
 import { Ending } from './ending.ts'
-import { type Attempt, faultOf } from './forward.ts'
+import { type Attempt, STALL_MS, faultOf } from './forward.ts'
 import { readFault } from './shapes/faults.ts'
 
 const ERROR_BODY = 65_536
 /** What a provider calls something else — a page, say — is bytes and nothing that a browser would run. */
 const PASSED =
   /^(?:audio\/|video\/|image\/(?!svg)|application\/(?:json|x-ndjson|x-subrip)|text\/(?:plain|vtt|event-stream))/i
-/** A client that does not read for so long has left. */
-const STALL_MS = 300_000
 
 /** Bytes of any kind — sound, pictures, JSON, events — on their way to the client, and what their end tells. */
 export class Passage implements Dispatcher.DispatchHandler {
@@ -38,7 +36,9 @@ export class Passage implements Dispatcher.DispatchHandler {
   leave(): { reading: Reading; characters: number } {
     this.#finish()
     this.#controller?.abort(new Error('the client left'))
-    return { reading: { ...unread(), unpriced: true }, characters: 0 }
+    // What has begun to come was made: who drops its last bytes pays for it all the same.
+    const reading = this.#firstByteAt > 0 ? this.#read(this.#type, this.#tail) : { ...unread(), unpriced: true }
+    return { reading, characters: 0 }
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -59,11 +59,13 @@ export class Passage implements Dispatcher.DispatchHandler {
     }
     this.#begin()
     this.#ending.push(chunk)
-    if (this.#response.write(chunk)) return
+    // Of one piece of the network several chunks may come after it was told to pause.
+    if (this.#response.write(chunk) || this.#stall !== null) return
     controller.pause()
     this.#stall = setTimeout(() => this.#response.destroy(), STALL_MS).unref()
     this.#response.once('drain', () => {
       if (this.#stall) clearTimeout(this.#stall)
+      this.#stall = null
       if (!this.#over) controller.resume()
     })
   }
@@ -75,8 +77,7 @@ export class Passage implements Dispatcher.DispatchHandler {
       return this.#attempt.failed(readFault(this.#status, this.#headers, Buffer.concat(this.#error).toString()))
     this.#begin()
     this.#response.end()
-    const tail = this.#ending.length === 0 ? '' : this.#ending.bytes().toString()
-    this.#attempt.ended(this.#read(this.#type, tail), null, this.#firstByteAt, 0)
+    this.#attempt.ended(this.#read(this.#type, this.#tail), null, this.#firstByteAt, 0)
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
@@ -87,6 +88,10 @@ export class Passage implements Dispatcher.DispatchHandler {
     // Half a picture has no frame that could say so: the connection does.
     this.#response.destroy()
     this.#attempt.ended({ ...unread(), unpriced: true }, why, this.#firstByteAt, 0)
+  }
+
+  get #tail(): string {
+    return this.#ending.length === 0 ? '' : this.#ending.bytes().toString()
   }
 
   get #type(): string {

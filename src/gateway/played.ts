@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { usageOf } from '#kernel/usage.ts'
 import { Collector, type Collected } from './collect.ts'
 import { type Reading, unread } from './dialects/dialect.ts'
-import type { Attempt } from './forward.ts'
+import { type Attempt, STALL_MS } from './forward.ts'
 import { countInput, countWords } from './sim/words.ts'
 import type { AnswerStream } from './surfaces/surface.ts'
 import type { Chunk, Turn, UpstreamFault } from './turn.ts'
@@ -12,6 +12,8 @@ export type Writer = { stream: AnswerStream } | { whole: (answer: Collected) => 
 
 /** A thinking model may say nothing for long; some proxies close what is silent for half a minute. */
 const BEAT_MS = 15_000
+/** An answer is gathered whole: whoever goes on beyond this does not end. */
+const MOST_CHARACTERS = 32 << 20
 
 /** An answer that comes as chunks and is written in the surface's own shape. */
 export class Played {
@@ -62,6 +64,8 @@ export class Played {
         this.#collector.add(chunk)
         this.#count(chunk)
         if (chunk.type === 'error') return this.#fail(chunk.error)
+        if (this.#characters > MOST_CHARACTERS)
+          return this.#fail({ kind: 'garbage', message: 'The answer of the provider does not end.' })
         if (!('stream' in this.#writer)) continue
         opening += this.#writer.stream.write(chunk)
         if (opening === '' || chunk.type === 'start' || chunk.type === 'usage') continue
@@ -80,7 +84,9 @@ export class Played {
     this.#begin()
     if (this.#response.write(text)) return
     await new Promise<void>((resolve) => {
+      const stall = setTimeout(() => this.#response.destroy(), STALL_MS).unref()
       const go = (): void => {
+        clearTimeout(stall)
         this.#response.off('drain', go).off('close', go)
         resolve()
       }

@@ -22,6 +22,13 @@ import { type Upstream, upstreamOf } from './upstream.ts'
 /** More answers to one question than anybody gives: what is asked for beyond it is dear enough. */
 const MOST_ANSWERS = 1_000_000
 
+/** How many answers are made and paid for: completions have some for each of their prompts, and more than they show. */
+function answersIn({ n, best_of: best, prompt }: Record<string, unknown>): number {
+  const each = Math.max(1, ...[n, best].filter((count) => typeof count === 'number'))
+  const prompts = Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt.length : 1
+  return Math.min(MOST_ANSWERS, Math.ceil(each) * Math.max(1, prompts))
+}
+
 /** One candidate's turn: its money held, the request sent, and its answer told to the generation until its end. */
 export class Try implements Attempt {
   /** The call's in the ledger. */
@@ -78,16 +85,16 @@ export class Try implements Attempt {
     const { json } = body
     if (dialect.media) return metering.holdImages(dialect.media.images?.(json) ?? null, this.#inputBound())
     // A bound that is there twice could be read as another one by the provider than by us.
-    for (const field of [...dialect.limitFields, 'n']) if (Object.hasOwn(json, field)) locate(body, field)
+    for (const field of [...dialect.limitFields, 'n', 'best_of', 'prompt'])
+      if (Object.hasOwn(json, field)) locate(body, field)
     const limits = dialect.limitFields
       .map((field) => json[field])
       .filter((value) => typeof value === 'number' && value >= 0)
-    const n = typeof json.n === 'number' && json.n >= 1 ? Math.min(MOST_ANSWERS, Math.ceil(json.n)) : 1
     const unbounded = dialect.limitFields.length > 0
     return metering.reserve({
       inputTokens: this.#inputBound(),
       maxTokens: limits.length === 0 ? (unbounded ? null : 0) : Math.ceil(Math.max(...(limits as number[]))),
-      n,
+      n: answersIn(json),
     })
   }
 
@@ -104,7 +111,7 @@ export class Try implements Attempt {
         path: upstream.base + dialect.path + travellingQuery(visit.request.url!),
         method: 'POST',
         headers: this.#headers(upstream),
-        body: generation.bytesFor(this.candidate, limit),
+        body: generation.bytesFor(this.candidate, limit, metering?.guarded === true),
         mayBePrivate: upstream.mayBePrivate,
       }
       const { media } = dialect
@@ -144,7 +151,12 @@ export class Try implements Attempt {
     const played = new Played(this, response, writer, translation.turn, isSimulated(this.offer))
     this.#answer = played
     this.#metering.sent(this.#inputBound(), played)
-    visit.after(played.run(way.play(limit, gateway.outbound, played.signal)), () => {})
+    const run = played.run(way.play(limit, gateway.outbound, played.signal)).catch((error: unknown) => {
+      // What nobody foresaw ends the call as well: nothing stays held, and what came is paid for.
+      this.leave()
+      throw error
+    })
+    visit.after(run, () => {})
   }
 
   #inputBound(): number {

@@ -46,6 +46,15 @@ test('under a cap, a request without a limit gets the one that can be afforded; 
   assert.equal(sent(openai).max_tokens, undefined, 'no cap, no limit')
 })
 
+test('under a cap, the bound is called as its provider knows it: what is read over bounds nothing', async () => {
+  await world.bring(openai, 'ds', { preset: 'deepseek', models: [priced('gpt-4o')] })
+  const asked = ask({ model: 'ds/gpt-4o', max_completion_tokens: 7 })
+  assert.equal((await (await capped(1)).post(a, asked)).status, 200)
+  assert.deepEqual([sent(openai).max_tokens, sent(openai).max_completion_tokens], [7, undefined])
+  assert.equal((await world.key.post(a, asked)).status, 200)
+  assert.deepEqual([sent(openai).max_tokens, sent(openai).max_completion_tokens], [undefined, 7])
+})
+
 test('what cannot be afforded is refused before it is sent, and says what could be', async () => {
   const key = await capped(0.001)
   const before = openai.requests.length

@@ -127,6 +127,75 @@ test('pictures: asked for as JSON or edited by a form, priced one by one where t
   assert.deepEqual([tokens.input_tokens, tokens.output_tokens, tokens.images], [50n, 1000n, 0n])
 })
 
+test('who drops a picture before its last byte pays for it', async () => {
+  answer = (response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100_001 })
+    response.write(`{"data":[{"b64_json":"${'A'.repeat(100_000 - 23)}`)
+  }
+  const leaving = new AbortController()
+  const asked = { model: 'st/dall-e-3', prompt: 'a cat' }
+  const half = await client.images.generate(asked, { signal: leaving.signal }).asResponse()
+  await half.body!.getReader().read()
+  leaving.abort()
+  let call = await recorded(half).catch(() => null)
+  for (let i = 0; call === null && i < 50; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    call = await recorded(half).catch(() => null)
+  }
+  assert.deepEqual([call?.status, call?.images, call?.cost_nano], ['cancelled', 1n, 40_000_000n])
+})
+
+test('a large answer that is left in its midst is paid for by what came of it', async () => {
+  answer = (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.write(`{"choices":[{"message":{"content":"${'word '.repeat(400_000)}`)
+  }
+  const leaving = new AbortController()
+  const messages = [{ role: 'user' as const, content: 'hello' }]
+  const half = await client.chat.completions
+    .create({ model: 'st/gpt-image-1', messages }, { signal: leaving.signal })
+    .asResponse()
+  await half.body!.getReader().read()
+  leaving.abort()
+  let call = await recorded(half).catch(() => null)
+  for (let i = 0; call === null && i < 50; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    call = await recorded(half).catch(() => null)
+  }
+  assert.equal(call?.status, 'cancelled')
+  assert.ok(call.output_tokens > 250_000n && call.output_tokens < 600_000n, `${call.output_tokens}`)
+})
+
+test('a vendor that answers a stream with something endless is left', async () => {
+  const gone = Promise.withResolvers<void>()
+  answer = (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.on('close', () => gone.resolve())
+    const more = (): void => {
+      while (!response.destroyed && response.write(Buffer.alloc(65_536, ' ')));
+    }
+    response.on('drain', more)
+    more()
+  }
+  const messages = [{ role: 'user' as const, content: 'hello' }]
+  await assert.rejects(client.chat.completions.create({ model: 'st/gpt-image-1', messages, stream: true }), {
+    status: 502,
+  })
+  await gone.promise
+})
+
+test('completions are held for each of their prompts and for all that are made of one', async () => {
+  const capped = await world.person.key({ spend_cap_usd: 1 })
+  const post = async (more: object) =>
+    await capped.post('/compat-a/v1/completions', { model: 'oa/gpt-4o', prompt: 'x', max_tokens: 1_000, ...more })
+  const sent = openai.requests.length
+  // Of two dollars a million tokens, a thousand times a thousand are two dollars.
+  for (const more of [{ prompt: Array(1_000).fill('x') }, { prompt: Array(1_000).fill([1, 2]) }, { best_of: 1_000 }])
+    assert.equal((await post(more)).status, 402, JSON.stringify(more).slice(0, 40))
+  assert.equal(openai.requests.length, sent)
+  assert.notEqual((await post({ prompt: Array(1_000).fill(7) })).status, 402, 'one prompt, in tokens')
+})
+
 test('sound: bytes out, bytes in, a transcript by its tokens or its seconds; what nobody counts has no cost', async () => {
   const noise = Buffer.from(Array.from({ length: 100_000 }, (_, n) => n % 256))
   answer = (response) => void response.writeHead(200, { 'content-type': 'audio/mpeg' }).end(noise)
@@ -200,6 +269,18 @@ test('under a cap only what can be bounded is made; a refusal of the vendor is t
   const headers = { 'content-type': 'multipart/form-data; boundary=b' }
   const lie = await world.key.post('/compat-a/v1/images/edits', twice, headers)
   assert.match(lie.body.error.message, /`model` is there twice/)
+  const part = (head: string, value: string): string => `--b\r\n${head}\r\n\r\n${value}\r\n`
+  const model = part('content-disposition: form-data; name="model"', 'st/dall-e-3')
+  const smuggled = [
+    `${model}${part('content-disposition: form-data; name="x"\r\ncontent-disposition: form-data; name="n"', '10')}--b--\r\n`,
+    `${model}${part('content-disposition: form-data; name="x"', '1\n--b\ncontent-disposition: form-data; name="n"\n\n10')}--b--\r\n`,
+    `${model}${part('content-disposition: form-data; name="x"', '1\r\n--bc\r\ncontent-disposition: form-data; name="n"\r\n\r\n10')}--b--\r\n`,
+  ]
+  for (const form of smuggled)
+    assert.equal((await world.key.post('/compat-a/v1/images/edits', form, headers)).status, 400, form)
+  const endless = `{"model":"st/dall-e-3","prompt":"x","n":1e400}`
+  const type = { 'content-type': 'application/json' }
+  assert.equal((await capped.post('/compat-a/v1/images/generations', endless, type)).status, 402)
   for (const form of ['', '--b', '--b\r\n\r\nx\r\n--b--', twice.slice(0, 60)]) {
     const broken = await world.key.post('/compat-a/v1/images/edits', form, headers)
     assert.equal(broken.status, 400, form)

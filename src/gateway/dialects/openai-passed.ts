@@ -37,12 +37,20 @@ export const openaiModerations: Dialect = {
 }
 
 /** Completions of a bare prompt, from before there were chats. */
-export const openaiCompletions: Dialect = { ...openaiChat, path: '/completions' }
+export const openaiCompletions: Dialect = {
+  ...openaiChat,
+  path: '/completions',
+  limitField: () => 'max_tokens',
+  limitFields: ['max_tokens'],
+}
 
 const passed = (path: string, media: Media): Dialect => ({ ...base, path, media })
 
+/** More than any vendor makes at once, and dear enough. */
+const MOST_IMAGES = 1_000_000
+
 const pictures: Media = {
-  images: ({ n }) => Math.max(1, Math.ceil(Number(n ?? 1)) || 1),
+  images: ({ n }) => Math.min(MOST_IMAGES, Math.max(1, Math.ceil(Number(n ?? 1)) || 1)),
   read(request, pricing, contentType, tail) {
     const usage = usageAtEnd(contentType, tail)
     const images = pictures.images!(request)

@@ -103,6 +103,11 @@ export function quirksOf({ preset, model }: Pick<Target, 'preset' | 'model'>): Q
   return quirks
 }
 
+/** Who documents the newer name of the limit; others may read over it, and then nothing bounds the answer. */
+const newer: ReadonlySet<string> = new Set(['openai', 'azure', 'openrouter', 'groq', 'cerebras', 'xai'])
+
+export const takesNewLimit = (preset: string | null): boolean => preset === null || newer.has(preset)
+
 const silent: ReadonlySet<string> = new Set(
   rows.filter((row) => row.streamOptions === false).map(({ preset }) => preset),
 )
