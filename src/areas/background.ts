@@ -3,20 +3,27 @@ import type { Engine } from '#engine/context.ts'
 import type { Consumer } from '#engine/deliveries.ts'
 import { type JobHandler, type Schedule, every } from '#engine/jobs.ts'
 import { sweepBlobs } from '#engine/blobs/sweep.ts'
+import { type SealedColumns, resealAll } from '#engine/reseal.ts'
 import { emptyTrash } from '#engine/lifecycle.ts'
 import { mailJobs } from '#engine/mail.ts'
 import { retainSpends } from '#engine/ledger/retain.ts'
 import { retainChanges } from '#engine/changes.ts'
 import { accountSchedules } from './accounts/service.ts'
-import { automationConsumer, automationSchedules, startAutomations } from './automations/service.ts'
+import { automationConsumer, automationSchedules, automationSecrets, startAutomations } from './automations/service.ts'
 import { interruptedCalls } from './chats/interrupted.ts'
 import { goalConsumer, goalJobs, goalSchedules, sending } from './chats/service.ts'
 import { driveSchedules } from './drive/service.ts'
 import { textOperation } from './inference/service.ts'
-import { notificationConsumer, notificationJobs, notificationSchedules } from './notifications/service.ts'
+import {
+  notificationConsumer,
+  notificationJobs,
+  notificationSchedules,
+  pushSecrets,
+  resealPushKey,
+} from './notifications/service.ts'
 import { searchConsumer, searchJobs, searchSchedules } from './search/service.ts'
 import { type OperationKind, operationSchedules, runOperations } from './operations/service.ts'
-import { startSender, webhookConsumer, webhookSchedules } from './webhooks/service.ts'
+import { startSender, webhookConsumer, webhookSchedules, webhookSecrets } from './webhooks/service.ts'
 
 export interface Background extends AsyncDisposable {
   handlers: Record<string, JobHandler>
@@ -27,10 +34,17 @@ export interface Background extends AsyncDisposable {
 /** Every kind of operation that an area starts. */
 const kinds: readonly OperationKind[] = [textOperation, sending]
 
+/** What areas keep sealed for long. Provider endpoints see to their own, which are sealed under more than an id. */
+const sealed: readonly SealedColumns[] = [...automationSecrets, ...webhookSecrets, ...pushSecrets]
+
 export function background(engine: Engine, furtherKinds: readonly OperationKind[] = []): Background {
   const operations = runOperations(engine, [...kinds, ...furtherKinds])
   const sender = startSender(engine)
   const automations = startAutomations(engine)
+  const closing = new AbortController()
+  const resealing = Promise.all([resealAll(engine, sealed, closing.signal), resealPushKey(engine)]).catch(
+    (error: unknown) => engine.log.warn({ error }, 'stored secrets were not sealed again'),
+  )
   return {
     handlers: {
       ...operations.handlers,
@@ -62,7 +76,9 @@ export function background(engine: Engine, furtherKinds: readonly OperationKind[
       goalConsumer(engine),
     ],
     async [Symbol.asyncDispose]() {
+      closing.abort()
       await Promise.all([
+        resealing,
         automations[Symbol.asyncDispose](),
         operations[Symbol.asyncDispose](),
         sender[Symbol.asyncDispose](),

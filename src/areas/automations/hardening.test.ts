@@ -3,7 +3,8 @@ import { createHmac } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { type Answer, type Person, type TestServer, testServer } from '#test/server.ts'
+import { testDatabase } from '#test/database.ts'
+import { type Answer, type Person, type TestServer, testRootKey, testServer } from '#test/server.ts'
 import { tendRuns } from './heard.ts'
 
 interface Made {
@@ -162,4 +163,36 @@ test('who makes the secret of another anew must be allowed what the automation d
   assert.equal(answers[0]!.status, 401)
   assert.deepEqual([answers.at(-1)!.status, answers.at(-1)!.body.error.type], [429, 'rate_limited'])
   assert.ok(Number(answers.at(-1)!.headers.get('retry-after')) >= 1)
+})
+
+test('a root key that was rotated away can be taken out: webhooks, in and out, were sealed again', async () => {
+  await using database = await testDatabase()
+  const newest = 'a newer root key of the tests, 32 characters'
+  let hook: Made
+  let former: Made
+  {
+    await using server = await testServer({ database })
+    const alice = await server.person('Alice')
+    former = await make(alice, { overlap: 'allow' })
+    hook = (await alice.post(`/automations/${former.id}/rotate-secret`, {})).body.data
+    const target = { name: 'Out', url: 'https://example.com/hook', events: ['chat.created'] }
+    assert.equal((await alice.post('/webhook-endpoints', target)).status, 201)
+    assert.equal((await alice.get('/notifications/push-key')).status, 200)
+  }
+  {
+    await using rotating = await testServer({ database, rootKeys: [newest, testRootKey] })
+    const { postgres, secrets } = rotating.app.engine
+    for (let i = 0; ; i++) {
+      const { rows } = await sql<{ sealed: string }>`select sealed_secret as sealed from automations
+        union all select sealed_secret from automation_secrets union all select secret from webhook_endpoints
+        union all select value->>'private_key' from instance where name = 'vapid'`.execute(postgres.db)
+      assert.equal(rows.length, 4)
+      if (!rows.some(({ sealed }) => secrets.isStale(sealed))) break
+      assert.ok(i < 100, 'all are sealed again')
+      await sleep(50)
+    }
+  }
+  await using rotated = await testServer({ database, rootKeys: [newest] })
+  assert.equal((await fireSigned(rotated, hook, 'msg_1')).status, 202)
+  assert.equal((await fireSigned(rotated, { ...former, id: hook.id }, 'msg_2')).status, 202)
 })

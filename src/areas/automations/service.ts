@@ -26,6 +26,7 @@ import { type Action, type AutomationRow, type AutomationRunRow, automationStore
 import { clockOf, fireTicks } from './worker.ts'
 
 export { automationConsumer } from './heard.ts'
+export { automationSecrets } from './store.ts'
 export { startAutomations } from './worker.ts'
 
 const TEND_SECONDS = 5

@@ -1,6 +1,7 @@
 import { type ColumnType, type JSONColumnType, type Selectable, type Updateable, sql } from 'kysely'
 import type { Db } from '#engine/postgres/client.ts'
 import { nextTime } from '#engine/postgres/client.ts'
+import type { SealedColumns } from '#engine/reseal.ts'
 import { type ResourcePage, type ResourceRow, resourcePage } from '#engine/resources.ts'
 import type { ErrorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
@@ -99,6 +100,12 @@ const whole = (db: Db) =>
     .selectAll(['r', 'a'])
     .select(sql<string>`(select w.status from workspaces w where w.id = r.workspace_id)`.as('workspace_status'))
     .$castTo<AutomationRow>()
+
+/** For `resealAll`. */
+export const automationSecrets: readonly SealedColumns[] = [
+  { table: 'automations', columns: ['sealed_secret'] },
+  { table: 'automation_secrets', columns: ['sealed_secret'] },
+]
 
 /** Of a webhook's former secrets so many count at most. */
 const MOST_SECRETS = 20

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { type Generated, type Selectable, sql } from 'kysely'
 import type { Secrets } from '#engine/secrets.ts'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
+import type { SealedColumns } from '#engine/reseal.ts'
 import type { Id } from '#kernel/ids.ts'
 
 declare module '#engine/postgres/tables.ts' {
@@ -40,6 +41,9 @@ export const openSubscription = (secrets: Secrets, { id, endpoint, keys }: PushR
   endpoint: secrets.open(endpoint, id),
   keys: JSON.parse(secrets.open(keys, id)) as PushKeys,
 })
+
+/** For `resealAll`. */
+export const pushSecrets: readonly SealedColumns[] = [{ table: 'push_subscriptions', columns: ['endpoint', 'keys'] }]
 
 export const pushStore = {
   /** The same browser again keeps its id; another account's is taken over, for the browser has one owner at a time. */

@@ -1,5 +1,5 @@
 import type { Engine } from '#engine/context.ts'
-import { keptValue } from '#engine/instance.ts'
+import { keptValue, replaceValue, valueOf } from '#engine/instance.ts'
 import { RetrieveFailed, retrieve } from '#engine/outbound/retrieve.ts'
 import type { NotificationRow } from './store.ts'
 import type { Subscription } from './push-store.ts'
@@ -20,12 +20,20 @@ export function vapidKeys({ postgres, secrets }: Pick<Engine, 'postgres' | 'secr
       public_key: fresh.publicKey,
       private_key: secrets.seal(fresh.privateKey, 'vapid'),
     })
-    return { publicKey: kept.public_key, privateKey: secrets.open(kept.private_key, 'vapid') }
+    const privateKey = secrets.open(kept.private_key, 'vapid')
+    if (secrets.isStale(kept.private_key))
+      await replaceValue(postgres.db, 'vapid', kept, { ...kept, private_key: secrets.seal(privateKey, 'vapid') })
+    return { publicKey: kept.public_key, privateKey }
   }
   const keys = known.get(postgres) ?? make()
   known.set(postgres, keys)
   keys.catch(() => known.delete(postgres))
   return keys
+}
+
+/** Where this instance has such keys, reading them seals the private one again when an older root key sealed it. */
+export async function resealPushKey(engine: Pick<Engine, 'postgres' | 'secrets'>): Promise<void> {
+  if ((await valueOf(engine.postgres.db, 'vapid')) !== null) await vapidKeys(engine)
 }
 
 const DAY_SECONDS = 86_400

@@ -19,6 +19,8 @@ import { typeOf, types } from './types.ts'
 import { configs, preferences } from './wishes.ts'
 
 export { notificationJobs, notificationSchedules } from './deliver.ts'
+export { resealPushKey } from './push.ts'
+export { pushSecrets } from './push-store.ts'
 export { notificationConsumer } from './sources.ts'
 
 const MOST_PREFERENCES = 1_000

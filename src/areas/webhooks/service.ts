@@ -16,6 +16,7 @@ import { type DeliveryRow, type EndpointRow, deliveryStore, endpointStore } from
 
 export { webhookConsumer } from './consumer.ts'
 export { startSender } from './sender.ts'
+export { webhookSecrets } from './store.ts'
 
 const MOST_ENDPOINTS = 50
 

@@ -1,5 +1,6 @@
 import { type ColumnType, type Generated, type Selectable, type Updateable, sql } from 'kysely'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
+import type { SealedColumns } from '#engine/reseal.ts'
 import type { Id } from '#kernel/ids.ts'
 
 declare module '#engine/postgres/tables.ts' {
@@ -155,6 +156,11 @@ export const endpointStore = {
       .returningAll()
       .executeTakeFirst()) ?? null,
 }
+
+/** For `resealAll`. */
+export const webhookSecrets: readonly SealedColumns[] = [
+  { table: 'webhook_endpoints', columns: ['secret', 'previous_secret'] },
+]
 
 export const deliveryStore = {
   /** Null when this message was sent there before. */
