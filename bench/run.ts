@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
+import { automations, table as automationsTable } from './automations/run.ts'
 import { cli, table as cliTable } from './cli/run.ts'
 import { drive, table as driveTable } from './drive/run.ts'
 import { gateway, table as gatewayTable } from './gateway/run.ts'
@@ -25,6 +26,7 @@ const benches: Record<string, { run: () => Promise<Report>; table: (rows: Record
   start: { run: start, table: startTable },
   cli: { run: cli, table: cliTable },
   realtime: { run: realtime, table: realtimeTable },
+  automations: { run: automations, table: automationsTable },
   search: { run: search, table: searchTable },
 }
 
