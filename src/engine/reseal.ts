@@ -14,29 +14,33 @@ const AT_ONCE = 200
  * at the same time: a secret is put in the place of the very one that was read, and of no other.
  */
 export async function resealAll(
-  { postgres: { db }, secrets, log }: Pick<Context['engine'], 'postgres' | 'secrets' | 'log'>,
+  engine: Pick<Context['engine'], 'postgres' | 'secrets' | 'log'>,
   places: readonly SealedColumns[],
-  signal?: AbortSignal,
+  signal: AbortSignal,
 ): Promise<void> {
   for (const { table, columns } of places)
     for (const column of columns) {
-      const [at, sealed] = [sql.table(table), sql.ref(column)]
-      for (let after = ''; signal?.aborted !== true;) {
-        const { rows } = await sql<{ id: string; sealed: string }>`
-          select id, ${sealed} as sealed from ${at} where id > ${after} and ${sealed} is not null order by id limit ${AT_ONCE}`.execute(
-          db,
-        )
-        for (const row of rows.filter((each) => secrets.isStale(each.sealed)))
-          try {
-            const again = secrets.seal(secrets.open(row.sealed, row.id), row.id)
-            await sql`update ${at} set ${sealed} = ${again} where id = ${row.id} and ${sealed} = ${row.sealed}`.execute(
-              db,
-            )
-          } catch (error) {
-            log.error({ error, table, row: row.id }, 'a stored secret cannot be opened')
-          }
-        if (rows.length < AT_ONCE) break
-        after = rows.at(-1)!.id
-      }
+      let after: string | null = ''
+      while (after !== null && !signal.aborted) after = await resealSome(engine, table, column, after)
     }
+}
+
+/** The rows behind this id; answers the last of them, or null at the end. */
+async function resealSome(
+  { postgres: { db }, secrets, log }: Parameters<typeof resealAll>[0],
+  table: string,
+  column: string,
+  after: string,
+): Promise<string | null> {
+  const [at, sealed] = [sql.table(table), sql.ref(column)]
+  const { rows } = await sql<{ id: string; sealed: string }>`select id, ${sealed} as sealed from ${at}
+    where id > ${after} and ${sealed} is not null order by id limit ${AT_ONCE}`.execute(db)
+  for (const { id, sealed: before } of rows.filter((each) => secrets.isStale(each.sealed)))
+    try {
+      const again = secrets.seal(secrets.open(before, id), id)
+      await sql`update ${at} set ${sealed} = ${again} where id = ${id} and ${sealed} = ${before}`.execute(db)
+    } catch (error) {
+      log.error({ error, table, row: id }, 'a stored secret cannot be opened')
+    }
+  return rows.length < AT_ONCE ? null : rows.at(-1)!.id
 }
