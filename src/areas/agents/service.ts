@@ -30,7 +30,7 @@ export const agentService = implement(
       const workspaces = visibleWorkspaces(ctx, 'agent:read', workspace_id)
       const filters = { workspace_id, status }
       const before = positionOf('agents', filters, cursor)
-      const rows = await agentStore.list(ctx.db, {
+      const rows = await agentStore.list(ctx.engine.postgres, {
         workspaces,
         status,
         before: (before?.[0] as Id) ?? null,

@@ -1,6 +1,6 @@
 import { type ColumnType, type Generated, type JSONColumnType, type Selectable, sql } from 'kysely'
-import type { Db } from '#engine/postgres/client.ts'
-import { type ResourcePage, type ResourceRow, resourcePage } from '#engine/resources.ts'
+import type { Db, Postgres } from '#engine/postgres/client.ts'
+import { type ResourcePage, type ResourceRow, resourcePageText } from '#engine/resources.ts'
 import type { Id } from '#kernel/ids.ts'
 
 declare module '#engine/postgres/tables.ts' {
@@ -45,6 +45,11 @@ const stored = ({ tools, output_schema, ...rest }: Definition) => ({
   output_schema: output_schema && JSON.stringify(output_schema),
 })
 
+const listText = (after: boolean): string =>
+  `select r.*, a.* from ${resourcePageText(after)} r join agents a on a.id = r.id order by r.id desc`
+const LIST = { name: 'agents_list', text: listText(false) }
+const LIST_AFTER = { name: 'agents_list_after', text: listText(true) }
+
 export const agentStore = {
   get: (db: Db, id: Id): Promise<AgentRow | undefined> =>
     db
@@ -54,13 +59,16 @@ export const agentStore = {
       .where('r.id', '=', id)
       .executeTakeFirst(),
 
-  list: (db: Db, page: Omit<ResourcePage, 'kind'>): Promise<AgentRow[]> =>
-    db
-      .selectFrom(resourcePage({ ...page, kind: 'agent' }).as('r'))
-      .innerJoin('agents as a', 'a.id', 'r.id')
-      .selectAll(['r', 'a'])
-      .orderBy('r.id', 'desc')
-      .execute(),
+  async list(
+    { pool }: Postgres,
+    { workspaces, status, before, limit }: Omit<ResourcePage, 'kind' | 'also'>,
+  ): Promise<AgentRow[]> {
+    const { rows } = await pool.query<AgentRow>({
+      ...(before === null ? LIST : LIST_AFTER),
+      values: [workspaces, 'agent', status, limit, ...(before === null ? [] : [before])],
+    })
+    return rows
+  },
 
   async insert(db: Db, id: Id, definition: Definition): Promise<void> {
     await db

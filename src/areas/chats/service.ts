@@ -68,7 +68,7 @@ export const chatService = implement(
       const workspaces = visibleWorkspaces(ctx, 'chat:read', workspace_id)
       const filters = { status, workspace_id, agent_id }
       const before = (positionOf('chats', filters, cursor)?.[0] as Id) ?? null
-      const rows = await chatStore.list(ctx.db, { workspaces, status, before, limit: limit + 1 }, agent_id)
+      const rows = await chatStore.list(ctx.engine.postgres, { workspaces, status, before, limit: limit + 1 }, agent_id)
       return pageOf(rows, limit, ({ id }) => cursorOf('chats', filters, [id]), showChat)
     },
 

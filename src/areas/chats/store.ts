@@ -1,7 +1,7 @@
 import { type ColumnType, type Generated, type Selectable, type Updateable, sql } from 'kysely'
 import type { Postgres } from '#engine/postgres/client.ts'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
-import { type ResourcePage, type ResourceRow, type Status, resourcePage } from '#engine/resources.ts'
+import { type ResourcePage, type ResourceRow, type Status, resourcePageText } from '#engine/resources.ts'
 import type { Id } from '#kernel/ids.ts'
 
 declare module '#engine/postgres/tables.ts' {
@@ -31,6 +31,14 @@ const activeRun = `(select u.id from runs u where u.chat_id = c.id and u.status 
 
 const FIND = `select r.*, c.*, ${activeRun} from resources r join chats c on c.id = r.id where r.id = $1`
 
+function listOf(after: boolean, ofAgent: boolean): { name: string; text: string } {
+  const also = ofAgent ? `exists (select from chats c where c.id = x.id and c.agent_id = $${after ? 6 : 5})` : ''
+  return {
+    name: `chats_list${after ? '_after' : ''}${ofAgent ? '_of_agent' : ''}`,
+    text: `select r.*, c.*, ${activeRun} from ${resourcePageText(after, also)} r join chats c on c.id = r.id order by r.id desc`,
+  }
+}
+
 /** A chat as whoever changes its tree or its runs holds it. */
 export interface HeldChat {
   id: Id
@@ -58,22 +66,16 @@ export const chatStore = {
     return rows[0] ?? null
   },
 
-  list: (db: Db, page: Omit<ResourcePage, 'kind' | 'also'>, agentId: Id | undefined): Promise<ChatRow[]> =>
-    db
-      .selectFrom(
-        resourcePage({
-          ...page,
-          kind: 'chat',
-          ...(agentId !== undefined && {
-            also: sql<boolean>`exists (select from chats c where c.id = x.id and c.agent_id = ${agentId})`,
-          }),
-        }).as('r'),
-      )
-      .innerJoin('chats as c', 'c.id', 'r.id')
-      .selectAll(['r', 'c'])
-      .select(sql<Id | null>`${sql.raw(activeRun.replace(/ as active_run_id$/, ''))}`.as('active_run_id'))
-      .orderBy('r.id', 'desc')
-      .execute(),
+  async list(
+    { pool }: Postgres,
+    { workspaces, status, before, limit }: Omit<ResourcePage, 'kind' | 'also'>,
+    agentId: Id | undefined,
+  ): Promise<ChatRow[]> {
+    const after = before !== null
+    const values = [workspaces, 'chat', status, limit, ...(after ? [before] : []), ...(agentId ? [agentId] : [])]
+    const { rows } = await pool.query<ChatRow>({ ...listOf(after, agentId !== undefined), values })
+    return rows
+  },
 
   async insert(
     db: Db,
