@@ -59,7 +59,10 @@ export const values: Record<string, unknown> = {
   url: 'https://hooks.example.com/x',
   events: ['*'],
   endpoint: 'https://push.example.com/somebody',
-  keys: { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) },
+  keys: {
+    p256dh: 'BNEfxv4sJnUKPuSPkAxi9aabpzfDDXAwmLQCnpntOOXR_nnfwQskZtLbpHc7rrwyNOsG7LGWHCH5eRaa1nF4ikI',
+    auth: 'A'.repeat(22),
+  },
   preferences: [{ type: 'message', channel: 'email', enabled: true }],
 }
 

@@ -239,6 +239,10 @@ test('a browser subscribes; the push is signed for its service and only the brow
   assert.equal(made.status, 201, made.text)
   assert.equal(made.body.data.endpoint_origin, service.origin)
   assert.ok(!made.text.includes('/send/'))
+  const { keys } = service.subscription
+  const astray = { ...service.subscription, keys: { ...keys, p256dh: `B${'A'.repeat(86)}` } }
+  const refused = await dave.post('/notifications/push-subscriptions', astray)
+  assert.deepEqual([refused.status, refused.body.error.param], [400, 'keys.p256dh'], 'nothing could be sealed for it')
   const again = await dave.post('/notifications/push-subscriptions', service.subscription)
   assert.equal(again.body.data.id, made.body.data.id)
   const words = 'ü'.repeat(3_000)

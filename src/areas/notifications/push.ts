@@ -1,3 +1,4 @@
+import { ECDH } from 'node:crypto'
 import type { Engine } from '#engine/context.ts'
 import { keptValue, replaceValue, valueOf } from '#engine/instance.ts'
 import { RetrieveFailed, retrieve } from '#engine/outbound/retrieve.ts'
@@ -34,6 +35,16 @@ export function vapidKeys({ postgres, secrets }: Pick<Engine, 'postgres' | 'secr
 /** Where this instance has such keys, reading them seals the private one again when an older root key sealed it. */
 export async function resealPushKey(engine: Pick<Engine, 'postgres' | 'secrets'>): Promise<void> {
   if ((await valueOf(engine.postgres.db, 'vapid')) !== null) await vapidKeys(engine)
+}
+
+/** Whether a browser's public key can be sealed for: the form alone does not say that the point lies on the curve. */
+export function isPushKey(p256dh: string): boolean {
+  try {
+    ECDH.convertKey(p256dh, 'prime256v1', 'base64url', 'base64url', 'uncompressed')
+    return true
+  } catch {
+    return false
+  }
 }
 
 const DAY_SECONDS = 86_400

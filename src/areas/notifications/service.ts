@@ -10,7 +10,7 @@ import { confirm, sendConfirmation } from './confirm.ts'
 import { notifications } from './contract.ts'
 import { deliveryStore } from './deliveries.ts'
 import { notify, tell } from './notify.ts'
-import { vapidKeys } from './push.ts'
+import { isPushKey, vapidKeys } from './push.ts'
 import { type PushRow, pushStore } from './push-store.ts'
 import { isQuiet } from './quiet.ts'
 import { showNotification } from './show.ts'
@@ -192,6 +192,11 @@ export const notificationService = implement(
       const { accountId } = ctx.principal
       if (endpoint.startsWith('http:') && ctx.engine.config.fetchAllow.length === 0)
         refuse('invalid_parameter', { param: 'endpoint', message: 'A push service has an https address.' })
+      if (!isPushKey(keys.p256dh))
+        refuse('invalid_parameter', {
+          param: 'keys.p256dh',
+          message: 'This is no point of P-256: nothing can be sealed for it.',
+        })
       return ctx.transaction(async (ctx) => {
         const row = await pushStore.save(ctx.db, ctx.engine.secrets, {
           id: newId(),
