@@ -3,6 +3,7 @@ import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { addressPolicy } from './address.ts'
+import { retrieve } from './retrieve.ts'
 import { type Outbound, type Send, createOutbound } from './outbound.ts'
 
 const none = addressPolicy([])
@@ -136,4 +137,16 @@ test('a redirect is an answer, not a way', async () => {
 test('a server that never answers is left after the time', async () => {
   await using outbound = createOutbound(none, { headersMs: 100 })
   await assert.rejects(ask(outbound, { mayBePrivate: true, path: '/hang' }), { code: 'UK_ANSWER_TIMEOUT' })
+})
+
+test('what nobody waits for any more is not sent', async () => {
+  await using outbound = createOutbound(none)
+  hits = 0
+  const wanted = { mostBytes: 1_000, timeoutMs: 1_000, hops: 0, mayBePrivate: true }
+  const left = AbortSignal.abort(new Error('gone'))
+  const url = new URL(`http://127.0.0.1:${port}/`)
+  await assert.rejects(retrieve(outbound, { ...wanted, url, signal: left }), /gone/)
+  // The second call comes after whatever the first one sent.
+  assert.equal((await retrieve(outbound, { ...wanted, url })).status, 200)
+  assert.equal(hits, 1)
 })

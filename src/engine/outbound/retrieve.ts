@@ -77,7 +77,11 @@ function exchange(
   const pieces: Buffer[] = []
   let size = 0
   let answer: Omit<Answer, 'bytes'> = { status: 0, headers: {} }
-  let stop: (error: Error) => void = reject
+  let stopped: Error | null = null
+  let stop = (error: Error): void => {
+    stopped = error
+    reject(error)
+  }
   const timer = setTimeout(() => stop(tooSlow(wanted)), timeMs)
   const leave = (): void => stop(wanted.signal!.reason as Error)
   if (wanted.signal?.aborted) leave()
@@ -94,6 +98,8 @@ function exchange(
   }
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(controller) {
+      // Given up while it waited for a connection: nobody wants it sent.
+      if (stopped !== null) return controller.abort(stopped)
       stop = (error) => {
         reject(error)
         controller.abort(error)

@@ -153,3 +153,11 @@ test('a context that is too long is told to Claude Code in the words that make i
     'prompt is too long: the request exceeds the available context size',
   )
 })
+
+test('what a provider quotes of a request says nothing about its key or its account', () => {
+  const kind = (message: string): string => readFault(400, {}, JSON.stringify({ error: { message } })).kind
+  assert.equal(kind("Unknown parameter: 'billing'."), 'bad_request')
+  assert.equal(kind('Invalid value "API key not valid" for `insufficient_quota`'), 'bad_request')
+  assert.equal(kind('API key not valid. Please pass a valid API key.'), 'upstream_key')
+  assert.equal(kind("Your credit balance is too low, you can't go on and don't try"), 'upstream_payment')
+})

@@ -11,15 +11,19 @@ const outOfMoney =
 const unknownModel =
   /model_not_found|no such model|model identifier is invalid|DeploymentNotFound|model .{0,120}(not found|does not exist|not exist)/i
 
+const QUOTED = /(?<!\w)'[^']*'(?!\w)|"[^"]*"|`[^`]*`/g
+
 /**
  * What a provider's refusal means, from its status and whatever its body says; for statuses of 400 and above, and for
  * errors inside a stream (`status` null). `words` are the body's type, code and message.
  */
 export function kindOf(status: number | null, words: string): FaultKind {
+  // What is quoted may be the client's own words, and is no word about the endpoint, which all its callers would suffer from.
+  const unquoted = words.replaceAll(QUOTED, '')
   // Google says so with a 400, and of a full quota that one should look at one's plan and billing.
-  if (status === 401 || /API_KEY_INVALID|API key not valid/.test(words)) return 'upstream_key'
+  if (status === 401 || /API_KEY_INVALID|API key not valid/.test(unquoted)) return 'upstream_key'
   if (status === 429 && /RESOURCE_EXHAUSTED/.test(words)) return 'rate_limited'
-  if (status === 402 || ((status === 429 || status === 400 || status === 403) && outOfMoney.test(words))) {
+  if (status === 402 || ((status === 429 || status === 400 || status === 403) && outOfMoney.test(unquoted))) {
     return 'upstream_payment'
   }
   if (status === 403) return /moderat|flagged|policy|safety/i.test(words) ? 'bad_request' : 'upstream_key'
