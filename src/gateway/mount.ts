@@ -74,7 +74,7 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
     const visit = new Visit(gateway, surface, request, response, requestId)
     visit.attempt(() => {
       if (request.method === 'OPTIONS') return preflight(visit, Object.keys(methods))
-      const operation = operationOf(methods, request)
+      const operation = operationOf(surface, methods, request)
       visit.enter(operation, () => run(visit, operation, id))
     })
   }
@@ -103,9 +103,17 @@ interface Place {
   id: string
 }
 
-function operationOf(methods: Place['methods'], { method, url }: IncomingMessage): Operation {
+function operationOf(
+  { roots: [root], routes }: Surface,
+  methods: Place['methods'],
+  { method, url }: IncomingMessage,
+): Operation {
   const known = Object.keys(methods)
-  if (known.length === 0) refuse('not_found', { message: `There is nothing at ${method} ${url!.split('?')[0]}.` })
+  if (known.length === 0)
+    // Mostly it is the base URL that has a `/v1` too many or too few.
+    refuse('not_found', {
+      message: `There is nothing at ${method} ${url!.split('?')[0]}. Paths here are like ${root}${Object.keys(routes)[0]}.`,
+    })
   const found = methods[method === 'HEAD' ? 'GET' : method!]
   if (found) return found
   const allow = known.join(', ')

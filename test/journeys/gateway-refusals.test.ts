@@ -100,6 +100,11 @@ test('an unknown model, path or method, each as the vendor says it', async () =>
   assert.deepEqual([body.error.code, body.error.availability.code], [400, 'model_not_found'])
   for (const surface of all) {
     assert.equal(read(surface, await key.post(`/compat-${surface}/v1/nothing`, fine))[0], 404)
+    // A base URL with a `/v1` too few or too many is told of the right path.
+    for (const off of ['', '/v1/v1']) {
+      const astray = await key.post(`/compat-${surface}${off}/chat`, fine)
+      assert.deepEqual([astray.status, astray.text.includes(` ${paths[surface]}.`)], [404, true], astray.text)
+    }
     const wrong = await key.get(paths[surface])
     assert.deepEqual([wrong.status, wrong.headers.get('allow')], [405, 'POST'])
     assert.equal(
