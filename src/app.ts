@@ -31,6 +31,7 @@ import { createSecrets } from '#engine/secrets.ts'
 import { StartRefused } from '#engine/start-refused.ts'
 import { appMount } from '#faces/app/mount.ts'
 import { docsMounts } from '#faces/docs.ts'
+import { createToolbox } from '#faces/mcp/toolbox.ts'
 import { mcpMount } from '#faces/mcp/mount.ts'
 import { createGateway } from '#gateway/mount.ts'
 import type { Service } from '#kernel/implement.ts'
@@ -43,6 +44,7 @@ import { type Door, createDoor } from '#line/http.ts'
 import { bytesMount } from '#line/bytes-mount.ts'
 import { createLine } from '#line/invoke.ts'
 import { createLimits } from '#line/limit.ts'
+import { callerFor } from '#line/on-behalf.ts'
 import { createOrigins } from '#line/origin.ts'
 import { type Version, createVersions } from '#line/version.ts'
 import { healthMounts } from './health.ts'
@@ -109,6 +111,8 @@ export async function startApp({
     answerPreflight,
     exposedHeaders: EXPOSED,
   })
+  const entries = registry([...services, ...further])
+  const tools = createToolbox(entries)
   let origin = ''
   const engine: Engine = {
     config,
@@ -133,13 +137,22 @@ export async function startApp({
     embed: gateway.embed,
     previewRoute: gateway.previewRoute,
     providerHealth: gateway.health,
+    toolbox: {
+      offer: tools.offer,
+      reach: tools.reach,
+      async call(ctx, name, given) {
+        const caller = callerFor({ line, limits, origin: engine.origin() }, ctx)
+        const { structuredContent, isError } = await tools.run(name, given, caller, { signal: ctx.signal })
+        return { output: structuredContent, is_error: isError === true }
+      },
+    },
     async actAs({ accountId, scopes, workspaceId, payingKeyId, signal }) {
       const principal = await authority.onBehalf(accountId, scopes, workspaceId, payingKeyId)
       const caller = { ip: '', userAgent: null, loopback: false }
       return principal && line.context({ principal, requestId: newId(), version: versions.newest, signal, caller })
     },
   }
-  const line = createLine(engine, registry([...services, ...further]))
+  const line = createLine(engine, entries)
   const runs = stack.use(startRuns(engine))
   stack.use(await startRealtime(engine))
   const { handlers, schedules, consumers } = stack.use(background(engine, kinds))

@@ -19,6 +19,7 @@ import { agents } from './contract.ts'
 import { changed, definitionOf, showAgent, showVersion } from './show.ts'
 import { type AgentRow, type Definition, agentStore } from './store.ts'
 
+export type { AgentRow } from './store.ts'
 export { agentSearchable } from './searchable.ts'
 
 const agent = finder('agent', async (ctx: Context, id) => (await agentStore.get(ctx.db, id)) ?? null)

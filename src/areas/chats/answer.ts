@@ -20,9 +20,12 @@ export class Answer {
   readonly #thought = new Gate()
   readonly #calls = new Map<string, { part: CallPart; gate: Gate }>()
   #reasoning: ReasoningPart | null = null
+  #closed = 0
 
-  constructor(messageId: string) {
+  /** `parts`: what it holds already, where it goes on. */
+  constructor(messageId: string, parts: readonly Part[] = []) {
     this.#messageId = messageId
+    this.parts.push(...parts)
   }
 
   add(chunk: Chunk): Fact[] {
@@ -83,10 +86,19 @@ export class Answer {
     ]
   }
 
+  /** The next call of a model begins: what it says is no part of what was said before. */
+  next(): void {
+    this.#closed = this.parts.length
+    this.#reasoning = null
+    this.#calls.clear()
+    this.finish = null
+  }
+
   #speak(delta: string): Fact[] {
     if (delta === '') return []
     let part = this.parts.at(-1)
-    if (part?.type !== 'text') this.parts.push((part = { type: 'text', text: '' }))
+    if (part?.type !== 'text' || this.parts.length === this.#closed)
+      this.parts.push((part = { type: 'text', text: '' }))
     return this.#grow(part, delta)
   }
 
@@ -176,3 +188,16 @@ export const hasShown = (types: Iterable<string>): boolean => [...types].some((t
 
 const ENDS = new Set(['run.completed', 'run.failed', 'run.cancelled'])
 export const isEnd = (type: string): boolean => ENDS.has(type)
+
+/**
+ * What a run whose process died had durably come to, if it can go on from there: the last turn of its model was kept, and
+ * since then only tools have answered. Null where the model had begun to say more, or nothing was kept.
+ */
+export function keptParts(messageId: string, content: readonly Part[], facts: Iterable<Fact>): Part[] | null {
+  if (content.length === 0) return null
+  const told = partsOf(messageId, facts)
+  // A thought without words is kept for its provider and was never told.
+  const known = content.filter((part) => part.type !== 'reasoning' || part.text !== '').length
+  const further = told.slice(known)
+  return further.every((part) => part.type === 'tool_result') ? [...content, ...further] : null
+}

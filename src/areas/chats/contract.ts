@@ -185,6 +185,7 @@ export const RunEvent = z
     event('tool_call.delta', { tool_call_id: z.string(), delta: z.string() }),
     event('tool_call.completed', { tool_call_id: z.string(), name: z.string(), arguments: z.string() }),
     event('tool_result', { tool_call_id: z.string(), output: z.unknown(), is_error: z.boolean() }),
+    event('run.requires_action', { run: Run }),
     event('message.completed', { message: Message }),
     event('usage', { usage: usageSchema, cost_usd: usd.nullable() }),
     event('run.completed', { run: Run }),
@@ -388,6 +389,29 @@ export const chats = area(
       reply: operation(Answered),
       limit: 'inference',
       errors: sendErrors,
+    }),
+    actions: endpoint('POST /chats/:id/runs/:run_id/actions', {
+      summary: 'Decide the calls that a run waits with',
+      description:
+        'The run goes on once none is left. `kind` is `approval` where the agent has to ask, and `interrupted` where the server stopped during a call that may have been done: to allow it is to do it again.',
+      scope: 'chat:run',
+      on: 'chat',
+      onShare: 'edit',
+      body: {
+        actions: z
+          .array(
+            z.strictObject({
+              id: z.string().max(1_000),
+              decision: z.enum(['allow', 'deny']),
+              output: z.unknown().optional().describe('Taken for the result: the call is not carried out.'),
+            }),
+          )
+          .min(1)
+          .max(200),
+      },
+      reply: one(Run),
+      errors: ['invalid_state', 'not_found'],
+      beyond: true,
     }),
     stop: endpoint('POST /chats/:id/stop', {
       summary: 'Stop the active run; what it wrote is kept',

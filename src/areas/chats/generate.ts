@@ -1,39 +1,68 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { agentBehind } from '#areas/agents/service.ts'
+import { type AgentRow, agentBehind } from '#areas/agents/service.ts'
 import type { Engine } from '#engine/context.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
 import { sharedPlace } from '#engine/shares.ts'
 import { type Completion, type Served, refusalOf } from '#gateway/complete.ts'
+import type { Tool, Turn } from '#gateway/turn.ts'
 import { type ErrorBody, Refusal, errorBody, refuse } from '#kernel/errors.ts'
 import { checkPlace } from '#kernel/place.ts'
 import { membershipIn } from '#kernel/principal.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
 import { Answer, type Fact } from './answer.ts'
 import { budgetsOf } from './budgets.ts'
+import { answerCalls } from './call-tools.ts'
+import { addUsage } from './cost.ts'
 import { goalStore } from './goal-store.ts'
 import { turnOf } from './history.ts'
 import { messageStore } from './message-store.ts'
+import type { Part } from './parts.ts'
+import { type PendingAction, type Step, runStore, stepStore } from './run-store.ts'
+import { type AgentTools, openCalls } from './toolset.ts'
 import type { Claim, Ending } from './transitions.ts'
 
 /** How long a call may take to leave its provider once it is told to. */
 const LEAVE_MS = 2_000
 
-/** What a run tells of while it goes on. `tell` resolves when more may be told. */
-export type Tell = (facts: readonly Fact[]) => Promise<void>
+/** Model calls of a run whose agent sets no limit. */
+const MOST_TURNS = 50
+
+/** How a run leaves the process that ran it: at its end, or until a person has decided. */
+export type Left = Ending | { status: 'requires_action'; pending: PendingAction[]; parts: Part[] }
+
+/** Where a run tells of what goes on. */
+export interface Teller {
+  /** Resolves when more may be told. */
+  tell(facts: readonly Fact[]): Promise<void>
+  /** Resolves when what was told is durable. */
+  told(): Promise<void>
+}
 
 /**
- * Runs the model on the path that ends with the run's input, telling of the answer as it comes. Never throws: what goes
- * wrong is how it ends. `signal` stops it; what had come by then is kept.
+ * Runs the model on the path that ends with the run's input, telling of the answer as it comes; calls of the agent's
+ * tools are answered and the model asked again, until it calls none. Never throws: what goes wrong is how it ends.
+ * `signal` stops it; what had come by then is kept. `claim` is brought up to date with what is kept of it.
  */
-export async function generate(
-  engine: Engine,
-  { run, output }: Claim,
-  signal: AbortSignal,
-  tell: Tell,
-): Promise<Ending> {
-  const startedAt = new Date()
-  const answer = new Answer(output.id)
+export async function generate(engine: Engine, claim: Claim, signal: AbortSignal, teller: Teller): Promise<Left> {
+  const { run, output } = claim
+  const answer = new Answer(output.id, output.content)
+  let startedAt = new Date()
   let completion: Completion | null = null
+  /** Every call of the model is kept as a step by now. */
+  let kept = output.content.length > 0
+  const stepOf = (status: Step['status'], error: ErrorBody['error'] | null): Step => {
+    const served = completion?.served ?? null
+    return {
+      kind: 'model',
+      name: served?.model ?? run.model,
+      status,
+      idempotent: true,
+      result: served && resultOf(served),
+      error,
+      cost_nano: served?.cost ?? null,
+      started_at: startedAt,
+    }
+  }
   const ending = (status: Ending['status'], error: ErrorBody['error'] | null): Ending => {
     const served = completion?.served ?? null
     return {
@@ -44,21 +73,31 @@ export async function generate(
       finishReason: answer.finish,
       usage: served?.usage ?? null,
       cost: served?.cost ?? null,
+      before: claim.output.usage,
       error,
-      step: {
-        kind: 'model',
-        name: served?.model ?? run.model,
-        status,
-        idempotent: true,
-        result: served && resultOf(served),
-        error,
-        cost_nano: served?.cost ?? null,
-        started_at: startedAt,
-      },
+      step: kept ? null : stepOf(status, error),
     }
   }
+  /** A turn of the model is durable before its tools are begun: whoever takes the run over goes on from here. */
+  const keep = async (): Promise<void> => {
+    await teller.told()
+    const served = completion?.served ?? null
+    await engine.postgres.db.transaction().execute(async (db) => {
+      const { usage = null, cost = null } = served ?? {}
+      const now = await runStore.keep(db, claim.run, { usage: addUsage(claim.run.usage, usage), cost })
+      if (!now) throw new Error('another process has the run')
+      await stepStore.insert(db, now, stepOf('completed', null))
+      claim.output = await messageStore.keep(db, output.id, {
+        content: answer.parts,
+        ...(served && { served: { ...served, usage: addUsage(claim.output.usage, usage) } }),
+      })
+      claim.run = now
+    })
+    kept = true
+    completion = null
+  }
   try {
-    const [ctx, path] = await Promise.all([
+    const [ctx, path, before] = await Promise.all([
       engine.actAs({
         accountId: run.account_id,
         scopes: run.scopes ?? allScopes,
@@ -67,6 +106,7 @@ export async function generate(
         signal,
       }),
       messageStore.said(engine.postgres, run.input_message_id),
+      kept ? stepStore.of(engine.postgres.db, run) : [],
     ])
     if (ctx === null)
       return refuse('not_found', { message: 'Who asked is gone: the account, or the key that it asked with.' })
@@ -88,21 +128,63 @@ export async function generate(
       messageId: output.id,
       budgets: budgetsOf(run, goal),
     })
-    const turn = { model: run.model, messages: turnOf(agent?.system_prompt ?? null, path) }
-    completion = engine.completeTurn(ctx.principal, turn, { signal, payer, surface: 'chat' })
-    for await (const chunk of leaving(completion, signal)) {
-      if (chunk.type === 'error') throw refusalOf(chunk.error)
-      await tell(answer.add(chunk))
+    const tools = agent?.tools ?? []
+    const settings = settingsOf(engine, agent)
+    const most = agent?.max_turns ?? MOST_TURNS
+    for (let turns = before.filter(({ kind }) => kind === 'model').length; ; turns++) {
+      if (tools.length > 0) {
+        const pending = await answerCalls({
+          engine,
+          run: claim.run,
+          tools,
+          parts: answer.parts,
+          signal,
+          before,
+          async tell(facts) {
+            await teller.tell(facts)
+            await teller.told()
+          },
+        })
+        if (pending.length > 0) return { status: 'requires_action', pending, parts: answer.parts }
+      }
+      if (turns >= most)
+        refuse('limit_reached', {
+          message: `The agent has called its model ${most} times without coming to an end.`,
+          details: { limit: most },
+        })
+      answer.next()
+      startedAt = new Date()
+      const said = [...path, { role: 'assistant' as const, content: answer.parts }]
+      const turn = { model: run.model, messages: turnOf(agent?.system_prompt ?? null, said), ...settings }
+      kept = false
+      completion = engine.completeTurn(ctx.principal, turn, { signal, payer, surface: 'chat' })
+      for await (const chunk of leaving(completion, signal)) {
+        if (chunk.type === 'error') throw refusalOf(chunk.error)
+        await teller.tell(answer.add(chunk))
+      }
+      await teller.tell(answer.end())
+      if (tools.length === 0 || openCalls(answer.parts).length === 0) return ending('completed', null)
+      await keep()
     }
-    await tell(answer.end())
-    return ending('completed', null)
   } catch (error) {
-    await tell(answer.end())
+    await teller.tell(answer.end())
     if (signal.aborted) return ending('cancelled', null)
     if (!(error instanceof Refusal)) engine.log.error({ error, run: run.id }, 'a run failed')
     return ending('failed', errorBody(error instanceof Refusal ? error : new Refusal('internal_error')).error)
   }
 }
+
+/** What an agent adds to every call of its model. */
+const settingsOf = (engine: Engine, agent: AgentRow | null): Pick<Turn, 'tools' | 'response_format'> => ({
+  ...(agent !== null && agent.tools.length > 0 && { tools: offered(engine, agent.tools) }),
+  ...(agent?.output_schema && {
+    response_format: { type: 'json_schema', name: 'answer', schema: agent.output_schema },
+  }),
+})
+
+/** A tool that is denied is not offered; a model that calls it all the same is told. */
+const offered = ({ toolbox }: Engine, tools: AgentTools): Tool[] =>
+  toolbox.offer(tools.filter(({ policy }) => policy !== 'deny').map(({ name }) => name))
 
 const resultOf = ({ id, model, provider, endpointId, billing, seed, losses, usage, finishReason }: Served) => ({
   call_id: id,

@@ -8,6 +8,7 @@ import type { TurnMessage } from '#gateway/turn.ts'
 import { budgetsOf } from './budgets.ts'
 import type { GoalRow } from './goal-store.ts'
 import type { Said } from './history.ts'
+import { type Part, textOf } from './parts.ts'
 import type { RunRow } from './run-store.ts'
 
 export interface Verdict {
@@ -72,6 +73,10 @@ export function transcriptOf(path: readonly Said[]): string {
   const all = lines.filter((line) => line !== '').join('\n')
   return all.length > MOST_READ ? all.slice(-MOST_READ).toWellFormed() : all
 }
+
+/** What was said after the last tool had answered. */
+export const lastWords = (content: readonly Part[]): string =>
+  textOf(content.slice(content.findLastIndex(({ type }) => type === 'tool_result') + 1)) || textOf(content)
 
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url')
 

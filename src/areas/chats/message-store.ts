@@ -175,6 +175,33 @@ export const messageStore = {
       .executeTakeFirstOrThrow()
   },
 
+  /** What of an answer is durable although it goes on. */
+  keep: (
+    db: Db,
+    id: Id,
+    {
+      content,
+      ...so
+    }: Pick<MessageRow, 'content'> & {
+      served?: { model: string; provider: string; usage: Usage | null; cost: Nano | null }
+    },
+  ): Promise<MessageRow> =>
+    db
+      .updateTable('messages')
+      .set({
+        content: JSON.stringify(content),
+        ...(so.served && {
+          model: so.served.model,
+          provider: so.served.provider,
+          usage: so.served.usage && JSON.stringify(so.served.usage),
+          ...(so.served.cost !== null && { cost_nano: sql<Nano>`coalesce(cost_nano, 0) + ${so.served.cost}` }),
+        }),
+        updated_at: nextTime,
+      })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow(),
+
   /** The end of an answer. */
   finish: (
     db: Db,
@@ -191,7 +218,12 @@ export const messageStore = {
         // What an earlier try at it cost, whose process died, stays in the sum.
         cost_nano: sql<Nano | null>`case when ${end.cost_nano}::int8 is null then cost_nano else coalesce(cost_nano, 0) + ${end.cost_nano}::int8 end`,
         content: JSON.stringify(end.content),
-        usage: end.usage && JSON.stringify(end.usage),
+        // Without a further call, who served stays who served.
+        model: sql<
+          string | null
+        >`case when ${end.provider}::text is null then coalesce(model, ${end.model}) else ${end.model} end`,
+        provider: sql<string | null>`coalesce(${end.provider}, provider)`,
+        usage: sql<string | null>`coalesce(${end.usage && JSON.stringify(end.usage)}::jsonb, usage)`,
         updated_at: nextTime,
       })
       .where('id', '=', id)

@@ -9,7 +9,7 @@ import { scopes as allScopes } from '#kernel/scopes.ts'
 import { accept } from './accept.ts'
 import { goalEvent } from './goal-events.ts'
 import { type GoalRow, goalStore } from './goal-store.ts'
-import { hashOf, judge } from './judge.ts'
+import { hashOf, judge, lastWords } from './judge.ts'
 import { messageStore } from './message-store.ts'
 import type { Part } from './parts.ts'
 import { type RunRow, runStore, stepStore } from './run-store.ts'
@@ -117,12 +117,13 @@ async function judgedTurn(engine: Engine, goal: GoalRow, run: RunRow, signal: Ab
     messageStore.said(engine.postgres, run.output_message_id),
   ])
   if (!message) return endGoal(engine, goal, 'ended')
+  const said = lastWords(message.content)
   const startedAt = new Date()
   const model = goal.judge_model ?? goal.model ?? run.model
   try {
     const ctx = await actingFor(engine, goal, AbortSignal.any([signal, AbortSignal.timeout(JUDGE_MS)]))
-    const { verdict, served } = await judge(ctx, goal, run, { path, answer: message.text, model })
-    const answer = hashOf(message.text)
+    const { verdict, served } = await judge(ctx, goal, run, { path, answer: said, model })
+    const answer = hashOf(said)
     // What repeats itself gets nowhere, whatever the judge makes of it.
     const progress = verdict.progress && answer !== goal.last_answer
     return await db.transaction().execute(async (tx) => {

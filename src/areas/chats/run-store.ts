@@ -38,7 +38,8 @@ interface RunTable {
   on_busy: OnBusy
   place: Generated<bigint>
   model: string
-  options: Generated<unknown>
+  /** `approved`: the parts of its answer whose call a person has allowed. */
+  options: ColumnType<unknown, string | undefined, string>
   input_message_id: Id
   output_message_id: Id
   pending_actions: ColumnType<PendingAction[], string | undefined, string>
@@ -48,6 +49,8 @@ interface RunTable {
   attempt: Generated<number>
   process_id: Id | null
   fence: Generated<number>
+  /** How often it was taken over from a process that was no more. */
+  adoptions: Generated<number>
   cancel_requested_at: Generated<Date | null>
   queued_at: Date
   started_at: Date | null
@@ -94,6 +97,7 @@ interface StepTable {
   started_at: Date
   completed_at: Date | null
 }
+export type StepRow = Selectable<StepTable>
 export type Step = Pick<
   Selectable<StepTable>,
   'kind' | 'name' | 'status' | 'idempotent' | 'cost_nano' | 'started_at'
@@ -214,7 +218,12 @@ export const runStore = {
   takeOver: (db: Db, { id, fence }: RunRow, processId: Id): Promise<RunRow | undefined> =>
     db
       .updateTable('runs')
-      .set({ process_id: processId, fence: sql<number>`fence + 1`, updated_at: nextTime })
+      .set({
+        process_id: processId,
+        fence: sql<number>`fence + 1`,
+        adoptions: sql<number>`adoptions + 1`,
+        updated_at: nextTime,
+      })
       .where('id', '=', id)
       .where('fence', '=', fence)
       .where('status', '=', 'running')
@@ -269,6 +278,64 @@ export const runStore = {
       .returningAll()
       .executeTakeFirst(),
 
+  /** Running → waiting for a person. Undefined when its holder changed or it ended meanwhile. */
+  pause: (
+    db: Db,
+    { id, fence }: Pick<RunRow, 'id' | 'fence'>,
+    pending: readonly PendingAction[],
+  ): Promise<RunRow | undefined> =>
+    db
+      .updateTable('runs')
+      .set({
+        status: 'requires_action',
+        status_reason: pending[0]?.kind ?? null,
+        pending_actions: JSON.stringify(pending),
+        process_id: null,
+        updated_at: nextTime,
+      })
+      .where('id', '=', id)
+      .where('fence', '=', fence)
+      .where('status', '=', 'running')
+      .returningAll()
+      .executeTakeFirst(),
+
+  /** What a person has decided; when nothing is left, it takes its turn again, before all that wait. */
+  decide: (
+    db: Db,
+    id: Id,
+    { pending, approved }: { pending: readonly PendingAction[]; approved: readonly number[] },
+  ): Promise<RunRow> =>
+    db
+      .updateTable('runs')
+      .set({
+        pending_actions: JSON.stringify(pending),
+        options: JSON.stringify({ approved }),
+        ...(pending.length === 0 && { status: 'queued', status_reason: 'restarted' }),
+        updated_at: nextTime,
+      })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow(),
+
+  /** A model's turn within it has ended. Undefined when its holder changed or it ended meanwhile. */
+  keep: (
+    db: Db,
+    { id, fence }: Pick<RunRow, 'id' | 'fence'>,
+    { usage, cost }: { usage: Usage | null; cost: Nano | null },
+  ): Promise<RunRow | undefined> =>
+    db
+      .updateTable('runs')
+      .set({
+        usage: usage && JSON.stringify(usage),
+        ...(cost !== null && { cost_nano: sql<Nano>`coalesce(cost_nano, 0) + ${cost}` }),
+        updated_at: nextTime,
+      })
+      .where('id', '=', id)
+      .where('fence', '=', fence)
+      .where('status', '=', 'running')
+      .returningAll()
+      .executeTakeFirst(),
+
   /** Failed → queued, for a new attempt with an answer of its own. */
   requeue: (
     db: Db,
@@ -282,6 +349,7 @@ export const runStore = {
       .set({
         ...who,
         status: 'queued',
+        options: '{}',
         status_reason: reason,
         attempt: sql<number>`attempt + 1`,
         output_message_id: output,
@@ -355,7 +423,9 @@ export const runStore = {
       name: 'runs_moved',
       text: `select x.id, x.seq from unnest($1::text[], $2::int[]) x(id, seq)
         where exists (select from run_events e where e.run_id = x.id and e.seq > x.seq)
-          or not exists (select from runs r where r.id = x.id and r.status in ('queued', 'running', 'requires_action'))`,
+          or not exists (select from runs r where r.id = x.id and (r.status in ('queued', 'running')
+            -- Who waits for no event waits for the end, or for a person to be needed.
+            or (r.status = 'requires_action' and x.seq < 2147483647)))`,
       values: [watched.map(({ id }) => id), watched.map(({ seq }) => seq)],
     })
     return rows
@@ -410,6 +480,42 @@ export const stepStore = {
       .where('run_id', '=', runId)
       .where(sql<string>`result ->> 'call_id'`, '=', callId)
       .executeTakeFirst()) !== undefined,
+
+  /** What an attempt has done, in its order. */
+  of: (db: Db, run: Pick<RunRow, 'id' | 'attempt'>): Promise<StepRow[]> =>
+    db
+      .selectFrom('steps')
+      .selectAll()
+      .where('run_id', '=', run.id)
+      .where('attempt', '=', run.attempt)
+      .orderBy('index')
+      .execute(),
+
+  /** A step that begins; null when the claim no longer holds. */
+  async begin(
+    db: Db,
+    run: Pick<RunRow, 'id' | 'attempt' | 'fence'>,
+    step: Pick<Step, 'kind' | 'name' | 'idempotent'> & { input: object },
+  ): Promise<number | null> {
+    const { rows } = await sql<{
+      index: number
+    }>`insert into steps (run_id, index, attempt, kind, name, status, idempotent, input)
+      select r.id, (select coalesce(max(s.index), 0) + 1 from steps s where s.run_id = r.id), ${run.attempt}, ${step.kind},
+        ${step.name}, 'running', ${step.idempotent}, ${JSON.stringify(step.input)}::jsonb
+      from runs r where r.id = ${run.id} and r.fence = ${run.fence} and r.status = 'running' returning index`.execute(
+      db,
+    )
+    return rows[0]?.index ?? null
+  },
+
+  async end(db: Db, runId: Id, index: number, status: 'completed' | 'cancelled', result: object | null): Promise<void> {
+    await db
+      .updateTable('steps')
+      .set({ status, result: result && JSON.stringify(result), completed_at: sql<Date>`clock_timestamp()` })
+      .where('run_id', '=', runId)
+      .where('index', '=', index)
+      .execute()
+  },
 
   /** A step that has ended. */
   async insert(db: Db, run: Pick<RunRow, 'id' | 'attempt'>, step: Step): Promise<void> {

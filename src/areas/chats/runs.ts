@@ -3,7 +3,7 @@ import type { Engine } from '#engine/context.ts'
 import { sqlState } from '#engine/postgres/client.ts'
 import { Refusal, errorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import { hasShown } from './answer.ts'
+import { hasShown, keptParts } from './answer.ts'
 import { type EventWriter, createEventWriter } from './event-writer.ts'
 import { generate } from './generate.ts'
 import { messageStore } from './message-store.ts'
@@ -11,13 +11,13 @@ import { RunLog } from './run-log.ts'
 import { type RunRow, eventStore, runStore } from './run-store.ts'
 import { RunWatch } from './run-watch.ts'
 import { chatStore } from './store.ts'
-import { type Claim, type Ending, claimNext, end, endFromOutside } from './transitions.ts'
+import { type Claim, type Ending, cancelWaiting, claimNext, end, endFromOutside, pause } from './transitions.ts'
 
 const SWEEP_MS = 1_000
 const AGAIN_MS = 500
 const HAND_OVER_MS = 5_000
-/** A run that has changed hands so often takes its servers down with it. */
-const MOST_CLAIMS = 4
+/** A run that was taken over so often takes its servers down with it. */
+const MOST_ADOPTIONS = 3
 
 export const interrupted = {
   type: 'unavailable',
@@ -85,12 +85,16 @@ export function startRuns(engine: Engine): Runs {
 
   async function carryOut({ claim, log: runLog, stop }: Active): Promise<void> {
     const signal = AbortSignal.any([stop.signal, runLog.lost])
-    const ending = await generate(engine, claim, signal, (facts) => {
-      writer.append(runLog, facts)
-      return writer.room(runLog)
+    const ending = await generate(engine, claim, signal, {
+      tell(facts) {
+        writer.append(runLog, facts)
+        return writer.room(runLog)
+      },
+      told: () => writer.flushed(runLog),
     })
     await writer.flushed(runLog)
     if (runLog.lost.aborted) return
+    if (ending.status === 'requires_action') return await durably(() => rest(claim.run, ending, runLog))
     const handedOver = ending.status === 'cancelled' && stop.signal.reason === HAND_OVER
     if (handedOver && !(await hasBegun(claim.run.id))) return await durably(() => release(claim.run))
     const final: Ending = handedOver ? { ...ending, status: 'failed', error: interrupted } : ending
@@ -118,6 +122,20 @@ export function startRuns(engine: Engine): Runs {
     bus.poke('outbox')
     if (done.next) begin(done.next)
     else if (draining) bus.poke('runs')
+  }
+
+  /** Until a person has decided: nobody runs it meanwhile. */
+  async function rest(run: RunRow, left: Parameters<typeof pause>[2], runLog: RunLog): Promise<void> {
+    const events = await db.transaction().execute(async (tx) => {
+      if ((await chatStore.hold(tx, run.chat_id)) === null) return null
+      // Asked to stop while it came to rest: it has ended rather than waits.
+      const now = await runStore.get(tx, run.chat_id, run.id)
+      const paused = await pause(tx, run, left, runLog.lastSeq)
+      if (paused && now?.cancel_requested_at) await cancelWaiting(tx, (await runStore.get(tx, run.chat_id, run.id))!)
+      return paused
+    })
+    if (events) runLog.show(events)
+    bus.poke('outbox')
   }
 
   async function release(run: RunRow): Promise<void> {
@@ -157,18 +175,21 @@ export function startRuns(engine: Engine): Runs {
   /** One that cannot be taken over now does not keep the others from it. */
   const left = (runId: Id) => (error: unknown) => log.warn({ error, run: runId }, 'a run cannot be taken over now')
 
-  /** A run whose process is no more begins again where its readers cannot tell; else it has failed. */
+  /** A run whose process is no more begins again where its readers cannot tell, or goes on from what was kept; else it has failed. */
   async function adopt(orphan: RunRow): Promise<void> {
     const claim = await inChat(orphan.chat_id, async (tx) => {
-      const shown = hasShown((await eventStore.all(tx, orphan.id)).map(({ type }) => type))
+      const events = await eventStore.all(tx, orphan.id)
+      const before = await messageStore.get(tx, orphan.chat_id, orphan.output_message_id)
+      const kept = hasShown(events.map(({ type }) => type))
+        ? keptParts(orphan.output_message_id, before?.content ?? [], events)
+        : []
       if (orphan.cancel_requested_at !== null) await endFromOutside(tx, orphan, processId, { status: 'cancelled' })
-      else if (shown || orphan.fence >= MOST_CLAIMS)
+      else if (kept === null || orphan.adoptions >= MOST_ADOPTIONS)
         await endFromOutside(tx, orphan, processId, { status: 'failed', error: interrupted })
       else {
         const run = await runStore.takeOver(tx, orphan, processId)
-        const output = run && (await messageStore.get(tx, run.chat_id, run.output_message_id))
-        const { seq } = await eventStore.last(tx, orphan.id)
-        return run && output ? { run, output, events: [], lastSeq: seq } : null
+        const output = before && { ...before, content: kept }
+        return run && output ? { run, output, events: [], lastSeq: events.at(-1)?.seq ?? 0 } : null
       }
       return claimNext(tx, orphan.chat_id, processId)
     })

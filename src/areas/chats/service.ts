@@ -9,6 +9,7 @@ import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { accept, retry, stopAll } from './accept.ts'
+import { decide } from './actions.ts'
 import { compact } from './compact.ts'
 import { chats } from './contract.ts'
 import { copyChat } from './copy.ts'
@@ -179,6 +180,8 @@ export const chatService = implement(
       const run = await retry(ctx, chat.of(ctx), run_id)
       return waitFor(ctx, run, background)
     },
+
+    actions: async (ctx, { id, run_id, actions }) => showRun(await decide(ctx, id, run_id, actions)),
 
     stop: async (ctx, { id, run_id }) => showRun(await stop(ctx, id, run_id)),
 

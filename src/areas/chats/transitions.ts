@@ -10,7 +10,15 @@ import { type Fact, isEnd, partsOf } from './answer.ts'
 import { addUsage } from './cost.ts'
 import { type MessageRow, messageStore } from './message-store.ts'
 import { type Part, textOf } from './parts.ts'
-import { type Logged, type RunRow, type Step, eventStore, runStore, stepStore } from './run-store.ts'
+import {
+  type Logged,
+  type PendingAction,
+  type RunRow,
+  type Step,
+  eventStore,
+  runStore,
+  stepStore,
+} from './run-store.ts'
 import { showMessage, showRun } from './show.ts'
 
 /** A run that a process has taken, and what its log holds so far. */
@@ -31,6 +39,8 @@ export interface Ending {
   finishReason: string | null
   usage: Usage | null
   cost: Nano | null
+  /** What its answer had used before the call that ended it. */
+  before?: Usage | null
   error: ErrorBody['error'] | null
   step: Step | null
 }
@@ -110,7 +120,7 @@ export async function end(
     model: ending.model,
     provider: ending.provider,
     finish_reason: ending.finishReason,
-    usage: ending.usage,
+    usage: ending.usage && addUsage(ending.before ?? null, ending.usage),
     cost_nano: ending.cost,
   })
   if (step) await stepStore.insert(db, run, step)
@@ -125,7 +135,8 @@ export async function end(
   return { run, output, events }
 }
 
-function endingFacts(run: RunRow, output: MessageRow, { status, usage, cost, error }: Ending, begun: boolean): Fact[] {
+function endingFacts(run: RunRow, output: MessageRow, { status, error }: Ending, begun: boolean): Fact[] {
+  const { usage, cost_nano: cost } = output
   const facts: Fact[] = []
   if (begun && status !== 'failed') facts.push({ type: 'message.completed', data: { message: showMessage(output) } })
   if (usage !== null) facts.push({ type: 'usage', data: { usage, cost_usd: cost === null ? null : toUsd(cost) } })
@@ -142,6 +153,22 @@ const NOTHING = {
   cost: null,
   error: null,
   step: null,
+}
+
+/** To a pause, until a person has decided. Null when the claim no longer holds. */
+export async function pause(
+  db: Db,
+  before: RunRow,
+  { pending, parts }: { pending: readonly PendingAction[]; parts: Part[] },
+  lastSeq: number,
+): Promise<Logged[] | null> {
+  const run = await runStore.pause(db, before, pending)
+  if (!run) return null
+  await messageStore.keep(db, run.output_message_id, { content: parts })
+  const events = numbered([{ type: 'run.requires_action', data: { run: showRun(run) } }], lastSeq)
+  await eventStore.insert(db, run.id, events)
+  await writeOutbox(db, runEvent(run, 'requires_action'), actorOf(run))
+  return events
 }
 
 /** A run that waits, for its turn or for a person, is over at once. */

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type TestDatabase, testDatabase } from '#test/database.ts'
+import { type Sent, allEvents, readEvents } from '#test/events.ts'
+import { startProgram, temporaryDir } from '#test/program.ts'
+import { type Caller, type Person, caller, testServer } from '#test/server.ts'
+
+const script = (...turns: object[][]): string => JSON.stringify({ turns })
+const call = (name: string, given: object) => ({ tool_call: { name, arguments: given } })
+const types = (events: readonly Sent[]): string[] => events.map(({ event }) => event)
+
+function urlOf({ connection: { user, password, host, port, database } }: TestDatabase): string {
+  const url = new URL('postgresql://localhost')
+  url.username = String(user)
+  url.password = String(password)
+  url.pathname = `/${database}`
+  url.searchParams.set('host', String(host))
+  if (port !== undefined) url.searchParams.set('port', String(port))
+  return url.href
+}
+
+/** A run of an agent with these tools that is under way in its first call. */
+async function inCall(who: Caller, tool: string, given: object): Promise<{ chat: string; run: string; seen: Sent[] }> {
+  const tools = [{ name: tool, policy: 'allow' }]
+  const agent = (await who.post('/agents', { name: 'Worker', model: 'sim/script', tools })).body.data.id
+  const chat = (await who.post('/chats', { agent_id: agent })).body.data.id
+  const content = script([{ text: 'I try. ' }, call(tool, given)], [{ text: 'It is done.' }])
+  const seen: Sent[] = []
+  for await (const event of readEvents(who, `/chats/${chat}/messages/stream`, { body: { content } })) {
+    seen.push(event)
+    if (event.event === 'tool_call.completed') break
+  }
+  return { chat, run: seen[0]!.data.run_id, seen }
+}
+
+test('a server is killed during calls of tools: what may be repeated is, what may have been done asks first', async () => {
+  await using database = await testDatabase()
+  using dir = temporaryDir()
+  const first = startProgram({ UK_DATA_DIR: dir.path, DATABASE_URL: urlOf(database), UK_LOG: 'error' })
+  let alice: Person
+  {
+    await using here = await testServer({ database })
+    alice = await here.person('Alice')
+  }
+  const there = caller(await first.ready, alice.headers)
+  const long = (await there.post('/chats', { model: 'sim/script' })).body.data.id
+  const endless = JSON.stringify({ steps: [{ text: 'x' }, { delay_ms: 60_000 }] })
+  const operation = (await there.post(`/chats/${long}/messages`, { content: endless, background: true })).body.data.id
+  let state = await there.get(`/operations/${operation}`)
+  while (state.body.data.status !== 'running') state = await there.get(`/operations/${operation}`)
+  const safe = await inCall(there, 'operations.await', { id: operation, since_status: 'running', timeout_seconds: 3 })
+  const other = (await there.post('/chats', { model: 'sim/script' })).body.data.id
+  const unsafe = await inCall(there, 'chats.send', { id: other, content: endless })
+  await using watching = await testServer({ database })
+  const { pool } = watching.app.engine.postgres
+  const begun = async () =>
+    (await pool.query(`select 1 from steps where kind = 'tool' and status = 'running'`)).rowCount
+  while ((await begun()) !== 2);
+  first.child.kill('SIGKILL')
+  await first.exited
+
+  await using server = await testServer({ database })
+  const here = caller(server.origin, alice.headers)
+  const log = await allEvents(here, `/chats/${safe.chat}/runs/${safe.run}/events`)
+  assert.deepEqual(log.slice(0, safe.seen.length), safe.seen)
+  assert.deepEqual(
+    [types(log).at(-1), types(log).filter((type) => type === 'tool_result').length],
+    ['run.completed', 1],
+  )
+  assert.deepEqual(
+    log.map(({ id }) => Number(id)),
+    log.map((_, i) => i + 1),
+  )
+  assert.equal(log.at(-3)!.data.message.text, 'I try. It is done.')
+  // Each turn of the model is one call and is paid once.
+  await server.app.engine.ledger.flush()
+  await watching.app.engine.ledger.flush()
+  const { rows } = await pool.query(
+    'select count(*)::int as calls, sum(cost_nano)::int8 as nano from calls where run_id = $1',
+    [safe.run],
+  )
+  const { run } = log.at(-1)!.data
+  assert.deepEqual([rows[0].calls, Number(rows[0].nano) / 1e9], [2, run.cost_usd])
+
+  const path = `/chats/${unsafe.chat}/runs/${unsafe.run}`
+  let waits = (await here.get(path)).body.data
+  while (waits.status === 'running') waits = (await here.get(path)).body.data
+  assert.deepEqual([waits.status, waits.status_reason], ['requires_action', 'interrupted'])
+  const [action] = waits.pending_actions
+  assert.deepEqual([action.kind, action.tool, action.arguments.id], ['interrupted', 'chats.send', other])
+  const output = 'It had been sent.'
+  await here.post(`${path}/actions`, { actions: [{ id: action.id, decision: 'allow', output }] })
+  const rest = await allEvents(here, `${path}/events`)
+  assert.equal(types(rest).at(-1), 'run.completed')
+  assert.equal(rest.at(-3)!.data.message.text, 'I try. It is done.')
+  assert.equal((await here.get(`/chats/${other}/messages`)).body.data.length, 2)
+})

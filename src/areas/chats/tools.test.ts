@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type Sent, allEvents, readEvents } from '#test/events.ts'
+import { type Caller, type Person, type TestServer, caller, testServer } from '#test/server.ts'
+import { keptParts } from './answer.ts'
+import { bounded, openCalls, policyOf } from './toolset.ts'
+
+let server: TestServer
+let twin: TestServer
+let alice: Person
+let beyond: Caller
+before(async () => {
+  server = await testServer()
+  twin = await server.twin()
+  alice = await server.person('Alice')
+  beyond = caller(twin.origin, alice.headers)
+})
+after(async () => {
+  await twin[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+const script = (...turns: object[][]): string => JSON.stringify({ turns })
+const call = (name: string, given: object | string = {}) => ({ tool_call: { name, arguments: given } })
+const say = (text: string) => ({ text })
+async function chatWith(tools: object[], more: object = {}, who: Person = alice): Promise<string> {
+  const agent = (await who.post('/agents', { name: 'Worker', model: 'sim/script', tools, ...more })).body.data.id
+  return (await who.post('/chats', { agent_id: agent })).body.data.id
+}
+const send = (chat: string, content: string, who: Caller = alice) => who.post(`/chats/${chat}/messages`, { content })
+const results = (message: { content: { type: string }[] }): { output: any; is_error: boolean }[] =>
+  message.content.filter((part) => part.type === 'tool_result') as never
+const types = (events: readonly Sent[]): string[] => events.map(({ event }) => event)
+
+test('an agent with tools finishes a goal: it writes a file, is judged, and all of it is replayed from the log', async () => {
+  const chat = await chatWith([
+    { name: 'drive.upload', policy: 'allow' },
+    { name: 'find', policy: 'allow' },
+    { name: 'do', policy: 'allow' },
+  ])
+  const name = 'report.txt'
+  const achieved = JSON.stringify({ steps: [say(JSON.stringify({ achieved: true, feedback: 'The file is there.' }))] })
+  const objective = script(
+    [say('I look for the way. '), call('find', { query: 'create a file' })],
+    [call('do', { name: 'drive.upload', input: { name, content: 'All is well.', workspace_id: alice.workspaceId } })],
+    [say(achieved)],
+  )
+  const started = await alice.post(`/chats/${chat}/goal`, { objective, max_cost_usd: 1 })
+  assert.equal(started.status, 201, started.text)
+  let goal = started.body.data
+  while (goal.status === 'active') goal = (await alice.get(`/chats/${chat}/goal`)).body.data
+  assert.deepEqual([goal.status, goal.turns_used], ['achieved', 1], JSON.stringify(goal))
+
+  const files = (await alice.get(`/drive/files?workspace_id=${alice.workspaceId}`)).body.data
+  assert.ok(
+    files.some((file: { name: string }) => file.name === name),
+    JSON.stringify(files),
+  )
+
+  const [run] = (await alice.get(`/chats/${chat}/runs`)).body.data
+  const [, message] = (await alice.get(`/chats/${chat}/messages`)).body.data
+  const log = await allEvents(beyond, `/chats/${chat}/runs/${run.id}/events`)
+  assert.deepEqual(
+    log.map(({ id }) => Number(id)),
+    log.map((_, i) => i + 1),
+  )
+  assert.deepEqual(replayed(log), message.content)
+  assert.deepEqual(log.at(-3)!.data.message, message)
+  assert.deepEqual(log.at(-2)!.data.usage, message.usage)
+  const { pool } = server.app.engine.postgres
+  const { rows } = await pool.query(
+    'select kind, name, status, idempotent from steps where run_id = $1 order by index',
+    [run.id],
+  )
+  assert.deepEqual(
+    rows.map(({ kind, name, status, idempotent }) => [kind, name, status, idempotent]),
+    [
+      ['model', 'sim/script', 'completed', true],
+      ['tool', 'find', 'completed', true],
+      ['model', 'sim/script', 'completed', true],
+      ['tool', 'drive.upload', 'completed', false],
+      ['model', 'sim/script', 'completed', true],
+      ['evaluation', 'sim/script', 'completed', true],
+    ],
+  )
+  await server.app.engine.ledger.flush()
+  await twin.app.engine.ledger.flush()
+  const { rows: paid } = await pool.query(
+    `select sum(cost_nano)::int8 as nano from calls where run_id = $1 and surface = 'chat'`,
+    [run.id],
+  )
+  assert.deepEqual([run.cost_usd, message.cost_usd], [Number(paid[0].nano) / 1e9, Number(paid[0].nano) / 1e9])
+})
+
+/** The content of a message, from what its readers were told. */
+function replayed(log: readonly Sent[]): object[] {
+  const parts: any[] = []
+  const byIndex = new Map<number, any>()
+  for (const { event, data } of log) {
+    if (event === 'text.delta') {
+      if (!byIndex.has(data.index)) parts.push(byIndex.set(data.index, { type: 'text', text: '' }).get(data.index))
+      byIndex.get(data.index).text += data.delta
+    }
+    if (event === 'tool_call.completed')
+      parts.push({ type: 'tool_call', id: data.tool_call_id, name: data.name, arguments: data.arguments })
+    if (event === 'tool_result')
+      parts.push({ type: 'tool_result', tool_call_id: data.tool_call_id, output: data.output, is_error: data.is_error })
+  }
+  return parts
+}
+
+test('a model that calls what is denied, unknown, or with broken arguments is told so, and goes on', async () => {
+  const chat = await chatWith([
+    { name: 'do', policy: 'allow' },
+    { name: 'chats.create', policy: 'deny' },
+    { name: 'chats.list', policy: 'allow' },
+  ])
+  const said = await send(
+    chat,
+    script(
+      [
+        call('chats_create', {}),
+        call('do', { name: 'chats.create', input: {} }),
+        call('drive_list', {}),
+        call('no_such_tool', {}),
+        call('chats_list', '{"limit": '),
+        call('chats_list', { limit: 'many' }),
+        call('do', { name: 'api_keys.create', input: {} }),
+        call('chats_list', { limit: 1 }),
+      ],
+      [say('so be it')],
+    ),
+  )
+  assert.equal(said.status, 200, said.text)
+  assert.deepEqual([said.body.data.text, said.body.data.run.status], ['so be it', 'completed'])
+  const all = results(said.body.data)
+  assert.deepEqual(
+    all.map(({ is_error }) => is_error),
+    [true, true, true, true, true, true, true, false],
+  )
+  assert.match(JSON.stringify(all[0]), /may not use/)
+  assert.match(JSON.stringify(all[1]), /may not use/)
+  assert.match(JSON.stringify(all[4]), /no JSON object/)
+  assert.equal(all[5]!.output.error.param, 'limit')
+  assert.equal(all[7]!.output.data.length, 1)
+})
+
+test('an agent reaches only the workspace of its chat, whatever it is told', async () => {
+  const other = (await alice.post('/workspaces', { name: 'Secret' })).body.data.id
+  const hidden = (await alice.post('/chats', { title: 'hidden', workspace_id: other })).body.data.id
+  const chat = await chatWith([{ name: 'do', policy: 'allow' }])
+  const said = await send(
+    chat,
+    script(
+      [
+        call('do', { name: 'chats.get', input: { id: hidden } }),
+        call('do', { name: 'chats.list', input: {} }),
+        call('do', { name: 'chats.create', input: { workspace_id: other } }),
+      ],
+      [say('done')],
+    ),
+  )
+  const [get, list, create] = results(said.body.data)
+  assert.deepEqual([get!.output.error.type, create!.output.error.type], ['not_found', 'not_found'])
+  assert.ok(!JSON.stringify(list).includes(hidden) && JSON.stringify(list).includes(chat))
+})
+
+test('what an agent has to ask for waits for a person, in any process; what is denied is told to the model', async () => {
+  const chat = await chatWith([{ name: 'chats.create', policy: 'ask' }])
+  const content = script(
+    [say('May I? '), call('chats_create', { title: 'allowed' }), call('chats_create', { title: 'denied' })],
+    [say('thanks')],
+  )
+  const asked = await send(chat, content)
+  assert.equal(asked.status, 200, asked.text)
+  const { run } = asked.body.data
+  assert.deepEqual(
+    [run.status, run.status_reason, asked.body.data.status],
+    ['requires_action', 'approval', 'in_progress'],
+  )
+  assert.deepEqual(
+    run.pending_actions.map(({ kind, tool, arguments: given }: any) => [kind, tool, given.title]),
+    [
+      ['approval', 'chats.create', 'allowed'],
+      ['approval', 'chats.create', 'denied'],
+    ],
+  )
+  const [first, second] = run.pending_actions
+  const path = `/chats/${chat}/runs/${run.id}`
+  const unknown = await alice.post(`${path}/actions`, { actions: [{ id: 'x', decision: 'allow' }] })
+  assert.deepEqual([unknown.status, unknown.body.error.param], [404, 'actions.0.id'])
+  const titles = async () => (await alice.get('/chats')).body.data.map(({ title }: { title: string }) => title)
+  assert.ok(!(await titles()).includes('allowed'))
+
+  const reading = allEvents(alice, `${path}/events`)
+  const one = await beyond.post(`${path}/actions`, { actions: [{ id: first.id, decision: 'allow' }] })
+  assert.deepEqual(
+    [one.status, one.body.data.status, one.body.data.pending_actions.length],
+    [200, 'requires_action', 1],
+  )
+  const both = await beyond.post(`${path}/actions`, { actions: [{ id: second.id, decision: 'deny' }] })
+  assert.equal(both.status, 200, both.text)
+  const events = await reading
+  assert.deepEqual([types(events).at(-1), types(events).includes('run.requires_action')], ['run.completed', true])
+  const { message } = events.at(-3)!.data
+  assert.equal(message.text, 'May I? thanks')
+  assert.deepEqual(
+    results(message)
+      .map(({ is_error }) => is_error)
+      .toSorted(),
+    [false, true],
+  )
+  assert.ok((await titles()).includes('allowed') && !(await titles()).includes('denied'))
+  assert.equal((await alice.post(`${path}/actions`, { actions: [{ id: first.id, decision: 'allow' }] })).status, 409)
+  assert.equal((await alice.get(path)).body.data.cost_usd, message.cost_usd)
+
+  const again = (await send(chat, script([call('chats_create', { title: 'never' })], [say('x')]))).body.data.run
+  assert.equal(again.status, 'requires_action')
+  assert.equal((await beyond.post(`/chats/${chat}/stop`)).body.data.status, 'cancelled')
+  const given = (await send(chat, script([call('chats_create', { title: 'never' })], [say('x')]))).body.data.run
+  await alice.post(`/chats/${chat}/runs/${given.id}/actions`, {
+    actions: [{ id: given.pending_actions[0].id, decision: 'allow', output: { id: 'made up' } }],
+  })
+  const replay = await allEvents(alice, `/chats/${chat}/runs/${given.id}/events`)
+  assert.deepEqual(replay.find(({ event }) => event === 'tool_result')!.data.output, { id: 'made up' })
+  assert.ok(!(await titles()).includes('never'))
+})
+
+test('an agent that goes in circles is stopped at its turns, and a tool that does not return is left with its run', async () => {
+  const circling = await chatWith([{ name: 'find', policy: 'allow' }], { max_turns: 2 })
+  const turn = [call('find', { query: 'x' })]
+  const refused = await send(circling, script(turn, turn, turn, turn))
+  assert.deepEqual([refused.status, refused.body.error.code], [409, 'limit_reached'])
+
+  const waiting = await chatWith([
+    { name: 'operations.await', policy: 'allow' },
+    { name: 'chats.stream', policy: 'allow' },
+  ])
+  const other = (await alice.post('/chats', { model: 'sim/script' })).body.data.id
+  const endless = JSON.stringify({ steps: [say('never'), { delay_ms: 60_000 }] })
+  for await (const { event } of readEvents(alice, `/chats/${waiting}/messages/stream`, {
+    body: { content: script([call('chats_stream', { id: other, content: endless })], [say('x')]) },
+  }))
+    if (event === 'tool_call.completed') break
+  const at = performance.now()
+  assert.equal((await alice.post(`/chats/${waiting}/stop`)).body.data.status, 'cancelled')
+  assert.ok(performance.now() - at < 10_000)
+  await alice.post(`/chats/${other}/stop`)
+})
+
+test('a result is bounded, holds only what a column takes, and says what was cut', () => {
+  const { output } = bounded({ output: { text: 'x'.repeat(1_000_000) }, is_error: false }) as { output: any }
+  assert.ok(output.truncated && output.text.length === 64_000 && /1000011 characters/.test(output.message))
+  assert.deepEqual(bounded({ output: { a: 'b\0c\ud800' }, is_error: true }), { output: { a: 'bc�' }, is_error: true })
+})
+
+test('a call is open until its result, an id that comes twice included; the strictest policy holds', () => {
+  const call = (id: string) => ({ type: 'tool_call' as const, id, name: 'find', arguments: '' })
+  const result = (id: string) => ({ type: 'tool_result' as const, tool_call_id: id, output: 1, is_error: false })
+  assert.deepEqual(
+    openCalls([call('a'), result('a'), call('a')]).map(({ index }) => index),
+    [2],
+  )
+  const tools = [
+    { name: 'do', policy: 'allow' as const },
+    { name: 'chats_create', policy: 'deny' as const },
+  ]
+  assert.equal(policyOf(tools, { tool: 'do', endpoint: 'chats.create', repeatable: false }), 'deny')
+  assert.equal(policyOf(tools, { tool: 'find', endpoint: null, repeatable: true }), null)
+  const events = [
+    { type: 'message.started', data: { message: { id: 'm' } } },
+    { type: 'tool_call.started', data: { tool_call_id: 'a', name: 'find' } },
+    { type: 'tool_result', data: { tool_call_id: 'a', output: 1, is_error: false } },
+  ]
+  assert.deepEqual(keptParts('m', [call('a')], events), [call('a'), result('a')])
+  const more = { type: 'text.delta', data: { index: 2, delta: 'x' } }
+  assert.equal(keptParts('m', [call('a')], [...events, more]), null)
+})

@@ -1,0 +1,99 @@
+/** What an agent may use in a run, and how a call of it is judged. */
+import type { Context } from '#engine/context.ts'
+import type { Tool } from '#gateway/turn.ts'
+import { storable } from '#kernel/storable.ts'
+import type { Part } from './parts.ts'
+
+export interface Reached {
+  /** `find`, `describe`, `do`, or an endpoint's name. */
+  tool: string
+  /** The endpoint that is called in the end. */
+  endpoint: string | null
+  /** To do it twice is as good as once. */
+  repeatable: boolean
+}
+
+/** The registry as tools of a model. The faces have it; app.ts joins the two. */
+export interface Toolbox {
+  offer(names: readonly string[]): Tool[]
+  reach(name: string, given: Record<string, unknown>): Reached | null
+  /** In the rights of `ctx`, until its signal fires. What is refused is an answer with `is_error`. */
+  call(ctx: Context, name: string, given: Record<string, unknown>): Promise<Result>
+}
+export interface Result {
+  output: unknown
+  is_error: boolean
+}
+
+declare module '#engine/context.ts' {
+  interface Engine {
+    toolbox: Toolbox
+  }
+}
+
+export type Policy = 'allow' | 'ask' | 'deny'
+export type AgentTools = readonly { name: string; policy: Policy }[]
+export type Call = Extract<Part, { type: 'tool_call' }>
+/** A call without its result, and which part of the message it is: vendors use an id twice. */
+export interface OpenCall {
+  index: number
+  call: Call
+}
+
+/** Those of a message that have no result yet. */
+export function openCalls(parts: readonly Part[]): OpenCall[] {
+  const open: OpenCall[] = []
+  for (const [index, part] of parts.entries()) {
+    if (part.type === 'tool_call') open.push({ index, call: part })
+    if (part.type !== 'tool_result') continue
+    const at = open.findIndex(({ call }) => call.id === part.tool_call_id)
+    if (at !== -1) open.splice(at, 1)
+  }
+  return open
+}
+
+const STRICT: readonly Policy[] = ['allow', 'ask', 'deny']
+const plain = (name: string): string => name.replace('_', '.')
+
+/** The strictest that holds: what is denied by name is not to be had through `do`. Null: not a tool of this agent. */
+export function policyOf(tools: AgentTools, { tool, endpoint }: Reached): Policy | null {
+  const named = (name: string) => tools.find((one) => one.name === name || plain(one.name) === name)
+  const own = named(tool)
+  if (own === undefined) return null
+  const inner = tool === 'do' && endpoint !== null ? named(endpoint) : undefined
+  return STRICT[Math.max(STRICT.indexOf(own.policy), STRICT.indexOf(inner?.policy ?? 'allow'))]!
+}
+
+/** What the model wrote as arguments; null where that is no JSON object. */
+export function argumentsOf({ arguments: words }: Call): Record<string, unknown> | null {
+  try {
+    const given: unknown = words.trim() === '' ? {} : JSON.parse(words)
+    return typeof given === 'object' && given !== null && !Array.isArray(given)
+      ? (given as Record<string, unknown>)
+      : null
+  } catch {
+    return null
+  }
+}
+
+/** Characters of a result that a model reads. */
+const MOST_OUTPUT = 64_000
+
+/** A result as it is stored and told: bounded, and only what a column holds. */
+export function bounded({ output, is_error }: Result): Result {
+  const json = JSON.stringify(output ?? null, (_, value: unknown) =>
+    typeof value === 'string' ? storable(value) : value,
+  )
+  if (json.length <= MOST_OUTPUT) return { output: JSON.parse(json) as unknown, is_error }
+  const text = storable(json.slice(0, MOST_OUTPUT).toWellFormed())
+  return {
+    output: {
+      truncated: true,
+      message: `The result has ${json.length} characters; these are the first ${MOST_OUTPUT}. Ask for less.`,
+      text,
+    },
+    is_error,
+  }
+}
+
+export const mistake = (message: string): Result => ({ output: { error: { message } }, is_error: true })

@@ -1,0 +1,78 @@
+import { type Listed, inputSchema } from '#kernel/registry.ts'
+import { convert } from '../schemas.ts'
+import { createAgentTools, type ToolCall } from './agent-tools.ts'
+import { createCatalogue } from './catalogue.ts'
+import type { AgentCaller } from './door.ts'
+import { type ToolResult, isTool, tools } from './tools.ts'
+
+/** A tool as models are offered it: names of functions hold no dots, so `drive.list` is `drive_list` there. */
+export interface Offered {
+  name: string
+  description: string
+  parameters: object
+}
+
+/** What a call by some name would reach. */
+export interface Reached {
+  /** `find`, `describe`, `do`, or an endpoint's name. */
+  tool: string
+  /** The endpoint that is called in the end; null where none is, or none of that name. */
+  endpoint: string | null
+  /** To do it twice is as good as once. */
+  repeatable: boolean
+}
+
+/** The registry as tools of a model that runs in this server: the three of the agent tool, and endpoints by name. */
+export interface Toolbox {
+  offer(names: readonly string[]): Offered[]
+  reach(name: string, given: Record<string, unknown>): Reached | null
+  /** Never throws: what is refused is a result with `isError`. */
+  run(name: string, given: Record<string, unknown>, caller: AgentCaller, call: ToolCall): Promise<ToolResult>
+}
+
+export function createToolbox(endpoints: readonly Listed[]): Toolbox {
+  const catalogue = createCatalogue(endpoints)
+  const agentTools = createAgentTools(endpoints)
+  const made = new Map<string, Offered>()
+
+  function offered(name: string): Offered | null {
+    const known = made.get(name)
+    if (known) return known
+    const own = tools.find((tool) => tool.name === name)
+    const offer = own ? { name, description: own.description, parameters: own.inputSchema } : endpointTool(name)
+    if (offer) made.set(name, offer)
+    return offer
+  }
+
+  function endpointTool(name: string): Offered | null {
+    const card = catalogue.get(name)
+    if (card === null) return null
+    const { endpoint } = card.listed
+    const { schemas, defs } = convert('input', { input: inputSchema(endpoint) })
+    const schema = schemas.input!
+    return {
+      name: card.name.replace('.', '_'),
+      description:
+        endpoint.description === undefined ? endpoint.summary : `${endpoint.summary}. ${endpoint.description}`,
+      parameters: Object.keys(defs).length === 0 ? schema : { ...schema, $defs: defs },
+    }
+  }
+
+  return {
+    offer: (names) => names.flatMap((name) => offered(name) ?? []),
+    reach(name, given) {
+      if (isTool(name)) {
+        if (name !== 'do') return { tool: name, endpoint: null, repeatable: true }
+        const card = typeof given.name === 'string' ? catalogue.get(given.name) : null
+        return { tool: name, endpoint: card?.name ?? null, repeatable: card?.listed.endpoint.method === 'GET' }
+      }
+      const card = catalogue.get(name)
+      if (card === null) return null
+      return { tool: card.name, endpoint: card.name, repeatable: card.listed.endpoint.method === 'GET' }
+    },
+    run: (name, given, caller, call) =>
+      isTool(name)
+        ? agentTools.run(name, given, caller, call)
+        : agentTools.run('do', { name, input: given }, caller, call),
+  }
+}
