@@ -58,6 +58,7 @@ export const values: Record<string, unknown> = {
   status: 'read',
   url: 'https://hooks.example.com/x',
   events: ['*'],
+  actions: [{ id: 'call_1', decision: 'deny' }],
   endpoint: 'https://push.example.com/somebody',
   keys: {
     p256dh: 'BNEfxv4sJnUKPuSPkAxi9aabpzfDDXAwmLQCnpntOOXR_nnfwQskZtLbpHc7rrwyNOsG7LGWHCH5eRaa1nF4ikI',

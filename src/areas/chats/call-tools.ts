@@ -65,7 +65,7 @@ async function decide(calling: Calling, open: OpenCall): Promise<Result | Pendin
   if (policy === 'deny') return mistake(`This agent may not use \`${reached.endpoint ?? reached.tool}\`.`)
   const last = before.findLast(({ input }) => (input as { part?: number } | null)?.part === index)
   // Its result was kept, its telling was not: it is not done again.
-  if (last?.status === 'completed') return last.result as unknown as Result
+  if (last?.status === 'completed') return last.result as Result
   if (approvedIn(run).includes(index)) return carryOut(calling, open, reached, given)
   const pending = (kind: string): PendingAction => ({
     id: call.id,
