@@ -290,10 +290,15 @@ export class Generation {
     }
   }
 
+  /** The client's body, without what only means something here. */
+  bodyFor(offer: Offer): Body {
+    return this.#demands === null ? this.body : this.#demands.bodyFor(offer, this.#unserved)
+  }
+
   /** The client's bytes with what has to differ. `held`: money is put aside for the bound that they set. */
   bytesFor({ offer, variant }: Candidate, limit: number | null, held: boolean): Buffer | string {
     const { dialect } = this
-    const body = this.#demands === null ? this.body : this.#demands.bodyFor(offer, this.#unserved)
+    const body = this.bodyFor(offer)
     const same = body === this.body
     const edits: Edit[] = []
     if (this.#usageEdit !== null && takesStreamOptions(offer.endpoint.preset)) {

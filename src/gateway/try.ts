@@ -5,6 +5,7 @@ import type { Nano } from '#kernel/money.ts'
 import { usageOf } from '#kernel/usage.ts'
 import { locate } from './body.ts'
 import { dispatch } from './carriers/dispatch.ts'
+import { refuseDearer } from './dearer.ts'
 import type { Reading } from './dialects/dialect.ts'
 import type { Offer } from './directory.ts'
 import { type Attempt, Forward } from './forward.ts'
@@ -84,6 +85,7 @@ export class Try implements Attempt {
     const { body, dialect } = this.#generation
     const { json } = body
     if (dialect.media) return metering.holdImages(dialect.media.images?.(json) ?? null, this.#inputBound())
+    refuseDearer(this.#asked, this.offer.endpoint)
     // A bound that is there twice could be read as another one by the provider than by us.
     for (const field of [...dialect.limitFields, 'n', 'best_of', 'prompt'])
       if (Object.hasOwn(json, field)) locate(body, field)
@@ -96,6 +98,11 @@ export class Try implements Attempt {
       maxTokens: limits.length === 0 ? (unbounded ? null : 0) : Math.ceil(Math.max(...(limits as number[]))),
       n: answersIn(json),
     })
+  }
+
+  /** What is sent, which a translation or a routing wish has made another thing of. */
+  get #asked(): Record<string, unknown> {
+    return this.way?.body ?? this.#generation.bodyFor(this.offer).json
   }
 
   #send(limit: number | null): void {

@@ -55,6 +55,27 @@ test('under a cap, the bound is called as its provider knows it: what is read ov
   assert.deepEqual([sent(openai).max_tokens, sent(openai).max_completion_tokens], [undefined, 7])
 })
 
+test('where the instance pays, nothing may cost more than the price of the model; on one’s own key it may', async () => {
+  await world.bring(openai, 'shared', { instance: true, models: [priced('gpt-4o')] })
+  await world.bring(openai, 'relay', { instance: true, preset: 'openrouter', models: [priced('gpt-4o')] })
+  const key = await capped(1)
+  const status = async (more: object): Promise<[number, string?]> => {
+    const { status, body } = await key.post(a, ask(more))
+    return status === 200 ? [status] : [status, body.error.param]
+  }
+  const before = openai.requests.length
+  const shared = { model: 'shared/gpt-4o' }
+  const relay = { model: 'relay/gpt-4o' }
+  assert.deepEqual(await status({ ...shared, service_tier: 'priority' }), [400, 'service_tier'])
+  assert.deepEqual(await status({ ...relay, models: ['openai/o1-pro'] }), [400, 'models'])
+  assert.deepEqual(await status({ ...relay, plugins: [{ id: 'web' }] }), [400, 'plugins'])
+  assert.equal(openai.requests.length, before)
+  const c = await key.post('/compat-c/v1/chat/completions', ask({ ...relay, models: ['openai/o1-pro'] }))
+  assert.deepEqual([c.status, sent(openai).models], [200, undefined], c.text)
+  assert.deepEqual(await status({ ...shared, service_tier: 'default' }), [200])
+  assert.deepEqual(await status({ service_tier: 'priority' }), [200])
+})
+
 test('what cannot be afforded is refused before it is sent, and says what could be', async () => {
   const key = await capped(0.001)
   const before = openai.requests.length

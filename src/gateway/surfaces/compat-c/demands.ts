@@ -101,9 +101,13 @@ function effortOf({ effort, enabled, max_tokens: budget }: Json): string | null 
   return enabled === true || typeof budget === 'number' ? 'medium' : null
 }
 
-/** As OpenRouter takes it: without names that only mean something here. */
-function relayBody(body: Body, { endpoint }: Offer, unserved: readonly string[]): Body {
+/**
+ * As OpenRouter takes it: without names that only mean something here. Models that nobody serves here are for it to serve
+ * on the caller's own key; on the instance's they would be asked for at the price of another.
+ */
+function relayBody(body: Body, { endpoint }: Offer, unknown: readonly string[]): Body {
   const { json } = body
+  const unserved = endpoint.billing === 'byok' ? unknown : []
   let sent = body
   if (Array.isArray(json['models']) && json['models'].some((name) => !unserved.includes(String(name))))
     sent = unserved.length > 0 ? withField(sent, 'models', unserved) : without(sent, new Set(['models']))

@@ -1,0 +1,34 @@
+import { refuse } from '#kernel/errors.ts'
+import type { ProviderEndpoint } from './directory.ts'
+
+/** What costs no more than the model's price says: tiers of OpenAI, Groq and Anthropic, the latter's speed and place. */
+const usual: Readonly<Record<string, readonly unknown[]>> = {
+  service_tier: ['auto', 'default', 'flex', 'standard', 'standard_only', 'on_demand'],
+  speed: ['standard'],
+  inference_geo: ['global'],
+}
+/** With these OpenRouter asks another model, or has something looked up at its own price. */
+const relayed = ['models', 'plugins'] as const
+
+/**
+ * What is held for a call is reckoned from its model's price. Refuses the fields that make an account which the instance
+ * pays for dearer than that: on one's own key they are one's own.
+ */
+export function refuseDearer(json: Record<string, unknown>, { billing, preset }: ProviderEndpoint): void {
+  if (billing !== 'credits') return
+  for (const name in usual) {
+    const value = json[name]
+    if (value !== undefined && value !== null && !usual[name]!.includes(value))
+      refuse('invalid_parameter', {
+        param: name,
+        message: `\`${name}\` may be ${usual[name]!.map((one) => `\`${String(one)}\``).join(', ')} where the instance pays: others cost more than the price of the model.`,
+      })
+  }
+  if (preset !== 'openrouter') return
+  for (const name of relayed)
+    if (Array.isArray(json[name]) && json[name].length > 0)
+      refuse('invalid_parameter', {
+        param: name,
+        message: `\`${name}\` travels to OpenRouter on one’s own key only: what it costs there is not the price of the model.`,
+      })
+}
