@@ -26,6 +26,12 @@ export async function fire(ctx: Context, { id, ...given }: Fired) {
   const row = await automationStore.get(ctx.db, id)
   if (row?.kind !== 'webhook') return refuse('not_found', { param: 'id', message: 'There is no such webhook.' })
   await checkSender(ctx, row, given, body)
+  // Most repeats end here, and wait for nobody.
+  const known = given.webhook_id && (await runStore.byWebhook(ctx.db, id, given.webhook_id))
+  if (known) {
+    ctx.answer.status = 200
+    return showRun(known)
+  }
   const done = await ctx.transaction(async (ctx) => {
     // Held: of a thousand deliveries of one webhook at once, one makes the run.
     const held = (await automationStore.hold(ctx.db, id)) ?? refuse('not_found', { param: 'id' })

@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import { testDatabase } from '#test/database.ts'
 import { type Answer, type Person, type TestServer, testRootKey, testServer } from '#test/server.ts'
 import { tendRuns } from './heard.ts'
+import { fireDue } from './worker.ts'
 
 interface Made {
   id: string
@@ -163,6 +164,26 @@ test('who makes the secret of another anew must be allowed what the automation d
   assert.equal(answers[0]!.status, 401)
   assert.deepEqual([answers.at(-1)!.status, answers.at(-1)!.body.error.type], [429, 'rate_limited'])
   assert.ok(Number(answers.at(-1)!.headers.get('retry-after')) >= 1)
+})
+
+test('a tick that nobody can pay for is skipped for its budget, and counts as no failure', async () => {
+  await using server = await testServer({ environment: { UK_SIGN_UP_CREDITS_USD: '0' } })
+  await server.person('Admin')
+  const bob = await server.person('Bob')
+  const cron = await make(bob, { kind: 'cron', schedule: '0 0 1 1 *' })
+  const { engine } = server.app
+  await sql`update automations set next_fire_at = now() where id = ${cron.id}`.execute(engine.postgres.db)
+  await fireDue(engine)
+  let rows: Row[] = []
+  for (let i = 0; i < 100 && !rows.some(({ completed_at }) => completed_at !== null); i++) {
+    await sleep(50)
+    rows = (await bob.get(`/automations/${cron.id}/runs`)).body.data
+  }
+  assert.deepEqual(
+    rows.map(({ status, skip_reason, error }) => [status, skip_reason, error?.code]),
+    [['skipped', 'budget', 'insufficient_credits']],
+  )
+  assert.equal((await bob.get(`/automations/${cron.id}/cost-stats`)).body.data.failed, 0)
 })
 
 test('a root key that was rotated away can be taken out: webhooks, in and out, were sealed again', async () => {

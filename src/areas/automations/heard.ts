@@ -1,9 +1,12 @@
 import { runOutcome, spentFor, stopRun } from '#areas/chats/service.ts'
 import type { Engine } from '#engine/context.ts'
 import type { Consumer } from '#engine/deliveries.ts'
+import type { Db } from '#engine/postgres/client.ts'
+import type { ErrorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
 import { end } from './ending.ts'
-import { runStore } from './store.ts'
+import { type AutomationRunRow, runStore } from './store.ts'
 import { stopRuns } from './stop.ts'
 
 const status = { completed: 'succeeded', failed: 'failed', cancelled: 'cancelled' } as const
@@ -25,7 +28,9 @@ async function hear(engine: Engine, runId: Id): Promise<void> {
     if (run.run_id !== runId) {
       // Of an attempt that another has followed only its cost counts.
       if (cost !== null && cost > (run.cost_nano ?? 0n)) await runStore.update(db, run.id, { cost_nano: cost })
-    } else if (outcome === null)
+    } else if (outcome?.status === 'failed' && isUnpaid(outcome.error, cost) && run.trigger === 'cron')
+      await skipped(db, run, outcome.error)
+    else if (outcome === null)
       await end(db, run, {
         status: 'failed',
         error: { type: 'not_found', message: 'The chat of this run is gone.' },
@@ -44,11 +49,29 @@ async function hear(engine: Engine, runId: Id): Promise<void> {
   engine.bus.poke('automations')
 }
 
+const unpaid: readonly (string | undefined)[] = ['insufficient_credits', 'spend_cap_reached', 'budget_reached']
+
+/** Balance, cap or budget let it not even begin. */
+const isUnpaid = (error: ErrorBody['error'] | null, cost: Nano | null): boolean =>
+  unpaid.includes(error?.code) && (cost === null || cost === 0n)
+
+/** A tick that nobody could pay for has not run, and is no failure of the automation. */
+async function skipped(db: Db, { id, status }: AutomationRunRow, error: ErrorBody['error'] | null): Promise<void> {
+  if (status !== 'running') return
+  await runStore.update(db, id, {
+    status: 'skipped',
+    skip_reason: 'budget',
+    error: error && JSON.stringify(error),
+    completed_at: new Date(),
+  })
+}
+
 /** What no event told of, and what has gone on for too long. */
 export async function tendRuns(engine: Engine): Promise<void> {
   const { db } = engine.postgres
   await stopRuns(engine, await runStore.superseded(db), 'cancelled')
-  for (const { id, chat_id } of await runStore.unstopped(db)) await stopRun(engine, chat_id, id)
+  const left = await runStore.unstopped(db)
+  await Promise.all(left.map(({ id, chat_id }) => stopRun(engine, chat_id, id)))
   for (const runId of await runStore.unheard(db)) await hear(engine, runId)
   await stopRuns(
     engine,

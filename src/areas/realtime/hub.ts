@@ -44,10 +44,11 @@ export class Hub {
     return this.#readers.keys()
   }
 
-  /** From here on the reader hears what is said, and changes behind its position. */
-  add(reader: Reader): void {
+  /** From here on the reader hears what is said, and changes behind its position. `head` is the end of the log as it began. */
+  add(reader: Reader, head: bigint): void {
     this.#count += 1
-    this.#head ??= reader.position
+    // Not where the reader is: the first who comes back after a day must not make all that follow read that day.
+    this.#head ??= head
     for (const channel of reader.channels.keys()) {
       const readers = this.#readers.get(channel) ?? new Set()
       this.#readers.set(channel, readers.add(reader))

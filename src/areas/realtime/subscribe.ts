@@ -12,6 +12,8 @@ const MOST_CHANNELS = 100
 /** Where a subscription begins, and what it is told of that. */
 interface Start {
   position: bigint
+  /** The end of the log. */
+  head: bigint
   /** Channels that begin later, because their changes since `position` are not all there. */
   from: Map<string, bigint>
   /** `subscribed`, and a `reset` for each channel that cannot go on where it was. */
@@ -25,7 +27,7 @@ export async function subscribe(
 ): Promise<Feed> {
   const channels = await readableOnes(ctx, words)
   const hub = hubOf(ctx.engine)
-  const { position, from, frames } = await startOf(ctx, hub, [...channels.keys()], last_event_id)
+  const { position, head, from, frames } = await startOf(ctx, hub, [...channels.keys()], last_event_id)
   const reader = new Reader({ channels, position, from, recheck: recheckOf(hub, ctx) })
   let attached = false
 
@@ -35,7 +37,7 @@ export async function subscribe(
     reader.attach(sink)
     for (const frame of frames) reader.add(frame)
     reader.flush()
-    hub.add(reader)
+    hub.add(reader, head)
     return { [Symbol.dispose]: () => hub.remove(reader) }
   }
   return {
@@ -121,7 +123,7 @@ function begin(hub: Hub, head: bigint, states: readonly ChannelState[], how: rea
     if (typeof reason === 'object' || reason === fresh) return []
     return [eventFrame('reset', { channel, epoch, offset: Number(offset), reason }, id)]
   })
-  return { position, from, frames: [eventFrame('subscribed', { channels }, id), ...resets] }
+  return { position, head, from, frames: [eventFrame('subscribed', { channels }, id), ...resets] }
 }
 
 /** Leaves what may not be read any more, with a word; when nothing is left, the stream ends. */
