@@ -4,6 +4,7 @@ import { payerOf } from '#engine/ledger/payer.ts'
 import { refusalOf } from '#gateway/complete.ts'
 import { refuse } from '#kernel/errors.ts'
 import { newId } from '#kernel/ids.ts'
+import { holdActive } from './accept.ts'
 import { Answer } from './answer.ts'
 import { chooseModel } from './choose-model.ts'
 import { turnOf } from './history.ts'
@@ -29,6 +30,7 @@ export async function compact(outer: Context, chat: ChatRow, model: string | und
       message: 'There is nothing to compact: the chat is empty.',
       details: { status: 'empty', allowed: ['send'] },
     })
+  await outer.transaction((ctx) => holdActive(ctx, chat.id))
   await checkIdle(outer, chat)
   const agent = chat.agent_id === null ? null : await agentFor(outer, chat.agent_id).catch(() => null)
   const chosen = await chooseModel(outer, [model, chat.model, agent?.model])
@@ -57,7 +59,7 @@ export async function compact(outer: Context, chat: ChatRow, model: string | und
   if (summary === '') refuse('provider_error', { message: 'The model wrote no summary.' })
   const { served } = completion
   const row = await outer.transaction(async (ctx) => {
-    const held = (await chatStore.hold(ctx.db, chat.id)) ?? refuse('not_found', { param: 'id' })
+    const held = await holdActive(ctx, chat.id)
     await checkIdle(ctx, chat)
     if (held.head_message_id !== head)
       refuse('stale_update', {

@@ -115,6 +115,9 @@ test('a compacted chat goes on from its summary alone, which cost something of i
   assert.deepEqual(await texts(alice, chat), ['user: one', 'assistant: one', 'user: right', 'assistant: right'])
   const empty = (await alice.post('/chats', {})).body.data.id
   assert.equal((await alice.post(`/chats/${empty}/compact`, {})).body.error.code, 'invalid_state')
+  await alice.post(`/chats/${chat}/archive`)
+  const archived = await alice.post(`/chats/${chat}/compact`, {})
+  assert.deepEqual([archived.status, archived.body.error?.code], [409, 'invalid_state'], archived.text)
 })
 
 test('a transcript comes as Markdown, JSON and a page whose words cannot become tags; attachments are in it', async () => {
