@@ -14,7 +14,11 @@ const relayed = ['models', 'plugins'] as const
  * What is held for a call is reckoned from its model's price. Refuses the fields that make an account which the instance
  * pays for dearer than that: on one's own key they are one's own.
  */
-export function refuseDearer(json: Record<string, unknown>, { billing, preset }: ProviderEndpoint): void {
+export function refuseDearer(
+  json: Record<string, unknown>,
+  variant: string,
+  { billing, preset }: ProviderEndpoint,
+): void {
   if (billing !== 'credits') return
   for (const name in usual) {
     const value = json[name]
@@ -25,10 +29,16 @@ export function refuseDearer(json: Record<string, unknown>, { billing, preset }:
       })
   }
   if (preset !== 'openrouter') return
-  for (const name of relayed)
-    if (Array.isArray(json[name]) && json[name].length > 0)
-      refuse('invalid_parameter', {
-        param: name,
-        message: `\`${name}\` travels to OpenRouter on one’s own key only: what it costs there is not the price of the model.`,
-      })
+  const refuseField = (param: string, words = param): never =>
+    refuse('invalid_parameter', {
+      param,
+      message: `\`${words}\` travels to OpenRouter on one’s own key only: what it costs there is not the price of the model.`,
+    })
+  for (const name of relayed) if (Array.isArray(json[name]) && json[name].length > 0) refuseField(name)
+  if (variant === ':online') refuseField('model', variant)
+  if (Array.isArray(json['tools']))
+    for (const tool of json['tools'] as unknown[]) {
+      const type = String((tool as { type?: unknown } | null)?.type)
+      if (type.startsWith('openrouter:')) refuseField('tools', type.slice(0, 64))
+    }
 }

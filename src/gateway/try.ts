@@ -85,7 +85,7 @@ export class Try implements Attempt {
     const { body, dialect } = this.#generation
     const { json } = body
     if (dialect.media) return metering.holdImages(dialect.media.images?.(json) ?? null, this.#inputBound())
-    refuseDearer(this.#asked, this.offer.endpoint)
+    refuseDearer(this.#asked, this.candidate.variant, this.offer.endpoint)
     // A bound that is there twice could be read as another one by the provider than by us.
     for (const field of [...dialect.limitFields, 'n', 'best_of', 'prompt'])
       if (Object.hasOwn(json, field)) locate(body, field)

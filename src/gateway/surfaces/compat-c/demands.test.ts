@@ -7,7 +7,8 @@ import { readDemands } from './demands.ts'
 
 const demandsOf = (json: object) => readDemands(readBody(Buffer.from(JSON.stringify(json))))
 const plain = offerOf()
-const relay = offerOf({ endpoint: { slug: 'or', preset: 'openrouter' } })
+const relay = offerOf({ endpoint: { slug: 'or', preset: 'openrouter', billing: 'byok' } })
+const shared = offerOf({ endpoint: { slug: 'or', preset: 'openrouter', billing: 'credits' } })
 const sent = (json: object, offer = plain, unserved: string[] = []) =>
   JSON.parse(demandsOf(json)!.bodyFor(offer, unserved).bytes.toString())
 
@@ -41,6 +42,7 @@ test('who relays gets all of it but the names that mean something here alone', (
     provider: { order: ['groq'], zdr: true },
     n: 1,
   })
+  assert.equal(sent(json, shared, ['z']).models, undefined, 'what nobody serves here is not for the instance to pay')
   const untouched = { model: 'or/x', plugins: [{ id: 'web' }], provider: { sort: 'price' }, transforms: [] }
   const body = readBody(Buffer.from(JSON.stringify(untouched)))
   assert.equal(readDemands(body)!.bodyFor(relay, []), body, 'not a byte differs')
