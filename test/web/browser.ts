@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { after, before } from 'node:test'
 import { type Browser, type BrowserContext, type Page, chromium } from 'playwright-core'
 
 const PROGRAM = '/usr/bin/chromium'
@@ -20,6 +21,16 @@ export const openBrowser = (): Promise<Browser> =>
       '--disable-features=OptimizationHints,MediaRouter,Translate',
     ],
   })
+
+/** One for all the stories of a file: each has a context of its own in it, with nothing of the others. */
+export function sharedBrowser(): () => Browser {
+  let browser: Browser | undefined
+  before(async () => {
+    if (hasChromium) browser = await openBrowser()
+  })
+  after(() => browser?.close())
+  return () => browser!
+}
 
 export interface Visitor extends AsyncDisposable {
   page: Page

@@ -3,14 +3,15 @@ import { test } from 'node:test'
 import { needs } from '../needs.ts'
 import { caller, testServer } from '../server.ts'
 import { breaches } from './axe.ts'
-import { hasChromium, openBrowser, visit } from './browser.ts'
+import { hasChromium, sharedBrowser, visit } from './browser.ts'
+
+const browser = sharedBrowser()
 
 const chromium = needs(hasChromium, 'Chromium')
 
 test('aki signs up, makes a key that works, changes, rotates and revokes it, and signs out', chromium, async () => {
   await using server = await testServer()
-  await using browser = await openBrowser()
-  await using visitor = await visit(browser, server.origin)
+  await using visitor = await visit(browser(), server.origin)
   const { page } = visitor
   const me = async (key: string) => (await caller(server.origin, { authorization: `Bearer ${key}` }).get('/me')).status
   const shownKey = async () => {
@@ -107,8 +108,7 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
 test('the first account of an instance that others reach is asked for its setup token', chromium, async () => {
   await using server = await testServer({ environment: { UK_HOST: '0.0.0.0' } })
   const { port } = new URL(server.origin)
-  await using browser = await openBrowser()
-  await using visitor = await visit(browser, `http://127.0.0.1:${port}`)
+  await using visitor = await visit(browser(), `http://127.0.0.1:${port}`)
   const { page } = visitor
   await page.goto('/app/sign-up')
   await page.getByLabel('Name').fill('Aki')
@@ -127,8 +127,7 @@ test(
   async () => {
     await using server = await testServer()
     const aki = await server.person('Aki')
-    await using browser = await openBrowser()
-    await using visitor = await visit(browser, server.origin)
+    await using visitor = await visit(browser(), server.origin)
     const { page } = visitor
     await page.goto('/app/settings/developer')
     await page.getByLabel('E-mail').fill(aki.email)
@@ -164,8 +163,7 @@ test('ben follows the link of an invitation, makes an account with it, and is in
   const aki = await server.person('Aki')
   const { id } = (await aki.post('/workspaces', { name: 'Print shop' })).body.data
   const invited = await aki.post(`/workspaces/${id}/invitations`, { email: 'ben@example.com' })
-  await using browser = await openBrowser()
-  await using visitor = await visit(browser, server.origin)
+  await using visitor = await visit(browser(), server.origin)
   const { page } = visitor
   await page.goto(`/app/invitations#token=${invited.body.data.token}`)
   await page.getByRole('link', { name: 'Make an account' }).click()

@@ -3,10 +3,12 @@ import { test } from 'node:test'
 import { needs } from '../needs.ts'
 import { testServer } from '../server.ts'
 import { breaches } from './axe.ts'
-import { hasChromium, openBrowser, visit } from './browser.ts'
-import { pages } from './pages.ts'
+import { hasChromium, sharedBrowser, visit } from './browser.ts'
+import { pagesOf } from './pages.ts'
 import { environment, furnish } from './scene.ts'
 import { drawnIn, signIn } from './steps.ts'
+
+const browser = sharedBrowser()
 
 test(
   'every page, light and dark, wide and on a small phone: nothing for axe, nothing cut off, no breach of the policy',
@@ -14,8 +16,7 @@ test(
   async () => {
     await using server = await testServer({ environment })
     await using scene = await furnish(server)
-    await using browser = await openBrowser()
-    await using visitor = await visit(browser, server.origin)
+    await using visitor = await visit(browser(), server.origin)
     const { page } = visitor
     const looks = [
       { colorScheme: 'light', width: 1280, height: 800 },
@@ -42,7 +43,7 @@ test(
       await check(name)
     }
     await signIn(page, scene.aki)
-    for (const { name, path, open } of pages) {
+    for (const { name, path, open } of pagesOf(scene)) {
       await page.goto(path)
       await page.getByRole('heading', { level: 1 }).waitFor()
       await open?.(page)
@@ -58,8 +59,7 @@ test(
   async () => {
     await using server = await testServer()
     const aki = await server.person('Aki')
-    await using browser = await openBrowser()
-    await using visitor = await visit(browser, server.origin)
+    await using visitor = await visit(browser(), server.origin)
     const { page } = visitor
     await signIn(page, aki)
     await drawnIn(page, 'light')
@@ -72,7 +72,7 @@ test(
     await page.reload()
     await drawnIn(page, 'dark')
 
-    await using other = await visit(browser, server.origin)
+    await using other = await visit(browser(), server.origin)
     await signIn(other.page, aki)
     await other.page.locator('html[data-theme=dark]').waitFor()
   },

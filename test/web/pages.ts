@@ -1,7 +1,11 @@
 import type { Page } from 'playwright-core'
+import type { Scene } from './scene.ts'
 
 /** The pages of the app for somebody who is signed in, and what is open on them. */
-export const pages: { name: string; path: string; open?: (page: Page) => Promise<void> }[] = [
+export const pagesOf = ({
+  chatId,
+  automationId,
+}: Scene): { name: string; path: string; open?: (page: Page) => Promise<void> }[] => [
   { name: 'developer', path: '/app/settings/developer' },
   {
     name: 'new-key',
@@ -56,4 +60,20 @@ export const pages: { name: string; path: string; open?: (page: Page) => Promise
       await page.getByRole('table', { name: 'By model' }).waitFor()
     },
   },
+  {
+    name: 'chat',
+    path: `/app/chats/${chatId}`,
+    async open(page) {
+      await page.getByText('From the lake').waitFor()
+    },
+  },
+  {
+    name: 'automation',
+    path: `/app/automations/${automationId}`,
+    async open(page) {
+      await page.getByRole('list', { name: 'Runs' }).getByText('succeeded').waitFor()
+    },
+  },
+  { name: 'shared-with-me', path: '/app/shared-with-me' },
+  { name: 'notifications', path: '/app/settings/notifications' },
 ]

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import { testServer } from '../server.ts'
 import { openBrowser, visit } from './browser.ts'
-import { pages } from './pages.ts'
+import { pagesOf } from './pages.ts'
 import { environment, furnish } from './scene.ts'
 import { signIn } from './steps.ts'
 
@@ -42,7 +42,7 @@ for (const { name: look, ...options } of looks) {
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   await draw('sign-in')
   await signIn(page, scene.aki)
-  for (const { name, path, open } of pages) {
+  for (const { name, path, open } of pagesOf(scene)) {
     await page.goto(path)
     await page.getByRole('heading', { level: 1 }).waitFor()
     await open?.(page)

@@ -3,9 +3,12 @@ import { test } from 'node:test'
 import { needs } from '../needs.ts'
 import { testServer } from '../server.ts'
 import { startOpenAI } from '../vendors/openai.ts'
-import { hasChromium, openBrowser, visit } from './browser.ts'
+import { breaches } from './axe.ts'
+import { hasChromium, sharedBrowser, visit } from './browser.ts'
 import { environment } from './scene.ts'
 import { signIn } from './steps.ts'
+
+const browser = sharedBrowser()
 
 test(
   'aki brings two keys of hers: wrong ones are told apart, calls go where the order says',
@@ -15,8 +18,7 @@ test(
     await using vendor = await startOpenAI()
     const aki = await server.person('Aki')
     const program = await aki.key({ scopes: ['gateway:run'] })
-    await using browser = await openBrowser()
-    await using visitor = await visit(browser, server.origin)
+    await using visitor = await visit(browser(), server.origin)
     const { page } = visitor
     await signIn(page, aki)
     await page.getByRole('link', { name: 'AI routing' }).click()
@@ -120,8 +122,7 @@ test(
     await using server = await testServer({ environment })
     const aki = await server.person('Aki')
     await aki.post('/workspaces', { name: 'Print shop' })
-    await using browser = await openBrowser()
-    await using visitor = await visit(browser, server.origin)
+    await using visitor = await visit(browser(), server.origin)
     const { page } = visitor
     await signIn(page, aki)
     await page.goto('/app/ai-routing/keys')
@@ -148,6 +149,71 @@ test(
     await page.getByRole('button', { name: 'Set budget' }).click()
     await page.getByText('The budget of Print shop is set').waitFor()
     assert.deepEqual(await ask(), [402, 'budget_reached'])
+    assert.deepEqual(visitor.wrongs, [])
+  },
+)
+
+test(
+  'aki, an admin of the workspace, sees whose keys reach it, caps and revokes ben’s; ben sees only his own',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    await using server = await testServer({ environment: { ...environment, UK_SIGN_UP_CREDITS_USD: '5' } })
+    const [aki, ben] = [await server.person('Aki'), await server.person('Ben')]
+    const { id } = (await aki.post('/workspaces', { name: 'Print shop' })).body.data
+    const { token } = (await aki.post(`/workspaces/${id}/invitations`, { email: ben.email })).body.data
+    await ben.post('/invitations/accept', { token })
+    const till = await ben.key({ name: 'Till', scopes: ['gateway:run'], workspace_id: id })
+    await ben.key({ name: 'Diary' })
+    await aki.key({ name: 'Counter', workspace_id: id })
+    const ask = async () => {
+      const messages = [{ role: 'user', content: 'Hello' }]
+      const answer = await till.post('/compat-a/v1/chat/completions', {
+        model: 'sim/echo',
+        max_tokens: 2_000,
+        messages,
+      })
+      return [answer.status, answer.body.error?.code]
+    }
+    assert.deepEqual(await ask(), [200, undefined])
+    await using visitor = await visit(browser(), server.origin)
+    const { page } = visitor
+    const open = async (person: typeof aki) => {
+      await signIn(page, person)
+      await page.goto('/app/ai-routing/keys')
+      await page.getByLabel('Workspace', { exact: true }).selectOption('Print shop')
+      return page.getByRole('list', { name: 'Keys of Print shop' }).getByRole('listitem')
+    }
+    const names = async (rows: Awaited<ReturnType<typeof open>>) => {
+      await rows.first().waitFor()
+      return (await rows.allInnerTexts()).map((words) => words.split('\n')[0]).toSorted()
+    }
+    assert.deepEqual(await names(await open(ben)), ['Till'])
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    const rows = await open(aki)
+    assert.deepEqual(await names(rows), ['Counter', 'Till'])
+    const row = rows.filter({ hasText: 'Till' })
+    await row.getByText('of Ben').waitFor()
+    // It has been paid for: it was used, though the server tells the moment later.
+    await row.getByText('Never used').waitFor({ state: 'detached' })
+
+    const act = async (words: string) => {
+      await page.getByRole('button', { name: 'More for Till' }).click()
+      assert.deepEqual(await page.getByRole('menuitem').allInnerTexts(), ['Change the cap …', 'Revoke …'])
+      await page.getByRole('menuitem', { name: words }).click()
+    }
+    await act('Change the cap')
+    await page.getByLabel('Spend cap in USD').fill('0.0001')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('The cap of Till is changed').waitFor()
+    assert.deepEqual(await ask(), [402, 'spend_cap_reached'])
+
+    await act('Revoke')
+    await page.getByText('It is not yours').waitFor()
+    assert.deepEqual(await breaches(page), [])
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke key' }).click()
+    await page.getByText('Till is revoked').waitFor()
+    assert.equal((await ask())[0], 401)
     assert.deepEqual(visitor.wrongs, [])
   },
 )

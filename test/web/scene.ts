@@ -5,8 +5,14 @@ import { startOpenAI } from '../vendors/openai.ts'
 /** Settings with which providers on this machine may be added. */
 export const environment = { UK_UPSTREAM_ALLOW: '127.0.0.0/8', UK_SIM: 'on' }
 
+export interface Scene {
+  aki: Person
+  chatId: string
+  automationId: string
+}
+
 /** Somebody who has used the instance for a while: providers that answer, keys of two workspaces, calls that cost. */
-export async function furnish(server: TestServer): Promise<AsyncDisposable & { aki: Person }> {
+export async function furnish(server: TestServer): Promise<AsyncDisposable & Scene> {
   await using stack = new AsyncDisposableStack()
   const openai = stack.use(await startOpenAI())
   const anthropic = stack.use(await startAnthropic())
@@ -60,6 +66,10 @@ export async function furnish(server: TestServer): Promise<AsyncDisposable & { a
     spend_cap_usd: 0.05,
     spend_cap_period: 'day',
   })
+  const ben = await server.person('Ben Ito')
+  const invited = await made(`/workspaces/${shop.id}/invitations`, { email: ben.email })
+  await ben.post('/invitations/accept', { token: invited.token })
+  await ben.key({ name: 'Ben’s till', scopes: gateway, workspace_id: shop.id })
   const site = await aki.key({ name: 'Shop assistant', scopes: gateway, workspace_id: shop.id })
   const old = await aki.key({ name: 'Old laptop' })
   await aki.delete(`/api-keys/${old.keyId}`)
@@ -78,6 +88,31 @@ export async function furnish(server: TestServer): Promise<AsyncDisposable & { a
     })
     if (answer.status !== 200) throw new Error(`${model}: ${answer.status} ${answer.text}`)
   }
+  const written = await made('/chats', { workspace_id: shop.id, title: 'Views of the mountain', model: 'house/gpt-4o' })
+  openai.script({ reply: 'From the lake, at dawn, in red.', usage: { input: 900, output: 120 } })
+  await made(`/chats/${written.id}/messages`, { content: 'Which view sells best?' })
+  const agent = await made('/agents', { workspace_id: shop.id, name: 'Clerk', model: 'sim/echo' })
+  const automation = await made('/automations', {
+    workspace_id: shop.id,
+    name: 'Morning report',
+    kind: 'cron',
+    schedule: '0 7 * * 1-5',
+    time_zone: 'Asia/Tokyo',
+    action: { type: 'agent', agent_id: agent.id, prompt: 'Count what was sold yesterday, and say what to print next.' },
+    max_cost_usd: 0.5,
+  })
+  await made(`/automations/${automation.id}/test-fire`, {})
+  const theirs = await ben.post('/chats', { workspace_id: ben.workspaceId, title: 'Paper from Echizen' })
+  await ben.post('/shares', {
+    resource_type: 'chat',
+    resource_id: theirs.body.data.id,
+    grantee: { user_id: aki.id },
+  })
   const running = stack.move()
-  return { aki, [Symbol.asyncDispose]: () => running.disposeAsync() }
+  return {
+    aki,
+    chatId: written.id,
+    automationId: automation.id,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  }
 }

@@ -64,6 +64,26 @@ const invitations = createRoute({
   path: '/invitations',
   component: lazyRouteComponent(() => import('./invitations/invitations.tsx'), 'Invitations'),
 })
+const chat = createRoute({
+  getParentRoute: () => shell,
+  path: '/chats/$id',
+  component: lazyRouteComponent(() => import('./chats/chat.tsx'), 'ChatPage'),
+})
+const automation = createRoute({
+  getParentRoute: () => shell,
+  path: '/automations/$id',
+  component: lazyRouteComponent(() => import('./automations/automation.tsx'), 'AutomationPage'),
+})
+const shared = createRoute({
+  getParentRoute: () => shell,
+  path: '/shared-with-me',
+  component: lazyRouteComponent(() => import('./shared/shared.tsx'), 'SharedWithMe'),
+})
+const notifications = createRoute({
+  getParentRoute: () => shell,
+  path: '/settings/notifications',
+  component: lazyRouteComponent(() => import('./notifications/notifications.tsx'), 'Notifications'),
+})
 const routing = createRoute({
   getParentRoute: () => shell,
   path: '/ai-routing',
@@ -95,7 +115,16 @@ export const router = createRouter({
   basepath: '/app',
   routeTree: root.addChildren([
     entry.addChildren([signIn, signUp]),
-    shell.addChildren([home, developer, invitations, routing.addChildren([providers, preview, gatewayKeys, usage])]),
+    shell.addChildren([
+      home,
+      developer,
+      notifications,
+      invitations,
+      chat,
+      automation,
+      shared,
+      routing.addChildren([providers, preview, gatewayKeys, usage]),
+    ]),
   ]),
   defaultPreload: 'intent',
   defaultErrorComponent: Broken,

@@ -1,5 +1,5 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
-import { type Account, isSignedOut, queryClient, uk } from './api.ts'
+import { type Account, type Workspace, everyRow, isSignedOut, queryClient, uk } from './api.ts'
 
 /** Who is signed in, or null. */
 export const sessionQuery = queryOptions({
@@ -24,6 +24,21 @@ export const workspacesQuery = queryOptions({
   queryKey: ['workspaces'],
   queryFn: async () => (await uk.workspaces.list({ limit: 100 })).rows,
 })
+
+/** Manages its keys, caps and people: an admin whose role nothing narrows. */
+export const isManaged = ({ role, permissions }: Workspace): boolean =>
+  (role === 'admin' || role === 'owner') && permissions === null
+
+/** Who is in a workspace, by id. */
+export const namesQuery = (workspaceId: string) =>
+  queryOptions({
+    queryKey: ['members', workspaceId],
+    queryFn: async () =>
+      new Map(
+        (await everyRow(uk.members.list({ id: workspaceId, limit: 100 }))).map(({ user_id, name }) => [user_id, name]),
+      ),
+    staleTime: 60_000,
+  })
 
 /** After a sign-in or a sign-out nothing that was read before holds. */
 export async function forgetEverything(): Promise<void> {

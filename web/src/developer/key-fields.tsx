@@ -88,7 +88,7 @@ export function KeyFields({ draft, onDraft, at, isNew, fixedWorkspace = false }:
   )
 }
 
-function CapFields({ draft, onDraft, at }: Pick<Props, 'draft' | 'onDraft' | 'at'>) {
+export function CapFields({ draft, onDraft, at }: Pick<Props, 'draft' | 'onDraft' | 'at'>) {
   return (
     <div className="grid grid-cols-[minmax(0,1fr)_9rem] gap-4">
       <TextField

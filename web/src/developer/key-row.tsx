@@ -10,10 +10,12 @@ interface Props {
   apiKey: ApiKey
   /** The name of its workspace, where it has one and the page does not say so anyway. */
   workspace?: string | undefined
+  /** Whose it is, where it is somebody else's. */
+  owner?: string | undefined
   actions: readonly Action[]
 }
 
-export function KeyRow({ apiKey, workspace, actions }: Props) {
+export function KeyRow({ apiKey, workspace, owner, actions }: Props) {
   const { name, prefix, last4, status, last_used_at, expires_at, revoked_at, scopes } = apiKey
   return (
     <li className="grid grid-cols-[minmax(0,1fr)_auto] items-start gap-x-4 gap-y-3 px-4 py-3.5 md:grid-cols-[minmax(0,1.5fr)_minmax(0,1fr)_minmax(0,1.1fr)_auto]">
@@ -30,12 +32,14 @@ export function KeyRow({ apiKey, workspace, actions }: Props) {
         <p className="mt-1 text-[0.8125rem] text-quiet">
           {sayAccess(scopes)}
           {workspace && <> · only {workspace}</>}
+          {owner && <> · of {owner}</>}
         </p>
       </div>
       <div className="text-sm max-md:order-3">
         <p>
           {last_used_at === null ? (
-            <span className="text-quiet">Never used</span>
+            // The moment is told some seconds late, the money at once.
+            <span className="text-quiet">{apiKey.spent_usd > 0 ? 'Used' : 'Never used'}</span>
           ) : (
             <>
               Used <Ago time={last_used_at} />

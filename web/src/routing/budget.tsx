@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { type Workspace, queryClient, uk } from '../api.ts'
 import { type Period, capOf, periods } from '../developer/key-draft.ts'
+import { isManaged } from '../session.ts'
 import { Button } from '../ui/button.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { SpendMeter } from '../ui/meter.tsx'
@@ -11,8 +12,7 @@ import { say } from '../ui/toast.tsx'
 
 /** What all calls in the workspace may cost together, whoever makes them and with whichever key. */
 export function Budget({ workspace }: { workspace: Workspace }) {
-  const { name, role, spent_usd, spend_cap_usd, spend_cap_period } = workspace
-  const manages = role === 'admin' || role === 'owner'
+  const { name, spent_usd, spend_cap_usd, spend_cap_period } = workspace
   return (
     <Section
       title={`Budget of ${name}`}
@@ -22,7 +22,7 @@ export function Budget({ workspace }: { workspace: Workspace }) {
         <div className="max-w-md">
           <SpendMeter spent={spent_usd} cap={spend_cap_usd} per={spend_cap_period} name={name} />
         </div>
-        {manages ? (
+        {isManaged(workspace) ? (
           // Another budget, set here or elsewhere, is another form.
           <BudgetForm key={`${spend_cap_usd} ${spend_cap_period}`} workspace={workspace} />
         ) : (

@@ -1,18 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { ApiKey, Workspace } from '../api.ts'
+import type { Workspace } from '../api.ts'
 import { newDraft } from '../developer/key-draft.ts'
 import { NewKeyDialog } from '../developer/key-dialogs.tsx'
 import { KeyList } from '../developer/key-list.tsx'
-import { keysQuery } from '../developer/keys.ts'
-import { workspacesQuery } from '../session.ts'
+import { keysWithinQuery } from '../developer/keys.ts'
+import { isManaged, namesQuery, workspacesQuery } from '../session.ts'
 import { Button } from '../ui/button.tsx'
 import { SelectField } from '../ui/field.tsx'
 import { Empty, Failure, Waiting } from '../ui/notice.tsx'
 import { Section } from '../ui/page.tsx'
 import { Budget } from './budget.tsx'
 
-/** Keys that reach one workspace and may call models, so that what a team's programs spend is capped and counted there. */
+/** Keys that reach one workspace only, so that what a team's programs spend is capped and counted there. */
 export function GatewayKeys() {
   const { data: workspaces, error, refetch } = useQuery(workspacesQuery)
   const [picked, pick] = useState('')
@@ -37,12 +37,12 @@ export function GatewayKeys() {
   )
 }
 
-const callsModels = ({ scopes }: ApiKey): boolean => scopes.includes('*') || scopes.includes('gateway:run')
-
 function KeysOf({ workspace }: { workspace: Workspace }) {
-  const { data, error, refetch } = useQuery(keysQuery)
+  const { id, name, kind } = workspace
+  const manages = kind === 'team' && isManaged(workspace)
+  const { data: keys, error, refetch } = useQuery(keysWithinQuery(id))
+  const { data: names, isPending: isNaming } = useQuery({ ...namesQuery(id), enabled: manages })
   const [open, setOpen] = useState(false)
-  const keys = data?.filter((key) => key.workspace_id === workspace.id && callsModels(key))
   const create = (
     <Button look="primary" icon="plus" onClick={() => setOpen(true)}>
       New gateway key
@@ -50,27 +50,22 @@ function KeysOf({ workspace }: { workspace: Workspace }) {
   )
   return (
     <Section
-      title={`Gateway keys of ${workspace.name}`}
-      about="Keys of yours that reach this workspace only. The worst case of each call is held against the cap before it is sent, so no cap is ever crossed."
+      title={`Keys of ${name}`}
+      about={`${manages ? 'Every key that reaches this workspace only, whosever it is; of others’ keys you may change the cap, and revoke them.' : 'Keys of yours that reach this workspace only.'} The worst case of each call is held against the cap before it is sent, so no cap is ever crossed.`}
       action={keys?.length ? create : undefined}
     >
       {error && !keys ? (
         <Failure what="The keys" error={error} again={refetch} />
-      ) : !keys ? (
+      ) : !keys || (manages && isNaming) ? (
         <Waiting what="the keys" />
       ) : keys.length === 0 ? (
-        <Empty title="No gateway key yet" action={create}>
+        <Empty title="No key yet" action={create}>
           Make one per program of this workspace, each with the cap that you would lend it.
         </Empty>
       ) : (
-        <KeyList keys={keys} label={`Gateway keys of ${workspace.name}`} showWorkspace={false} />
+        <KeyList keys={keys} label={`Keys of ${name}`} showWorkspace={false} names={names} />
       )}
-      <NewKeyDialog
-        open={open}
-        onOpen={setOpen}
-        start={() => newDraft('gateway', workspace.id)}
-        fixedWorkspace={workspace.name}
-      />
+      <NewKeyDialog open={open} onOpen={setOpen} start={() => newDraft('gateway', id)} fixedWorkspace={name} />
     </Section>
   )
 }

@@ -5,7 +5,9 @@ import { Icon, type IconName } from '../ui/icons.tsx'
 
 const pages = [
   { to: '/ai-routing', label: 'AI routing', icon: 'route' },
+  { to: '/shared-with-me', label: 'Shared with me', icon: 'person' },
   { to: '/settings/developer', label: 'Developer settings', icon: 'key' },
+  { to: '/settings/notifications', label: 'Notifications', icon: 'bell' },
 ] as const satisfies { to: string; label: string; icon: IconName }[]
 
 const place =

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { needs } from '../needs.ts'
+import { testServer } from '../server.ts'
+import { hasChromium, sharedBrowser, visit } from './browser.ts'
+import { environment } from './scene.ts'
+import { signIn } from './steps.ts'
+
+const browser = sharedBrowser()
+
+test(
+  'ben follows what he is told: to a shared chat, to an automation that failed, and to where he chooses what he hears of',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    await using server = await testServer({ environment: { ...environment, UK_SIGN_UP_CREDITS_USD: '5' } })
+    const [aki, ben] = [await server.person('Aki'), await server.person('Ben')]
+    const made = async (person: typeof aki, path: string, body: object) => {
+      const answer = await person.post(path, body)
+      assert.ok(answer.status < 300, `${path}: ${answer.text}`)
+      return answer.body.data
+    }
+    const shop = await made(aki, '/workspaces', { name: 'Print shop' })
+    const { token } = await made(aki, `/workspaces/${shop.id}/invitations`, { email: ben.email })
+    await made(ben, '/invitations/accept', { token })
+    const chat = await made(aki, '/chats', { workspace_id: aki.workspaceId, title: 'Views', model: 'sim/echo' })
+    await made(aki, `/chats/${chat.id}/messages`, { content: 'Seven <b>views</b>' })
+    await made(aki, '/shares', { resource_type: 'chat', resource_id: chat.id, grantee: { user_id: ben.id } })
+    const agent = await made(ben, '/agents', { workspace_id: ben.workspaceId, name: 'Clerk', model: 'sim/none' })
+    const automation = await made(ben, '/automations', {
+      workspace_id: ben.workspaceId,
+      name: 'Report',
+      kind: 'webhook',
+      action: { type: 'agent', agent_id: agent.id, prompt: 'Report the news.' },
+    })
+    await made(ben, `/automations/${automation.id}/test-fire`, {})
+    const told = async (type: string): Promise<string> => {
+      for (;;) {
+        const found = (await ben.get(`/notifications?type=${type}`)).body.data[0]
+        if (found) return found.action_url
+      }
+    }
+
+    await using visitor = await visit(browser(), server.origin)
+    const { page } = visitor
+    await signIn(page, ben)
+    await page.goto(await told('share.received'))
+    await page.getByRole('link', { name: 'Views' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Views' }).waitFor()
+    const messages = page.getByRole('list', { name: 'Messages' }).getByRole('listitem')
+    // Both are there, and what somebody wrote is never markup.
+    assert.equal(await messages.getByText('Seven <b>views</b>').count(), 2)
+    await messages.first().getByText('Somebody else').waitFor()
+
+    await page.goto(await told('automation.failed'))
+    await page.getByRole('heading', { level: 1, name: 'Report' }).waitFor()
+    const run = page.getByRole('list', { name: 'Runs' }).getByRole('listitem')
+    await run.getByText('failed').waitFor()
+    await run.getByText(/sim\/none/).waitFor()
+    await made(ben, `/automations/${automation.id}/archive`, {})
+    await page.reload()
+    await page.getByRole('button', { name: 'Let it fire again' }).click()
+    await page.getByText('active', { exact: true }).waitFor()
+    assert.equal((await ben.get(`/automations/${automation.id}`)).body.data.status, 'active')
+
+    await page.getByRole('link', { name: 'Notifications' }).click()
+    const wishes = async () =>
+      (await ben.get('/notifications/preferences')).body.data.preferences
+        .filter(({ type }: { type: string }) => type === 'automation.failed')
+        .map(({ channel, enabled, digest }: Record<string, unknown>) => [channel, enabled, digest])
+    await page.getByRole('checkbox', { name: 'Push: A run of an automation has failed.' }).uncheck()
+    await page.getByRole('combobox', { name: 'E-mail: A run of an automation' }).selectOption('one mail a day')
+    await page.getByText('Changes are saved as you make them.').waitFor()
+    assert.deepEqual(await wishes(), [
+      ['in_app', true, 'none'],
+      ['email', true, 'daily'],
+      ['push', false, 'none'],
+    ])
+    await page.reload()
+    assert.equal(await page.getByRole('checkbox', { name: 'Push: A run of an automation' }).isChecked(), false)
+    // What is not ben's to see is said, not shown.
+    const other = await made(aki, '/chats', { workspace_id: aki.workspaceId, title: 'Mine' })
+    await page.goto(`/app/chats/${other.id}`)
+    await page.getByText('This chat can’t be shown.').waitFor()
+    assert.deepEqual(visitor.wrongs, [])
+  },
+)

@@ -1,0 +1,63 @@
+import { useState } from 'react'
+import { queryClient, uk } from '../api.ts'
+import { useAccount } from '../session.ts'
+import { Button } from '../ui/button.tsx'
+import { TextField } from '../ui/field.tsx'
+import { Refused } from '../ui/notice.tsx'
+import { Section } from '../ui/page.tsx'
+import { useSend } from '../ui/send.ts'
+import { say } from '../ui/toast.tsx'
+
+/** Mail goes only to an address that is known to be the account's own. */
+export function Confirmation() {
+  const { email, email_verified_at } = useAccount()
+  const [token, setToken] = useState('')
+  const ask = useSend(uk.notifications.request_email, () => say(`A mail is on its way to ${email}`))
+  const confirm = useSend(uk.notifications.confirm_email, async () => {
+    say(`${email} is confirmed`)
+    await queryClient.invalidateQueries({ queryKey: ['session'] })
+  })
+  if (email_verified_at !== null) return null
+  return (
+    <Section
+      title="Your address is not confirmed"
+      about={`Until it is, nothing goes to ${email} by e-mail, whatever is ticked below.`}
+      action={
+        <Button icon="mail" pending={ask.pending} onClick={() => void ask.send({})}>
+          Send a confirmation
+        </Button>
+      }
+    >
+      <div className="mb-3 empty:hidden">
+        <Refused>{ask.rest()}</Refused>
+      </div>
+      <form
+        ref={confirm.form}
+        noValidate
+        className="border border-line border-t-keyline bg-sheet px-4 py-4"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void confirm.send({ token: token.trim() })
+        }}
+      >
+        <div className="flex flex-wrap items-start gap-4">
+          <TextField
+            label="Token"
+            mono
+            className="flex-1 basis-64"
+            autoComplete="off"
+            spellCheck={false}
+            value={token}
+            onValue={setToken}
+            error={confirm.at('token')}
+            hint="It is in the mail."
+          />
+          <Button type="submit" pending={confirm.pending} className="h-[2.375rem]! sm:mt-6">
+            Confirm
+          </Button>
+        </div>
+        <Refused>{confirm.rest('token')}</Refused>
+      </form>
+    </Section>
+  )
+}
