@@ -33,7 +33,7 @@ async function inCall(who: Caller, tool: string, given: object): Promise<{ chat:
   return { chat, run: seen[0]!.data.run_id, seen }
 }
 
-test('a server is killed during calls of tools: what may be repeated is, what may have been done asks first', async () => {
+test('a server is killed during calls of tools: what may be repeated is, what may have been done asks first; a goal goes on', async () => {
   await using database = await testDatabase()
   using dir = temporaryDir()
   const first = startProgram({ UK_DATA_DIR: dir.path, DATABASE_URL: urlOf(database), UK_LOG: 'error' })
@@ -50,6 +50,13 @@ test('a server is killed during calls of tools: what may be repeated is, what ma
   while (state.body.data.status !== 'running') state = await there.get(`/operations/${operation}`)
   const safe = await inCall(there, 'operations.await', { id: operation, since_status: 'running', timeout_seconds: 3 })
   const other = (await there.post('/chats', { model: 'sim/script' })).body.data.id
+  const pursued = (await there.post('/chats', { model: 'sim/script' })).body.data.id
+  await there.post(`/chats/${pursued}/goal`, { objective: endless })
+  let goal = (await there.get(`/chats/${pursued}/goal`)).body.data
+  while (goal.run_id === null) goal = (await there.get(`/chats/${pursued}/goal`)).body.data
+  // Once it has said something it cannot begin again as if nothing had been.
+  for await (const { event } of readEvents(there, `/chats/${pursued}/runs/${goal.run_id}/events`))
+    if (event === 'text.delta') break
   const unsafe = await inCall(there, 'chats.send', { id: other, content: endless })
   await using watching = await testServer({ database })
   const { pool } = watching.app.engine.postgres
@@ -94,4 +101,11 @@ test('a server is killed during calls of tools: what may be repeated is, what ma
   assert.equal(types(rest).at(-1), 'run.completed')
   assert.equal(rest.at(-3)!.data.message.text, 'I try. It is done.')
   assert.equal((await here.get(`/chats/${other}/messages`)).body.data.length, 2)
+
+  // Its goal goes on with another turn.
+  while (goal.turns_used < 2 || goal.run_id === null) goal = (await here.get(`/chats/${pursued}/goal`)).body.data
+  assert.deepEqual([goal.status, goal.turns_used], ['active', 2])
+  const [, broken] = (await here.get(`/chats/${pursued}/runs`)).body.data
+  assert.deepEqual([broken.status, broken.error.code, broken.goal_id], ['failed', 'interrupted', goal.id])
+  assert.equal((await here.delete(`/chats/${pursued}/goal`)).body.data.status, 'ended')
 })

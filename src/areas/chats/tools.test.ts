@@ -267,6 +267,9 @@ test('a call is open until its result, an id that comes twice included; the stri
   ]
   assert.equal(policyOf(tools, { tool: 'do', endpoint: 'chats.create', repeatable: false }), 'deny')
   assert.equal(policyOf(tools, { tool: 'find', endpoint: null, repeatable: true }), null)
+  assert.equal(policyOf(tools, { tool: 'do', endpoint: 'agents.update', repeatable: false }), 'ask')
+  const bold = [...tools, { name: 'chats.actions', policy: 'allow' as const }]
+  assert.equal(policyOf(bold, { tool: 'chats.actions', endpoint: 'chats.actions', repeatable: false }), 'deny')
   const events = [
     { type: 'message.started', data: { message: { id: 'm' } } },
     { type: 'tool_call.started', data: { tool_call_id: 'a', name: 'find' } },

@@ -55,13 +55,22 @@ export function openCalls(parts: readonly Part[]): OpenCall[] {
 const STRICT: readonly Policy[] = ['allow', 'ask', 'deny']
 const plain = (name: string): string => name.replace('_', '.')
 
+/** What would loosen an agent's own reins: asked for where it is not named, and what a person has to decide is never its own. */
+const REINS: Readonly<Record<string, Policy>> = {
+  'agents.create': 'ask',
+  'agents.update': 'ask',
+  'chats.actions': 'deny',
+}
+
 /** The strictest that holds: what is denied by name is not to be had through `do`. Null: not a tool of this agent. */
 export function policyOf(tools: AgentTools, { tool, endpoint }: Reached): Policy | null {
   const named = (name: string) => tools.find((one) => one.name === name || plain(one.name) === name)
   const own = named(tool)
   if (own === undefined) return null
-  const inner = tool === 'do' && endpoint !== null ? named(endpoint) : undefined
-  return STRICT[Math.max(STRICT.indexOf(own.policy), STRICT.indexOf(inner?.policy ?? 'allow'))]!
+  const rein = endpoint === null ? undefined : REINS[endpoint]
+  const inner = tool === 'do' && endpoint !== null ? (named(endpoint)?.policy ?? rein) : undefined
+  const held = [own.policy, inner ?? 'allow', rein === 'deny' ? rein : 'allow'] as const
+  return STRICT[Math.max(...held.map((policy) => STRICT.indexOf(policy)))]!
 }
 
 /** What the model wrote as arguments; null where that is no JSON object. */
