@@ -135,6 +135,15 @@ test('a tool call stands on a line of its own, with its arguments as the model w
   assert.deepEqual(streamed, { code: 0, out: 'Well\n', err: '→ weather {"city":"Oslo"}\n' })
 })
 
+test('a run that waits for a decision says how to take it', async () => {
+  const run = { id: 'R', chat_id: 'C', pending_actions: [{ id: 'a', tool: 'drive.trash', arguments: { id: 'F' } }] }
+  const events = `event: run.requires_action\ndata: ${JSON.stringify({ run })}\n\n`
+  const { out, err } = await printed('watch', answer(events))
+  assert.equal(out, '')
+  assert.match(err, /drive\.trash \{"id":"F"\}/)
+  assert.match(err, /uk chats actions C R --actions '\[\{"id":"a","decision":"allow"\}\]'\n/)
+})
+
 test('a run that was cancelled and a test that found something wrong say so', async () => {
   const cancelled = await printed('watch', answer('event: run.cancelled\ndata: {}\n\n'))
   assert.deepEqual(cancelled, { code: exits.failure[0], out: '', err: 'uk: The run was cancelled.\n' })

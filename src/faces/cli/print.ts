@@ -114,6 +114,11 @@ async function printStream({ response, globals, terminal, run }: Printing): Prom
     const { event } = received
     const data = (received.data ?? {}) as Row
     if (run && typeof data.run_id === 'string') run.id = data.run_id
+    if (event === 'run.requires_action' && !globals.json) {
+      if (midLine) await terminal.out('\n')
+      midLine = false
+      terminal.err(waits(data.run as Waiting))
+    }
     if (event === 'run.cancelled') failed = 'The run was cancelled.'
     if (event.endsWith('.failed')) failed = clean(String((data.error as Row | undefined)?.message ?? 'The run failed.'))
     if (globals.json) await terminal.out(`${JSON.stringify(received)}\n`)
@@ -131,6 +136,21 @@ async function printStream({ response, globals, terminal, run }: Printing): Prom
   if (midLine) await terminal.out('\n')
   if (failed !== null && !globals.json) terminal.err(`${terminal.style('red', 'uk:')} ${failed}`)
   return codeOf(failed === null ? 'ok' : 'failure')
+}
+
+interface Waiting {
+  id: string
+  chat_id: string
+  pending_actions: { id: string; tool: string; arguments: unknown }[]
+}
+
+/** What it waits with, and the words that let it go on. */
+function waits({ id, chat_id, pending_actions }: Waiting): string {
+  const calls = pending_actions.map(({ tool, arguments: given }) => `${tool} ${JSON.stringify(given)}`)
+  const actions = JSON.stringify(pending_actions.map((action) => ({ id: action.id, decision: 'allow' })))
+  return clean(
+    `Waits for your decision on ${calls.join(', ')}. In another terminal, with allow or deny:\nuk chats actions ${chat_id} ${id} --actions '${actions}'`,
+  )
 }
 
 const isOfARun = ({ event }: Received): boolean =>
