@@ -136,12 +136,12 @@ test('a tool call stands on a line of its own, with its arguments as the model w
 })
 
 test('a run that waits for a decision says how to take it', async () => {
-  const run = { id: 'R', chat_id: 'C', pending_actions: [{ id: 'a', tool: 'drive.trash', arguments: { id: 'F' } }] }
+  const run = { id: 'R', chat_id: 'C', pending_actions: [{ id: "a'; x", tool: 'drive.trash', arguments: { id: 'F' } }] }
   const events = `event: run.requires_action\ndata: ${JSON.stringify({ run })}\n\n`
   const { out, err } = await printed('watch', answer(events))
   assert.equal(out, '')
   assert.match(err, /drive\.trash \{"id":"F"\}/)
-  assert.match(err, /uk chats actions C R --actions '\[\{"id":"a","decision":"allow"\}\]'\n/)
+  assert.match(err, /uk chats actions C R --actions '\[\{"id":"a'\\''; x","decision":"allow"\}\]'\n/)
 })
 
 test('a run that was cancelled and a test that found something wrong say so', async () => {

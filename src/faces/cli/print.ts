@@ -147,7 +147,11 @@ interface Waiting {
 /** What it waits with, and the words that let it go on. */
 function waits({ id, chat_id, pending_actions }: Waiting): string {
   const calls = pending_actions.map(({ tool, arguments: given }) => `${tool} ${JSON.stringify(given)}`)
-  const actions = JSON.stringify(pending_actions.map((action) => ({ id: action.id, decision: 'allow' })))
+  // Ids come from vendors, and this line is for a shell.
+  const actions = JSON.stringify(pending_actions.map((action) => ({ id: action.id, decision: 'allow' }))).replaceAll(
+    "'",
+    `'\\''`,
+  )
   return clean(
     `Waits for your decision on ${calls.join(', ')}. In another terminal, with allow or deny:\nuk chats actions ${chat_id} ${id} --actions '${actions}'`,
   )
