@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { agentFor } from '#areas/agents/service.ts'
 import type { Context } from '#engine/context.ts'
 import type { Db } from '#engine/postgres/client.ts'
@@ -74,8 +75,8 @@ export async function runOutcome(
 export async function spentFor(db: Db, automationRunId: Id): Promise<Nano | null> {
   const { nano } = await db
     .selectFrom('runs')
-    .select((of) => of.fn.sum<Nano | null>('cost_nano').as('nano'))
+    .select(sql<Nano | null>`sum(cost_nano)::bigint`.as('nano'))
     .where('automation_run_id', '=', automationRunId)
     .executeTakeFirstOrThrow()
-  return nano === null ? null : BigInt(nano)
+  return nano
 }

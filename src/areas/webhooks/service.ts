@@ -93,8 +93,9 @@ export const webhookService = implement(
           {
             ...(name !== undefined && { name }),
             ...(url !== undefined && { url }),
-            // Who changes what is sent answers for it with their own rights.
-            ...(events && { events: [...new Set(events)], scopes: readableScopes(ctx) }),
+            ...(events && { events: [...new Set(events)] }),
+            // Who changes what is sent, or where to, answers for it with their own rights.
+            ...((events ?? url) !== undefined && { scopes: readableScopes(ctx) }),
             ...(turned && {
               status,
               disabled_reason: status === 'disabled' ? ('manual' as const) : null,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type IncomingHttpHeaders, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
 
@@ -230,4 +231,23 @@ test('private addresses are refused, strangers get 404, members 403, and what a 
   assert.equal(got.type, 'agent.created')
   const types = await alice.get('/webhook-endpoints/event-types?limit=100')
   assert.ok(types.body.data.some(({ type }: { type: string }) => type === 'run.failed'))
+})
+
+test('who sends elsewhere what another set up sends no more than they may read themselves', async () => {
+  const make = async (): Promise<string> => {
+    const body = { name: 'All', url: 'https://127.0.0.1:9/a', events: ['chat.*'] }
+    return (await alice.post('/webhook-endpoints', body)).body.data.id
+  }
+  const [kept, turned] = [await make(), await make()]
+  const narrow = await alice.key({ scopes: ['workspace:write'] })
+  const moved = await narrow.patch(`/webhook-endpoints/${turned}`, { url: 'https://127.0.0.1:9/b' })
+  assert.equal(moved.status, 200, moved.text)
+  await alice.post('/chats', { title: 'Secret' })
+  const sent = async (id: string): Promise<number> =>
+    (await alice.get(`/webhook-endpoints/${id}/deliveries`)).body.data.length
+  for (let i = 0; (await sent(kept)) === 0; i++) {
+    await sleep(50)
+    assert.ok(i < 100)
+  }
+  assert.equal(await sent(turned), 0)
 })
