@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { WHOLE_MS, boundRest, leaveSender } from '#engine/slow-body.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Caller, callerOf, checkMayRun } from './caller.ts'
@@ -31,6 +32,7 @@ export class Visit {
   #flight: Disposable | null = null
   #watch: Disposable | null = null
   #onLeave: (() => void) | null = null
+  #slow: NodeJS.Timeout | undefined
 
   constructor(gateway: Gateway, surface: Surface, request: IncomingMessage, response: ServerResponse, id: Id) {
     this.gateway = gateway
@@ -91,6 +93,7 @@ export class Visit {
     if (encoding !== undefined && encoding !== 'identity')
       refuse('unsupported_media_type', { message: `Bodies in ${encoding} are not taken: send it plain.` })
     if (length !== undefined && Number(length) > LARGEST_BODY) this.#refuseLarge()
+    this.#slow = setTimeout(leaveSender, WHOLE_MS, request)
     const parts: Buffer[] = []
     let size = 0
     request.on('data', (part: Buffer) => {
@@ -100,6 +103,7 @@ export class Visit {
       else if (!this.response.headersSent) this.attempt(() => this.#refuseLarge())
     })
     request.on('end', () => {
+      clearTimeout(this.#slow)
       if (size <= LARGEST_BODY) this.attempt(() => next(parts.length === 1 ? parts[0]! : Buffer.concat(parts)))
     })
   }
@@ -162,6 +166,7 @@ export class Visit {
     head.push('content-type', 'application/json', 'content-length', String(Buffer.byteLength(text)))
     for (const name in headers) head.push(name, headers[name]!)
     this.response.writeHead(status, onceEach(head)).end(this.request.method === 'HEAD' ? undefined : text)
+    boundRest(this.request)
   }
 
   /** A refusal, an upstream fault or a fault of ours, as the surface says it. */
@@ -176,6 +181,7 @@ export class Visit {
 
   #close(): void {
     this.closed = true
+    clearTimeout(this.#slow)
     this.#flight?.[Symbol.dispose]()
     this.#flight = null
     this.#watch?.[Symbol.dispose]()

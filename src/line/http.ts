@@ -2,6 +2,7 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import type { Context, Engine } from '#engine/context.ts'
 import { logScope } from '#engine/log.ts'
 import type { Metrics } from '#engine/metrics.ts'
+import { boundRest } from '#engine/slow-body.ts'
 import { type Bytes, type Event, type Method, isFeed, isStored } from '#kernel/contract.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
@@ -70,7 +71,7 @@ export function createDoor(parts: DoorParts): Door {
 
   const server = createServer({
     keepAliveTimeout: 65_000,
-    // A large file may take hours. A sender that falls silent is left by `readBytes` and `upload.ts`.
+    // A large file may take hours. Slow senders are left by who reads: `readBytes`, `upload.ts`, the gateways.
     requestTimeout: 0,
     headersTimeout: 60_000,
     maxHeaderSize: 32_768,
@@ -87,14 +88,22 @@ export function createDoor(parts: DoorParts): Door {
       response.setHeader('x-service-version', versions.newest)
     }
     if (draining) response.setHeader('connection', 'close')
-    if (hostless) return sendRefusal(request, response, hostMissing(), requestId)
+    if (hostless) {
+      sendRefusal(request, response, hostMissing(), requestId)
+      return boundRest(request)
+    }
     if (mount) {
       // A mount answers its own refusals in its own shape; what escapes it is a fault.
       try {
         const handled = mount.handle(request, response, requestId)
-        if (handled) handled.catch((error: unknown) => sendRefusal(request, response, error, requestId))
+        if (handled)
+          handled
+            .catch((error: unknown) => sendRefusal(request, response, error, requestId))
+            .finally(() => boundRest(request))
+        else if (mount.ownHead !== true) boundRest(request)
       } catch (error) {
         sendRefusal(request, response, error, requestId)
+        boundRest(request)
       }
       return
     }
@@ -128,6 +137,7 @@ export function createDoor(parts: DoorParts): Door {
     } catch (error) {
       sendRefusal(request, response, error, requestId)
     } finally {
+      boundRest(request)
       metrics.request(entry?.name ?? 'unmatched', response.statusCode, (performance.now() - startedAt) / 1000)
     }
   }

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { z } from 'zod'
+import { WHOLE_MS, leaveSender } from '#engine/slow-body.ts'
 import type { AnyEndpoint } from '#kernel/contract.ts'
 import { pathNames } from '#kernel/contract.ts'
 import { type Code, refuse } from '#kernel/errors.ts'
@@ -8,8 +9,6 @@ import { type Id, parseId } from '#kernel/ids.ts'
 
 const DEFAULT_LIMIT = 1 << 20
 const DEEPEST = 64
-/** A body is all there after so long. */
-const WHOLE_MS = 600_000
 
 /** The whole body, refused with 413 as soon as it is known to be too large. */
 export function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
@@ -23,7 +22,7 @@ export function readBytes(request: IncomingMessage, limit: number): Promise<Buff
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = []
     let size = 0
-    const slow = setTimeout(() => request.destroy(), WHOLE_MS).unref()
+    const slow = setTimeout(leaveSender, WHOLE_MS, request).unref()
     request.once('close', () => clearTimeout(slow))
     request.on('data', (part: Buffer) => {
       size += part.length

@@ -19,9 +19,9 @@ test('a folder goes to the trash, back and to another workspace while what is in
     Array.from({ length: 4 }, (_, i) => write(alice, { parent_id: plans.id }, `${i}.txt`)),
   )
   const said: string[] = []
-  let over = false
+  const writing = { over: false }
   const writers = files.map(async ({ id }, i) => {
-    for (let n = 0; !over; n++) {
+    for (let n = 0; !writing.over; n++) {
       const { status, text } = await alice.patch(`/drive/files/${id}`, { content: `${i} ${n}` })
       if (status >= 500) said.push(text)
     }
@@ -33,7 +33,7 @@ test('a folder goes to the trash, back and to another workspace while what is in
       await alice.post(`/drive/files/${plans.id}/move`, { parent_id: round % 2 === 0 ? away.id : home.id }),
     ])
       if (answer.status !== 200) said.push(answer.text)
-  over = true
+  writing.over = true
   await Promise.all(writers)
   assert.deepEqual(said, [])
 })

@@ -1,0 +1,18 @@
+import type { IncomingMessage } from 'node:http'
+
+/** A body that is read in memory is all there after so long. */
+export const WHOLE_MS = 600_000
+/** What is left of a body when its request is answered has so long to come. */
+const REST_MS = 60_000
+
+/** For a timer: the sender is left. */
+export const leaveSender = (request: IncomingMessage): void => {
+  if (!request.complete) request.socket.destroy()
+}
+
+/** Bounds how long an answered request may go on being sent: the server itself sets no bound, for uploads take hours. */
+export function boundRest(request: IncomingMessage): void {
+  if (request.complete) return
+  const timer = setTimeout(leaveSender, REST_MS, request).unref()
+  request.once('close', () => clearTimeout(timer))
+}
