@@ -167,8 +167,17 @@ export const notifications = area(
       body: {
         endpoint: z.url({ protocol: /^https?$/ }).max(2_048),
         keys: z.strictObject({
-          p256dh: z.string().regex(/^[\w-]{87}=?$/, 'must be a P-256 point in base64url'),
-          auth: z.string().regex(/^[\w-]{22}={0,2}$/, 'must be 16 bytes in base64url'),
+          // The examples are those of RFC 8291, 5.
+          p256dh: z
+            .string()
+            .regex(/^[\w-]{87}=?$/, 'must be a P-256 point in base64url')
+            .meta({
+              examples: ['BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4'],
+            }),
+          auth: z
+            .string()
+            .regex(/^[\w-]{22}={0,2}$/, 'must be 16 bytes in base64url')
+            .meta({ examples: ['BTBZMqHH6r4Tts7J_aSIgg'] }),
         }),
         expirationTime: z.number().nullable().optional().describe('Ignored: a push service says when it is over.'),
       },
