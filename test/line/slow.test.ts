@@ -37,7 +37,7 @@ test('who never ends a body is left: in a minute once it is answered, in ten whe
     begin('POST /v1/chats', true),
     begin('GET /healthz', true),
     begin('POST /compat-a/v1/chat/completions', true),
-    begin('GET /app', true),
+    begin('GET /docs', true),
   ])
   assert.deepEqual(left, ['answered', 'answered', 'answered', 'answered', 'read', 'read'])
 })
