@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Sent, allEvents, readEvents } from '#test/events.ts'
 import { type Caller, type Person, type TestServer, caller, testServer } from '#test/server.ts'
+import { startOpenAI } from '#test/vendors/openai.ts'
 import { keptParts } from './answer.ts'
 import { bounded, openCalls, policyOf } from './toolset.ts'
 
@@ -10,7 +11,7 @@ let twin: TestServer
 let alice: Person
 let beyond: Caller
 before(async () => {
-  server = await testServer()
+  server = await testServer({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.1' } })
   twin = await server.twin()
   alice = await server.person('Alice')
   beyond = caller(twin.origin, alice.headers)
@@ -278,4 +279,47 @@ test('a call is open until its result, an id that comes twice included; the stri
   assert.deepEqual(keptParts('m', [call('a')], events), [call('a'), result('a')])
   const more = { type: 'text.delta', data: { index: 2, delta: 'x' } }
   assert.equal(keptParts('m', [call('a')], [...events, more]), null)
+})
+
+test('a vendor is offered the tools and the schema of the answer, and gets each result by the id of its call', async () => {
+  await using vendor = await startOpenAI()
+  const made = await alice.post('/ai-gateway/provider-endpoints', {
+    name: 'Vendor',
+    slug: 'vendor',
+    shape: 'openai-chat',
+    base_url: `${vendor.origin}/v1`,
+    api_key: vendor.key,
+    models: [{ id: 'gpt-4o', pricing: { input: 1, output: 2 } }],
+  })
+  assert.equal(made.status, 201, made.text)
+  vendor.script(
+    { reply: { text: '', tools: [{ id: 'call_0', name: 'chats_list', arguments: { limit: 1 } }] } },
+    { reply: { text: '', tools: [{ id: 'call_0', name: 'chats_list', arguments: { limit: 2 } }] } },
+    { reply: '{"count":2}' },
+  )
+  const output_schema = { type: 'object', properties: { count: { type: 'integer' } }, required: ['count'] }
+  const tools = [
+    { name: 'chats.list', policy: 'allow' },
+    { name: 'do', policy: 'deny' },
+  ]
+  await alice.post('/chats', {})
+  const chat = await chatWith(tools, { model: 'vendor/gpt-4o', output_schema })
+  const said = await send(chat, 'How many chats?')
+  assert.equal(said.status, 200, said.text)
+  assert.equal(said.body.data.text, '{"count":2}')
+  const sent = vendor.requests.filter(({ path }) => path.endsWith('/chat/completions')).map((request) => request.json())
+  assert.equal(sent.length, 3)
+  for (const body of sent) {
+    assert.deepEqual(
+      body.tools.map((tool: any) => tool.function.name),
+      ['chats_list'],
+    )
+    assert.deepEqual(body.response_format.json_schema.schema, output_schema)
+  }
+  const last = sent.at(-1)!.messages
+  assert.deepEqual(
+    last.map(({ role }: { role: string }) => role),
+    ['user', 'assistant', 'tool', 'assistant', 'tool'],
+  )
+  assert.deepEqual([last[2].tool_call_id, JSON.parse(last[4].content).data.length], ['call_0', 2])
 })
