@@ -42,6 +42,8 @@ export class Connection implements AnswerSink {
   #closed = false
   #paused = false
   #answering = false
+  /** An order's handler is told that its turn has come. */
+  #starting = false
   /** Turns of the clock since something last came; the lane turns it. */
   #waited = 0
 
@@ -61,14 +63,20 @@ export class Connection implements AnswerSink {
     return this.#parser.idleSeconds
   }
 
-  send(order: Order): void {
+  /** False: its handler did not want it any more, and nothing was written. */
+  send(order: Order): boolean {
     this.#order = order
     this.#answering = false
     this.#waited = 0
-    this.#parser.expect(order.method)
     const grip = (this.#grip = new Grip(this))
-    order.handler.onRequestStart?.(grip, null)
-    if (this.#order === null) return
+    this.#starting = true
+    try {
+      order.handler.onRequestStart?.(grip, null)
+    } finally {
+      this.#starting = false
+    }
+    if (this.#order === null) return false
+    this.#parser.expect(order.method)
     const { head, body } = order
     const socket = this.#socket
     if (body === null || body.length === 0) socket.write(head, 'latin1')
@@ -80,6 +88,7 @@ export class Connection implements AnswerSink {
       else socket.write(body)
       socket.uncork()
     }
+    return true
   }
 
   /** A turn of the lane's clock: what has waited too long is given up, an idle connection too. */
@@ -95,7 +104,10 @@ export class Connection implements AnswerSink {
   }
 
   abort(grip: Grip, reason: Error): void {
-    if (grip === this.#grip) this.#close(reason)
+    if (grip !== this.#grip) return
+    // Nothing has left for this order yet: the connection is as good as it was.
+    if (this.#starting) this.#tellError(reason)
+    else this.#close(reason)
   }
 
   pause(grip: Grip): void {
@@ -167,11 +179,16 @@ export class Connection implements AnswerSink {
       this.#onClosed(this)
       this.#socket.destroy()
     }
+    this.#tellError(why)
+  }
+
+  #tellError(why: Error): void {
     const order = this.#order
     if (order === null) return
     const grip = this.#grip!
     this.#order = null
     this.#grip = null
+    this.#resume()
     grip.aborted = true
     grip.reason = why
     order.handler.onResponseError?.(grip, why)

@@ -159,6 +159,26 @@ test('nobody can be connected to: who waits beyond the most connections is told 
   assert.equal(attempts, 7)
 })
 
+test('calls that were given up while they waited cost no connection', async () => {
+  const own = createOutbound(addressPolicy(['127.0.0.1/32']))
+  const before = sockets.size
+  const leave = (): Promise<string> =>
+    new Promise((resolve) =>
+      own.dispatch(
+        { origin, path: '/', method: 'POST', headers: [], body: 'x' },
+        {
+          onRequestStart: (controller) => controller.abort(new Error('left')),
+          onResponseError: (_, { message }) => resolve(message),
+        },
+      ),
+    )
+  assert.equal(await leave(), 'left')
+  for (let i = 0; i < 3; i++) assert.equal(await leave(), 'left')
+  assert.equal((await ask({ body: 'z' }, own)).text, createHash('sha256').update('z').digest('hex'))
+  assert.equal(sockets.size, before + 1)
+  await own[Symbol.asyncDispose]()
+})
+
 test('who still holds a connection of an answer that is over cannot touch the call that has it next', async () => {
   const own = createOutbound(addressPolicy(['127.0.0.1/32']))
   let kept: Dispatcher.DispatchController | undefined

@@ -35,7 +35,10 @@ export class Lane {
 
   dispatch(order: Order): void {
     const connection = this.#free.pop()
-    if (connection !== undefined) return connection.send(order)
+    if (connection !== undefined) {
+      if (!connection.send(order)) this.#next(connection)
+      return
+    }
     if (this.#waiting.length >= MOST_WAITING) return fail(order, new Error(`too many calls wait for ${this.#url.host}`))
     this.#waiting.push(order)
     if (this.#all.size + this.#connecting < this.#options.mostConnections && this.#connecting < this.#waiting.length)
@@ -85,9 +88,9 @@ export class Lane {
   }
 
   #next(connection: Connection): void {
-    const order = this.#waiting.shift()
-    if (order === undefined) this.#free.push(connection)
-    else connection.send(order)
+    for (let order = this.#waiting.shift(); order !== undefined; order = this.#waiting.shift())
+      if (connection.send(order)) return
+    this.#free.push(connection)
   }
 
   #lost(connection: Connection): void {
