@@ -104,7 +104,8 @@ export const agents = area(
     }),
     update: endpoint('PATCH /agents/:id', {
       summary: 'Change an agent; what is left out stays',
-      description: 'Makes the next version. What changes nothing makes none. `If-Match` keeps out changes in between.',
+      description:
+        'Makes the next version. What changes nothing makes none. Who has it by a share changes all but its `tools`. `If-Match` keeps out changes in between.',
       scope: 'agent:write',
       on: 'agent',
       onShare: 'edit',

@@ -15,6 +15,7 @@ import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf, wholeAt } from '#kernel/paging.ts'
 import { checkPlace } from '#kernel/place.ts'
+import { membershipIn } from '#kernel/principal.ts'
 import { agents } from './contract.ts'
 import { changed, definitionOf, showAgent, showVersion } from './show.ts'
 import { type AgentRow, type Definition, agentStore } from './store.ts'
@@ -51,6 +52,13 @@ export const agentService = implement(
         const before = await read(ctx, id)
         const definition = changed(definitionOf(before), changes)
         if (isDeepStrictEqual(definition, definitionOf(before))) return showAgent(before)
+        // Tools act in the rights of whoever talks to it, which nobody outside may lend himself.
+        const member = membershipIn(ctx.principal, before.workspace_id) !== null
+        if (!member && !isDeepStrictEqual(definition.tools, before.tools))
+          refuse('insufficient_role', {
+            param: 'tools',
+            message: 'This agent is shared with you; only members of its workspace choose its tools.',
+          })
         const register = await touchResource(ctx, 'agent', id)
         const version = await agentStore.update(ctx.db, id, definition)
         await keepVersion(ctx, id, version, definition)

@@ -68,6 +68,8 @@ test('a share to a workspace is for all in it, and ends with the membership; a k
   assert.equal((await bob.get(`/agents/${agent.id}`)).status, 404)
   assert.equal((await alice.post('/shares', share('agent', agent.id, { workspace_id: team }, 'edit'))).status, 201)
   assert.equal((await bob.patch(`/agents/${agent.id}`, { name: 'Better' })).body.data.name, 'Better')
+  const armed = await bob.patch(`/agents/${agent.id}`, { tools: [{ name: 'do', policy: 'allow' }] })
+  assert.equal(armed.status, 403, 'tools act in the rights of those who talk to it: its members choose them')
   const here = await bob.key({ scopes: ['agent:read', 'share:read'], workspace_id: team })
   const elsewhere = await bob.key({ scopes: ['agent:read', 'share:read'], workspace_id: bob.workspaceId })
   const narrow = await bob.key({ scopes: ['share:read'] })
