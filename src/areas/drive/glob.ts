@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Context } from '#engine/context.ts'
 import { type Glob, InvalidGlob, compileGlobs } from '#engine/matching/glob.ts'
 import { refuse } from '#kernel/errors.ts'
@@ -13,6 +14,8 @@ export const listOf = (value: string | string[] | undefined): string[] =>
 
 /** How far a find goes on in one call before it answers what it has. */
 const MOST_MS = 10_000
+/** How long it goes on before others have their turn. */
+const TURN_MS = 25
 const FIRST = 200
 const MOST = 20_000
 
@@ -58,6 +61,8 @@ export async function findByGlob(ctx: Context, { cursor, limit, ...asked }: Aske
   const inner = (path: string): string => (below === '' ? path : path.slice(below.length + 1))
   const like = below === '' ? glob.like : '%'
   let truncated = false
+  let looked = 0
+  let breath = performance.now() + TURN_MS
   for (let window = Math.max(FIRST, limit + 1); hits.length <= limit; window = Math.min(MOST, window * 4)) {
     const rows = await findingStore.paths(ctx.db, {
       ...where,
@@ -68,7 +73,25 @@ export async function findByGlob(ctx: Context, { cursor, limit, ...asked }: Aske
       from: from && { ...from, included: false },
       limit: window,
     })
-    for (const row of rows) if (glob.matches(inner(row.path)) && hits.push(row) > limit) break
+    let late: Position | null = null
+    for (const row of rows) {
+      if (glob.matches(inner(row.path)) && hits.push(row) > limit) break
+      if ((++looked & 3) !== 0) continue
+      const now = performance.now()
+      if (now > until) {
+        late = place(row)
+        break
+      }
+      if (now < breath) continue
+      // A long glob and long paths take a while: others have their turn.
+      await setImmediate()
+      breath = performance.now() + TURN_MS
+    }
+    if (late !== null && hits.length <= limit) {
+      from = late
+      truncated = true
+      break
+    }
     const last = rows.at(-1)
     if (rows.length < window || last === undefined) break
     from = { path: Array.from(last.path).slice(0, 400).join(''), id: last.id }

@@ -101,3 +101,29 @@ test('lines come out the same however the bytes are cut', async () => {
     ),
   )
 })
+
+test('a hostile pattern keeps nobody else waiting', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const at = { workspace_id: alice.workspaceId }
+  const long = `${'a'.repeat(60_000)}\n`.repeat(4)
+  const file = (await alice.post('/drive/files', { ...at, name: 'a.txt', content: long })).body.data
+  const page = (pattern: string) => alice.get(`/drive/files/${file.id}/content?pattern=${encodeURIComponent(pattern)}`)
+  let longest = 0
+  let last = performance.now()
+  const clock = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last)
+    last = performance.now()
+  }, 10)
+  try {
+    const huge = await page(`${'(a?){1000}'.repeat(90)}[xy]`)
+    assert.deepEqual([huge.status, huge.body.error.code], [400, 'invalid_pattern'], huge.text)
+    const slow = await page('(a?){400}[xy]')
+    assert.deepEqual([slow.status, slow.body.data.lines, slow.body.data.truncated], [200, [], true], slow.text)
+    const plain = await page('a{3}$')
+    assert.deepEqual([plain.body.data.lines.length, plain.body.data.truncated], [4, false])
+  } finally {
+    clearInterval(clock)
+  }
+  assert.ok(longest < 3_000, `${longest} ms`)
+})

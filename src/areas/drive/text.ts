@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { RE2JS } from 're2js'
 import { readBlob } from '#engine/blobs/keep.ts'
 import type { Context } from '#engine/context.ts'
@@ -8,6 +9,13 @@ import type { FileRow } from './store.ts'
 const HEAD_BYTES = 65_536
 /** A pattern is looked for in so many bytes; what comes after is named as not looked at. */
 const MOST_SEARCHED_BYTES = 512 << 20
+const MOST_MS = 30_000
+/** Time grows with the text times the states of the pattern, so both are bounded for what is done in one go. */
+const MOST_STATES = 2_000
+const MOST_STEPS = 1 << 24
+const PIECE_BYTES = 16_384
+/** How long it goes on before others have their turn. */
+const TURN_MS = 25
 
 export type Asked =
   | { kind: 'page'; offset: number; limit: number }
@@ -96,7 +104,9 @@ async function search(
   let after = 0
   let more = false
   let searching = true
-  const searched = { bytes: 0 }
+  let clipped = false
+  const searched = { bytes: 0, over: false }
+  const mostLooked = Math.floor(MOST_STEPS / pattern.programSize())
   const show = (line: Line, match: boolean): void => {
     more ||= line.cut
     if (searching && !room(line)) {
@@ -108,9 +118,10 @@ async function search(
   const total = await eachLine(
     counted(parts, searched),
     encoding,
-    () => searching && searched.bytes <= MOST_SEARCHED_BYTES,
+    () => searching && !searched.over,
     (line) => {
-      const match = pattern.matcher(line.text).find()
+      clipped ||= line.text.length > mostLooked
+      const match = pattern.matcher(line.text.slice(0, mostLooked)).find()
       if (match) matches += 1
       more ||= matches > offset + limit
       if (more && after === 0) searching = false
@@ -126,7 +137,7 @@ async function search(
       return true
     },
   )
-  return { lines, total_lines: total, truncated: more || searched.bytes > MOST_SEARCHED_BYTES }
+  return { lines, total_lines: total, truncated: more || clipped || searched.over }
 }
 
 function roomFor(): (line: Line) => boolean {
@@ -134,11 +145,23 @@ function roomFor(): (line: Line) => boolean {
   return ({ text }) => (left -= text.length + 32) >= 0
 }
 
-async function* counted(parts: AsyncIterable<Uint8Array>, so: { bytes: number }): AsyncGenerator<Uint8Array> {
-  for await (const part of parts) {
-    so.bytes += part.length
-    yield part
-  }
+/** Piece by piece, so that no pattern keeps others waiting for long; says when enough was searched. */
+async function* counted(
+  parts: AsyncIterable<Uint8Array>,
+  so: { bytes: number; over: boolean },
+): AsyncGenerator<Uint8Array> {
+  const until = performance.now() + MOST_MS
+  let breath = performance.now() + TURN_MS
+  for await (const part of parts)
+    for (let at = 0; at < part.length; at += PIECE_BYTES) {
+      const piece = part.subarray(at, at + PIECE_BYTES)
+      so.bytes += piece.length
+      so.over ||= so.bytes > MOST_SEARCHED_BYTES || performance.now() > until
+      yield piece
+      if (performance.now() < breath) continue
+      await setImmediate()
+      breath = performance.now() + TURN_MS
+    }
 }
 
 /** Nobody reads on for a caller who has left. */
@@ -158,7 +181,9 @@ async function first(parts: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
 export function compile(pattern: string, how: 'sensitive' | 'insensitive' | 'smart'): RE2JS {
   const folds = how === 'insensitive' || (how === 'smart' && !/\p{Lu}/u.test(pattern))
   try {
-    return RE2JS.compile(pattern, folds ? RE2JS.CASE_INSENSITIVE : 0)
+    const compiled = RE2JS.compile(pattern, folds ? RE2JS.CASE_INSENSITIVE : 0)
+    if (compiled.programSize() <= MOST_STATES) return compiled
+    throw new Error(`its repetitions make it ${compiled.programSize()} steps long, ${MOST_STATES} at most`)
   } catch (error) {
     return refuse('invalid_pattern', {
       param: 'pattern',
