@@ -212,7 +212,12 @@ export const drive = area(
           .default(2_000)
           .describe('How many lines; with a pattern, how many that match.'),
         tail: z.coerce.number().int().min(1).max(10_000).optional().describe('So many of the last lines.'),
-        pattern: z.string().min(1).max(1_000).optional().describe('A regular expression in the syntax of RE2.'),
+        pattern: z
+          .string()
+          .min(1)
+          .max(1_000)
+          .optional()
+          .describe('A regular expression in the syntax of RE2, of 2,000 states at most.'),
         context: z.coerce.number().int().min(0).max(100).default(0).describe('Lines around each that matches.'),
         case: z
           .enum(['sensitive', 'insensitive', 'smart'])
@@ -447,7 +452,7 @@ export const drive = area(
     glob: endpoint('GET /drive/glob', {
       summary: 'Find files by a glob pattern',
       description:
-        'In the order of paths. `*` and `?` stay within a name, `**` crosses folders; `[a-z]`, `[!a-z]`, `{a,b}`, `\\` before a character takes it as it is. Without a slash a glob names things at any depth, with one it is held against the whole path. Several are taken as ripgrep takes `-g`: the last that matches decides, `!` in front takes out.',
+        'In your workspaces and what is shared with you, in the order of paths. `*` and `?` stay within a name, `**` crosses folders; `[a-z]`, `[!a-z]`, `{a,b}`, `\\` before a character takes it as it is. Without a slash a glob names things at any depth, with one it is held against the whole path. Several are taken as ripgrep takes `-g`: the last that matches decides, `!` in front takes out.',
       scope: 'drive:read',
       limit: 'searches',
       query: {
@@ -463,7 +468,7 @@ export const drive = area(
     grep: endpoint('GET /drive/grep', {
       summary: 'Search the contents of files by a regular expression',
       description:
-        'RE2 syntax, in time linear in the text. In the order of paths; line by line unless `multiline`. Text of PDF and Office documents is searched as it was extracted. Finds are those of ripgrep, except that `\\b` knows only the word characters of ASCII.',
+        'RE2 syntax, in time linear in the text. In your workspaces and what is shared with you, in the order of paths; line by line unless `multiline`. Text of PDF and Office documents is searched as it was extracted. Finds are those of ripgrep, except that `\\b` knows only the word characters of ASCII.',
       scope: 'drive:read',
       limit: 'searches',
       query: {

@@ -15,7 +15,7 @@ export const listOf = (value: string | string[] | undefined): string[] =>
 /** How far a find goes on in one call before it answers what it has. */
 const MOST_MS = 10_000
 /** How long it goes on before others have their turn. */
-const TURN_MS = 25
+export const TURN_MS = 25
 const FIRST = 200
 const MOST = 20_000
 

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { z } from 'zod'
 import { readBlob } from '#engine/blobs/keep.ts'
 import type { Context } from '#engine/context.ts'
@@ -12,7 +13,7 @@ import { cursorOf, positionOf, wholeAt } from '#kernel/paging.ts'
 import type { GrepRow } from './contract.ts'
 import { within } from './find.ts'
 import { type Candidate, findingStore } from './finding-store.ts'
-import { belowOf, globOf, listOf, place, positionAt } from './glob.ts'
+import { TURN_MS, belowOf, globOf, listOf, place, positionAt } from './glob.ts'
 
 const MOST_MS = 10_000
 const MOST_TOTALS_MS = 60_000
@@ -58,13 +59,20 @@ export async function grep(ctx: Context, { cursor, limit, ...asked }: GrepAsked)
   const totals = asked.totals ? { files: 0, count: 0 } : null
   let truncated = false
   let done = false
+  let breath = performance.now() + TURN_MS
   for (let window = asked.totals ? MOST : FIRST; !done; window = Math.min(MOST, window * 4)) {
     const rows = await findingStore.candidates(
       ctx.db,
       { ...where, kind: 'file', below, like: '%', fold: false, from: from && { ...from, included }, limit: window },
       pattern.grams,
     )
-    const files = rows.filter(({ path }) => wanted(below === '' ? path : path.slice(below.length + 1)))
+    const files: Candidate[] = []
+    for (const row of rows) {
+      if (wanted(below === '' ? row.path : row.path.slice(below.length + 1))) files.push(row)
+      if (performance.now() < breath) continue
+      await setImmediate()
+      breath = performance.now() + TURN_MS
+    }
     const task = {
       spec,
       want: wantOf(mode, totals !== null),
@@ -94,6 +102,8 @@ export async function grep(ctx: Context, { cursor, limit, ...asked }: GrepAsked)
     if (!done) {
       from = place(last)
       included = false
+      truncated = performance.now() > until
+      done = truncated
     }
   }
   const next = page.next ?? (truncated && from !== null ? { ...from, line: 0 } : null)

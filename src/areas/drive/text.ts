@@ -3,6 +3,7 @@ import { RE2JS } from 're2js'
 import { readBlob } from '#engine/blobs/keep.ts'
 import type { Context } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
+import { TURN_MS } from './glob.ts'
 import { type Encoding, type Line, MOST_TEXT_BYTES, countLines, eachLine, encodingOf } from './lines.ts'
 import type { FileRow } from './store.ts'
 
@@ -14,8 +15,6 @@ const MOST_MS = 30_000
 const MOST_STATES = 2_000
 const MOST_STEPS = 1 << 24
 const PIECE_BYTES = 16_384
-/** How long it goes on before others have their turn. */
-const TURN_MS = 25
 
 export type Asked =
   | { kind: 'page'; offset: number; limit: number }
