@@ -7,8 +7,8 @@ const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe
 
 /** What axe finds on the page as it stands, of serious or critical impact: `rule: where`. */
 export async function breaches(page: Page): Promise<string[]> {
-  // By the debugger: the page's own policy lets no script in.
-  await page.evaluate(source)
+  // By the debugger: the page's own policy lets no script in. Once per page that was loaded.
+  if (!(await page.evaluate<boolean>(`'axe' in globalThis`))) await page.evaluate(source)
   const found = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: { run(options: RunOptions): Promise<AxeResults> } }
     const { violations } = await axe.run({ resultTypes: ['violations'] })

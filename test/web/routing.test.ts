@@ -199,6 +199,7 @@ test(
 
     const act = async (words: string) => {
       await page.getByRole('button', { name: 'More for Till' }).click()
+      await page.getByRole('menuitem', { name: words }).waitFor()
       assert.deepEqual(await page.getByRole('menuitem').allInnerTexts(), ['Change the cap …', 'Revoke …'])
       await page.getByRole('menuitem', { name: words }).click()
     }

@@ -1,38 +1,48 @@
 import { useIsMutating, useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
 import { queryClient, sayError, uk } from '../api.ts'
 import { say } from '../ui/toast.tsx'
 import { type Preference, preferencesQuery } from './queries.ts'
 
-const { queryKey } = preferencesQuery
 const mutationKey = ['notification-preferences']
-type Wish = Pick<Preference, 'type' | 'channel'> & Partial<Pick<Preference, 'enabled' | 'digest'>>
+type Change = Partial<Pick<Preference, 'enabled' | 'digest'>>
 
-const isOf = (wish: Wish) => (one: Preference) => one.type === wish.type && one.channel === wish.channel
-
-/** One cell of the grid. It shows at once; what the server refuses goes back to how it was, and is said. */
-export function useWish(): (wish: Wish) => void {
+/** One cell of the grid. A change shows at once; what the server refuses goes back to how it was, and is said. */
+export function useWish(cell: Preference): { shown: Preference; wish: (change: Change) => void } {
+  const { type, channel } = cell
+  const [wished, setWished] = useState<Change | null>(null)
+  const shown = { ...cell, ...wished }
+  if (wished && shown.enabled === cell.enabled && shown.digest === cell.digest) setWished(null)
   const { mutate } = useMutation({
     mutationKey,
     // In the order of the clicks, so that the last one holds.
     scope: { id: 'notification-preferences' },
-    mutationFn: (wish: Wish) => uk.notifications.update_preferences({ preferences: [wish] }),
-    onMutate: async (wish) => {
-      await queryClient.cancelQueries({ queryKey })
+    mutationFn: (change: Change) =>
+      uk.notifications.update_preferences({ preferences: [{ type, channel, ...change }] }),
+    // This cell alone: of the others newer wishes may be on their way.
+    onSuccess: (_, change) =>
       queryClient.setQueryData(
-        queryKey,
+        preferencesQuery.queryKey,
         (grid) =>
           grid && {
             ...grid,
-            preferences: grid.preferences.map((one) => (isOf(wish)(one) ? { ...one, ...wish } : one)),
+            preferences: grid.preferences.map((one) =>
+              one.type === type && one.channel === channel ? { ...one, ...change } : one,
+            ),
           },
-      )
+      ),
+    onError: (error) => {
+      setWished(null)
+      say(sayError(error))
     },
-    onError: (error) => say(sayError(error)),
-    // Not under the hand of somebody who clicks on.
-    onSettled: () =>
-      queryClient.isMutating({ mutationKey }) === 1 ? queryClient.invalidateQueries({ queryKey }) : null,
   })
-  return mutate
+  return {
+    shown,
+    wish(change) {
+      setWished(change)
+      mutate(change)
+    },
+  }
 }
 
 export const useIsSaving = (): boolean => useIsMutating({ mutationKey }) > 0

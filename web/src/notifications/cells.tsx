@@ -1,0 +1,42 @@
+import type { Preference } from './queries.ts'
+import { useWish } from './wish.ts'
+
+export function Tick({ cell, label }: { cell: Preference; label: string }) {
+  const { shown, wish } = useWish(cell)
+  return (
+    <label className="inline-grid size-10 place-items-center">
+      <input
+        type="checkbox"
+        className="size-4"
+        aria-label={label}
+        checked={shown.enabled}
+        onChange={({ target }) => wish({ enabled: target.checked })}
+      />
+    </label>
+  )
+}
+
+const digests = [
+  ['none', 'a mail each'],
+  ['hourly', 'one mail an hour'],
+  ['daily', 'one mail a day'],
+] as const
+
+/** How many mails its kind makes. */
+export function Gathered({ cell, label }: { cell: Preference; label: string }) {
+  const { shown, wish } = useWish(cell)
+  return (
+    <select
+      aria-label={label}
+      className="mt-1 block h-7 max-w-full rounded-xs border border-line bg-sheet px-1 text-[0.8125rem] text-quiet"
+      value={shown.digest}
+      onChange={({ target }) => wish({ digest: target.value as Preference['digest'] })}
+    >
+      {digests.map(([value, name]) => (
+        <option key={value} value={value}>
+          {name}
+        </option>
+      ))}
+    </select>
+  )
+}
