@@ -34,6 +34,12 @@ async function emptyDatabase(): Promise<AsyncDisposable & { pool: pg.Pool }> {
   }
 }
 
+/** Columns that may be empty only where others are not. */
+const together: Record<string, Record<string, string>> = {
+  automations: { schedule: '0 8 * * *', time_zone: 'UTC' },
+  shares: { email: 'a@example.com' },
+}
+
 /**
  * A row in every table that the schema has at this point, in whatever order their references allow. Columns that may be
  * empty or have a default are left so: what a migration demands of old rows shows on the barest of them.
@@ -45,18 +51,23 @@ async function fill(pool: pg.Pool): Promise<Map<string, number>> {
     type: string
     check: string | null
     to: string | null
+    to_column: string | null
   }>(
     `select c.table_name as name, c.column_name as column, coalesce(c.domain_name, c.udt_name) as type,
        (select string_agg(pg_get_constraintdef(k.oid), ' ') from pg_constraint k where k.contype = 'c'
          and k.conrelid = c.table_name::regclass and c.ordinal_position = any(k.conkey)) as check,
        (select k.confrelid::regclass::text from pg_constraint k where k.contype = 'f'
-         and k.conrelid = c.table_name::regclass and c.ordinal_position = any(k.conkey) limit 1) as to
+         and k.conrelid = c.table_name::regclass and c.ordinal_position = any(k.conkey) limit 1) as to,
+       (select a.attname from pg_constraint k join pg_attribute a on a.attrelid = k.confrelid
+         and a.attnum = k.confkey[array_position(k.conkey, c.ordinal_position::int2)] where k.contype = 'f'
+         and k.conrelid = c.table_name::regclass and c.ordinal_position = any(k.conkey) limit 1) as to_column
      from information_schema.columns c join pg_tables t on t.schemaname = 'public' and t.tablename = c.table_name
      where c.table_schema = 'public' and c.is_nullable = 'NO' and c.column_default is null and c.is_identity = 'NO'
        and c.table_name <> 'migrations' order by c.ordinal_position`,
   )
   const tables = Map.groupBy(rows, ({ name }) => name)
-  const made = new Map<string, string>()
+  // What the row of each table holds, by column.
+  const made = new Map<string, Map<string, unknown>>()
   while (made.size < tables.size) {
     const ready = [...tables].filter(
       ([name, columns]) => !made.has(name) && columns.every(({ to }) => to === null || made.has(to)),
@@ -64,8 +75,8 @@ async function fill(pool: pg.Pool): Promise<Map<string, number>> {
     assert.ok(ready.length > 0, 'the references of the tables go in a circle')
     for (const [name, columns] of ready) {
       const id = newId()
-      const values = columns.map(({ column, type, check, to }) => {
-        if (to !== null) return made.get(to)
+      const values = columns.map(({ column, type, check, to, to_column: key }) => {
+        if (to !== null && key !== null) return made.get(to)!.get(key)
         // A file needs bytes, a folder none.
         if (name === 'files' && column === 'kind') return 'folder'
         if (column === 'owner_id') return '0'.repeat(26)
@@ -78,15 +89,22 @@ async function fill(pool: pg.Pool): Promise<Map<string, number>> {
         if (type === 'text') return /'([^']+)'::text/.exec(check ?? '')?.[1] ?? `${name} ${column}`
         return 1
       })
+      const names = columns.map(({ column }) => column)
+      for (const column in together[name]) {
+        names.push(column)
+        values.push(together[name][column]!)
+      }
       await pool.query(
-        `insert into ${name} (${columns.map(({ column }) => `"${column}"`).join(', ')}) values (${values.map((_, i) => `$${i + 1}`).join(', ')}) on conflict do nothing`,
+        `insert into ${name} (${names.map((column) => `"${column}"`).join(', ')}) values (${values.map((_, i) => `$${i + 1}`).join(', ')}) on conflict do nothing`,
         values,
       )
-      // A row that shares its key with another's is found by that.
-      made.set(name, (values[columns.findIndex(({ column }) => column === 'id')] as string) ?? id)
+      made.set(name, new Map(names.map((column, i) => [column, values[i]])))
     }
   }
-  return new Map([...made.keys()].map((name) => [name, 1]))
+  // Triggers may have made more than one.
+  const counts = new Map<string, number>()
+  for (const name of made.keys()) counts.set(name, (await pool.query(`select 1 from ${name}`)).rowCount ?? 0)
+  return counts
 }
 
 test('from every older schema, with a row in each of its tables, the newest is reached and no row is lost', async () => {
