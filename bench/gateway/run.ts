@@ -32,9 +32,9 @@ async function startNginx(upstream: number): Promise<Measurable | null> {
   const port = 18_788
   writeFileSync(
     join(folder, 'nginx.conf'),
-    `daemon off; worker_processes 1; pid ${folder}/pid; error_log stderr notice; events { worker_connections 4096; }
+    `daemon off; user root; worker_processes 1; pid ${folder}/pid; error_log stderr notice; events { worker_connections 4096; }
 http { access_log off; client_body_temp_path ${folder}/b; proxy_temp_path ${folder}/p; fastcgi_temp_path ${folder}/f;
-  uwsgi_temp_path ${folder}/u; scgi_temp_path ${folder}/s; keepalive_requests 100000000; client_max_body_size 32m;
+  uwsgi_temp_path ${folder}/u; scgi_temp_path ${folder}/s; keepalive_requests 100000000; client_max_body_size 32m; client_body_buffer_size 1m;
   upstream vendor { server 127.0.0.1:${upstream}; keepalive 128; keepalive_requests 100000000; }
   server { listen 127.0.0.1:${port}; location / { proxy_pass http://vendor; proxy_http_version 1.1;
     proxy_set_header Connection ""; proxy_buffering off; } } }`,
