@@ -94,11 +94,13 @@ async function fill(pool: pg.Pool): Promise<Map<string, number>> {
         names.push(column)
         values.push(together[name][column]!)
       }
-      await pool.query(
-        `insert into ${name} (${names.map((column) => `"${column}"`).join(', ')}) values (${values.map((_, i) => `$${i + 1}`).join(', ')}) on conflict do nothing`,
+      const { rows: written } = await pool.query<Record<string, unknown>>(
+        `insert into ${name} (${names.map((column) => `"${column}"`).join(', ')}) values (${values.map((_, i) => `$${i + 1}`).join(', ')}) on conflict do nothing returning *`,
         values,
       )
-      made.set(name, new Map(names.map((column, i) => [column, values[i]])))
+      // A trigger may have been quicker.
+      const row = written[0] ?? (await pool.query<Record<string, unknown>>(`select * from ${name} limit 1`)).rows[0]!
+      made.set(name, new Map(Object.entries(row)))
     }
   }
   // Triggers may have made more than one.
