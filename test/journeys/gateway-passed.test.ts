@@ -190,7 +190,11 @@ test('completions are held for each of their prompts and for all that are made o
     await capped.post('/compat-a/v1/completions', { model: 'oa/gpt-4o', prompt: 'x', max_tokens: 1_000, ...more })
   const sent = openai.requests.length
   // Of two dollars a million tokens, a thousand times a thousand are two dollars.
-  for (const more of [{ prompt: Array(1_000).fill('x') }, { prompt: Array(1_000).fill([1, 2]) }, { best_of: 1_000 }])
+  for (const more of [
+    { prompt: Array(1_000).fill('x') },
+    { prompt: Array.from({ length: 1_000 }, () => [1, 2]) },
+    { best_of: 1_000 },
+  ])
     assert.equal((await post(more)).status, 402, JSON.stringify(more).slice(0, 40))
   assert.equal(openai.requests.length, sent)
   assert.notEqual((await post({ prompt: Array(1_000).fill(7) })).status, 402, 'one prompt, in tokens')
