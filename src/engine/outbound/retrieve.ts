@@ -163,7 +163,8 @@ const reasons: Record<string, string> = {
   EAI_AGAIN: 'The name of the host cannot be looked up now.',
   EHOSTUNREACH: 'The host cannot be reached.',
   ENETUNREACH: 'The network of the host cannot be reached.',
-  UND_ERR_SOCKET: 'The server broke the connection.',
+  UK_CONNECTION_CLOSED: 'The server broke the connection.',
+  UK_NO_HTTP: 'The server answered with something that is no HTTP.',
 }
 
 function explained(error: Error, url: URL): Error {

@@ -9,7 +9,8 @@ const settings: Record<string, string | number> = {
   listen_addresses: '',
   port,
   unix_socket_permissions: '0700',
-  max_connections: 100,
+  // A server process takes up to some thirty; several share this one.
+  max_connections: 400,
   shared_buffers: '128MB',
   max_wal_size: '512MB',
   // A backup taken while it runs needs this level; it costs little over `minimal`.
