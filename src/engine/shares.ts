@@ -4,7 +4,7 @@
  */
 import { type Generated, type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Id } from '#kernel/ids.ts'
-import { type Membership, type Principal, membershipIn, reachableWorkspaces } from '#kernel/principal.ts'
+import { type Membership, type Principal, membershipIn, reachableWorkspaces, isHeldToOne } from '#kernel/principal.ts'
 import { type Scope, atLeast, grants, roleFor } from '#kernel/scopes.ts'
 import type { Db } from './postgres/client.ts'
 
@@ -55,7 +55,7 @@ export const scopesOf = (type: SharedType): { read: Scope; write: Scope } =>
 /** The shares that the caller has under this scope, as a table to join. A key of one workspace has those of it alone. */
 export function sharesOf(principal: Principal, scope: Scope): RawBuilder<ShareRow> {
   const workspaces = reachableWorkspaces(principal, scope)
-  return isRestricted(principal)
+  return isHeldToOne(principal)
     ? sql<ShareRow>`(select * from shares where workspace_id = any(${workspaces}::text[]))`
     : sql<ShareRow>`shares_of(${principal.accountId}, ${workspaces}::text[])`
 }
@@ -71,9 +71,6 @@ export async function sharedThings(
   const sharedFolders = rows.filter(({ type }) => type === 'folder').map(({ id }) => id)
   return { shared: rows.map(({ id }) => id), sharedFolders }
 }
-
-const isRestricted = ({ credential }: Principal): boolean =>
-  credential.kind !== 'session' && credential.workspaceId !== null
 
 /** Something that was found and may have been shared: itself, or a folder it lies in. */
 export interface Shared {

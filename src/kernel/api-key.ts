@@ -7,9 +7,11 @@ const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const SHAPE = /^uk_[0-9A-Za-z]{49}$/
 
 export function newSecret(): string {
-  const random = Array.from({ length: 43 }, () => DIGITS[randomInt(62)]).join('')
+  const random = randomBase62(43)
   return `uk_${random}${checksum(random)}`
 }
+
+export const randomBase62 = (length: number): string => Array.from({ length }, () => DIGITS[randomInt(62)]).join('')
 
 export const isWellFormed = (secret: string): boolean =>
   SHAPE.test(secret) && checksum(secret.slice(3, 46)) === secret.slice(46)

@@ -53,6 +53,10 @@ export interface Principal {
 export const hasScope = (principal: Principal, scope: Scope): boolean =>
   principal.credential.kind === 'session' || principal.credential.scopes.has(scope)
 
+/** A credential that reaches one workspace and nothing else of its account. */
+export const isHeldToOne = ({ credential }: Principal): boolean =>
+  credential.kind !== 'session' && credential.workspaceId !== null
+
 /** The caller's membership of a workspace as this credential may use it, or null. */
 export function membershipIn(principal: Principal, workspaceId: Id): Membership | null {
   const { credential } = principal

@@ -4,13 +4,13 @@ import type { Bus } from '#engine/bus.ts'
 import type { Log } from '#engine/log.ts'
 import type { Postgres } from '#engine/postgres/client.ts'
 import { watchRights } from '#engine/rights.ts'
-import { isWellFormed } from '#kernel/api-key.ts'
+import { hashSecret, isWellFormed } from '#kernel/api-key.ts'
 import { type Code, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Authority, Credential, Membership, Principal, Tier } from '#kernel/principal.ts'
 import { type Role, grants } from '#kernel/scopes.ts'
 import type { Period } from '#kernel/time.ts'
-import { SESSION_IDLE_SECONDS, hashToken } from './sessions.ts'
+import { SESSION_IDLE_SECONDS } from './sessions.ts'
 
 /** What is known of a secret: whose it is, or why it is refused. Forgotten when a right of the account changes. */
 type Known = { principal: Principal; used: () => void } | { refused: Code; accountId: Id }
@@ -125,7 +125,7 @@ export async function createAuthority(
       text: `select ${RIGHTS}, s.id,
           least(s.expires_at, coalesce(s.last_used_at, s.created_at) + make_interval(secs => $2)) as expires_at
         from sessions s join accounts a on a.id = s.account_id where s.token_hash = $1`,
-      values: [hashToken(token), SESSION_IDLE_SECONDS],
+      values: [hashSecret(token), SESSION_IDLE_SECONDS],
     })
     const row = rows[0]
     if (!row) return refuse('session_expired')

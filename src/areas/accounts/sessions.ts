@@ -1,6 +1,7 @@
-import { hash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Context } from '#engine/context.ts'
 import { rightsChanged } from '#engine/rights.ts'
+import { hashSecret } from '#kernel/api-key.ts'
 import { newId } from '#kernel/ids.ts'
 import { type SessionRow, sessionStore } from './store.ts'
 
@@ -10,8 +11,6 @@ export const SESSION_MAX_SECONDS = 90 * 86_400
 export const MAX_SESSIONS = 100
 
 /** 256 random bits; the database holds only the hash. */
-export const hashToken = (token: string): Buffer => hash('sha256', token, 'buffer')
-
 /** Starts a session and has the answer set its cookie. The oldest beyond the maximum ends. */
 export async function startSession(ctx: Context, accountId: string): Promise<SessionRow> {
   const token = randomBytes(32).toString('base64url')
@@ -19,7 +18,7 @@ export async function startSession(ctx: Context, accountId: string): Promise<Ses
   const row = await sessionStore.insert(ctx.db, {
     id: newId(),
     account_id: accountId,
-    token_hash: hashToken(token),
+    token_hash: hashSecret(token),
     user_agent: ctx.caller.userAgent,
     ip: ctx.caller.ip,
     expires_at: expiresAt,

@@ -1,6 +1,7 @@
 import type { Db } from '#engine/postgres/client.ts'
 import { type Id, newId } from '#kernel/ids.ts'
-import { type AutomationRow, type AutomationRunRow, type SkipReason, type Trigger, runStore } from './store.ts'
+import { type AutomationRunRow, type SkipReason, type Trigger, runStore } from './run-store.ts'
+import { type AutomationRow } from './store.ts'
 
 /** Runs of one automation that wait at most; what fires beyond it is skipped. */
 export const MOST_QUEUED = 100

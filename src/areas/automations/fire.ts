@@ -1,12 +1,14 @@
 import type { Context } from '#engine/context.ts'
+import { isSigned } from '#engine/standard-webhooks.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { admit } from './admit.ts'
-import { isSigned, isToken } from './credentials.ts'
 import { runEvent } from './events.ts'
 import { showRun } from './show.ts'
 import { stopRuns } from './stop.ts'
-import { type AutomationRow, automationStore, isAsleep, runStore } from './store.ts'
+import { isToken } from './token.ts'
+import { runStore } from './run-store.ts'
+import { type AutomationRow, automationStore, isAsleep } from './store.ts'
 
 const LARGEST = 1 << 20
 /** Of a body, what an agent is shown. */

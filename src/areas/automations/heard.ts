@@ -6,7 +6,7 @@ import type { ErrorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { end } from './ending.ts'
-import { type AutomationRunRow, runStore } from './store.ts'
+import { type AutomationRunRow, runStore } from './run-store.ts'
 import { stopRuns } from './stop.ts'
 
 const status = { completed: 'succeeded', failed: 'failed', cancelled: 'cancelled' } as const

@@ -5,7 +5,8 @@ import type { Id } from '#kernel/ids.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
 import { end } from './ending.ts'
 import { runEvent } from './events.ts'
-import { type AutomationRow, type AutomationRunRow, automationStore, isAsleep, runStore } from './store.ts'
+import { type AutomationRunRow, runStore } from './run-store.ts'
+import { type AutomationRow, automationStore, isAsleep } from './store.ts'
 
 /**
  * Starts a run that waits: its message is sent and the run bound to it in one transaction, so a process that dies leaves

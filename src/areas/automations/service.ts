@@ -5,6 +5,8 @@ import { type Schedule as Job, every } from '#engine/jobs.ts'
 import { lifecycleOf } from '#engine/lifecycle.ts'
 import { writeAudit } from '#engine/audit.ts'
 import { insertResource, lockResource, updateResource, visibleWorkspaces } from '#engine/resources.ts'
+import { newWebhookSecret } from '#engine/standard-webhooks.ts'
+import { hashSecret } from '#kernel/api-key.ts'
 import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
@@ -15,14 +17,15 @@ import { hasScope } from '#kernel/principal.ts'
 import { iso } from '#kernel/time.ts'
 import { admit } from './admit.ts'
 import { automations } from './contract.ts'
-import { hashOf, newSecret, newToken } from './credentials.ts'
 import { automationEvent, runEvent } from './events.ts'
 import { fire } from './fire.ts'
 import { tendRuns } from './heard.ts'
 import { scheduleOf } from './schedule.ts'
 import { showAutomation, showRun, showStats } from './show.ts'
 import { stopRuns } from './stop.ts'
-import { type Action, type AutomationRow, type AutomationRunRow, automationStore, isAsleep, runStore } from './store.ts'
+import { type AutomationRunRow, runStore } from './run-store.ts'
+import { type Action, type AutomationRow, automationStore, isAsleep } from './store.ts'
+import { newToken } from './token.ts'
 import { clockOf, fireTicks } from './worker.ts'
 
 export { automationConsumer } from './heard.ts'
@@ -65,7 +68,7 @@ export const automationService = implement(
       await checkAction(ctx, given.action, workspaceId)
       const id = newId()
       const token = kind === 'webhook' ? newToken() : null
-      const secret = kind === 'webhook' ? newSecret() : null
+      const secret = kind === 'webhook' ? newWebhookSecret() : null
       return ctx.transaction(async (ctx) => {
         await insertResource(ctx, { id, kind: 'automation', workspace_id: workspaceId })
         await automationStore.insert(ctx.db, {
@@ -82,7 +85,7 @@ export const automationService = implement(
           timeout_seconds: given.timeout_seconds,
           ...ownerOf(ctx),
           next_fire_at: cron?.next(ctx.now()) ?? null,
-          token_hash: token === null ? null : hashOf(token),
+          token_hash: token === null ? null : hashSecret(token),
           sealed_secret: secret === null ? null : ctx.engine.secrets.seal(secret, id),
         })
         const row = await read(ctx, id)
@@ -217,7 +220,7 @@ export const automationService = implement(
       if (row.kind !== 'webhook')
         refuse('invalid_state', { message: 'Only a webhook automation has a secret.', details: { kind: row.kind } })
       const token = newToken()
-      const secret = newSecret()
+      const secret = newWebhookSecret()
       return ctx.transaction(async (ctx) => {
         const held = await holdBoth(ctx, id)
         const { secrets } = ctx.engine
@@ -234,7 +237,7 @@ export const automationService = implement(
         await automationStore.retire(ctx.db, id, overlap_seconds === 0 ? null : { ...former, sealed_secret })
         await updateResource(ctx, id, {})
         await automationStore.update(ctx.db, id, {
-          token_hash: hashOf(token),
+          token_hash: hashSecret(token),
           sealed_secret: secrets.seal(secret, id),
           ...(another && ownerOf(ctx)),
         })

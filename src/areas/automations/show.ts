@@ -1,7 +1,8 @@
 import { showResource } from '#engine/resources.ts'
 import { usdOrNull, toUsd } from '#kernel/money.ts'
 import { iso, isoOrNull } from '#kernel/time.ts'
-import type { AutomationRow, AutomationRunRow, Stats } from './store.ts'
+import type { AutomationRunRow, Stats } from './run-store.ts'
+import type { AutomationRow } from './store.ts'
 
 export const showAutomation = (row: AutomationRow) => ({
   ...showResource({ ...row, kind: 'automation' }),

@@ -3,7 +3,7 @@ import type { Engine } from '#engine/context.ts'
 import { type ErrorBody, Refusal, errorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { end } from './ending.ts'
-import { type AutomationRunRow, runStore } from './store.ts'
+import { type AutomationRunRow, runStore } from './run-store.ts'
 
 /** Ends runs from outside: in the rows first, so that what their chats tell later finds them ended; then in their chats. */
 export async function stopRuns(

@@ -3,7 +3,7 @@ import { sharedPlace } from '#engine/shares.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import { type Id, parseId } from '#kernel/ids.ts'
 import { checkPlace } from '#kernel/place.ts'
-import { type Membership, hasScope, membershipIn } from '#kernel/principal.ts'
+import { type Membership, hasScope, membershipIn, isHeldToOne } from '#kernel/principal.ts'
 import { type Scope, isScope, scopes } from '#kernel/scopes.ts'
 
 export type Channel =
@@ -65,7 +65,7 @@ async function placeOf(ctx: Context, channel: Channel): Promise<Id | null | 'now
   switch (channel.kind) {
     case 'user': {
       // A key that is held to one workspace sees nothing of the others, and this channel tells of all.
-      const held = principal.credential.kind !== 'session' && principal.credential.workspaceId !== null
+      const held = isHeldToOne(principal)
       return channel.id === principal.accountId && !held ? null : 'nowhere'
     }
     case 'custom':

@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { callersAccount } from '#areas/accounts/service.ts'
 import { writeAudit } from '#engine/audit.ts'
 import { type Context, implement } from '#engine/context.ts'
@@ -6,11 +6,12 @@ import { canMail, sendMail } from '#engine/mail.ts'
 import { rightsChanged } from '#engine/rights.ts'
 import { placeIn } from '#engine/resources.ts'
 import { type Access, type SharedType, scopesOf } from '#engine/shares.ts'
+import { hashSecret } from '#kernel/api-key.ts'
 import { type RefusalMore, refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { checkPlace, checkWritable } from '#kernel/place.ts'
-import { type Membership, hasScope } from '#kernel/principal.ts'
+import { type Membership, hasScope, isHeldToOne } from '#kernel/principal.ts'
 import type { Scope } from '#kernel/scopes.ts'
 import { iso, isoOrNull } from '#kernel/time.ts'
 import { shares, sharedWithMe } from './contract.ts'
@@ -52,7 +53,7 @@ export const shareService = implement(shares, {
         resource_type,
         access,
         grantee,
-        token_hash: token === null ? null : hashOf(token),
+        token_hash: token === null ? null : hashSecret(token),
         created_by: ctx.principal.accountId,
       })
       if (!inserted) {
@@ -139,7 +140,7 @@ export const sharedWithMeService = implement(sharedWithMe, {
 /** Takes what was shared with an address for the caller's account, by its token. Null: no share has this token. */
 export async function claimShare(ctx: Context, token: string): Promise<ReturnType<typeof showShare> | null> {
   return changeRights(ctx, async (ctx) => {
-    const row = await shareStore.byToken(ctx.db, hashOf(token))
+    const row = await shareStore.byToken(ctx.db, hashSecret(token))
     if (row === undefined) return null
     const { id: accountId } = await callersAccount(ctx)
     if (row.claimed_by === accountId) return showShare(row)
@@ -213,9 +214,9 @@ async function shareFor(ctx: Context, { share_id, resource_id, resource_type, gr
 }
 
 /** Given to the caller's own account, which a key that is held to one workspace does not stand for. */
-function isOwn({ principal: { accountId, credential } }: Context, { account_id, claimed_by }: NamedShare): boolean {
-  if (credential.kind !== 'session' && credential.workspaceId !== null) return false
-  return account_id === accountId || claimed_by === accountId
+function isOwn({ principal }: Context, { account_id, claimed_by }: NamedShare): boolean {
+  if (isHeldToOne(principal)) return false
+  return account_id === principal.accountId || claimed_by === principal.accountId
 }
 
 function granteeOf(given: {
@@ -257,8 +258,6 @@ async function tell(
     data: { id: row.id, workspace_id: row.home, ...data },
   })
 }
-
-const hashOf = (token: string): Buffer => hash('sha256', token, 'buffer')
 
 const showShare = (row: NamedShare) => ({
   id: row.id,

@@ -2,9 +2,9 @@ import type { Engine } from '#engine/context.ts'
 import { RetrieveFailed, retrieve } from '#engine/outbound/retrieve.ts'
 import { writeOutbox } from '#engine/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
+import { signed } from '#engine/standard-webhooks.ts'
 import type { Id } from '#kernel/ids.ts'
 import { FAILING_DAYS, nextAttempt } from './retries.ts'
-import { signed } from './sign.ts'
 import { type Attempt, type DeliveryRow, type EndpointRow, deliveryStore, endpointStore } from './store.ts'
 
 const POLL_MS = 1_000

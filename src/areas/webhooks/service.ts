@@ -1,6 +1,7 @@
 import { writeAudit } from '#engine/audit.ts'
 import { type Context, type Engine, implement } from '#engine/context.ts'
 import { every } from '#engine/jobs.ts'
+import { newWebhookSecret } from '#engine/standard-webhooks.ts'
 import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
@@ -11,7 +12,6 @@ import { iso, isoOrNull } from '#kernel/time.ts'
 import { payloadOf } from './consumer.ts'
 import { webhooks } from './contract.ts'
 import { sendable, strange } from './matches.ts'
-import { newSecret } from './sign.ts'
 import { type DeliveryRow, type EndpointRow, deliveryStore, endpointStore } from './store.ts'
 
 export { webhookConsumer } from './consumer.ts'
@@ -56,7 +56,7 @@ export const webhookService = implement(
       checkEvents(ctx, events)
       checkUrl(ctx, url)
       const workspaceId = ctx.workspace!.id
-      const secret = newSecret()
+      const secret = newWebhookSecret()
       const id = newId()
       return ctx.transaction(async (ctx) => {
         if ((await endpointStore.count(ctx.db, workspaceId)) >= MOST_ENDPOINTS)
@@ -121,7 +121,7 @@ export const webhookService = implement(
     },
 
     rotate_secret(ctx, { id, overlap_seconds }) {
-      const secret = newSecret()
+      const secret = newWebhookSecret()
       return ctx.transaction(async (ctx) => {
         const { row: before } = found.of(ctx)
         const row = await endpointStore.update(ctx.db, id, {

@@ -1,12 +1,14 @@
-import { hash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { callersAccount, verifyEmail } from '#areas/accounts/service.ts'
 import { claimShare } from '#areas/shares/service.ts'
 import { type Context, implement } from '#engine/context.ts'
 import { canMail, sendMail } from '#engine/mail.ts'
+import { hashSecret } from '#kernel/api-key.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { checkWritable } from '#kernel/place.ts'
+import { isHeldToOne } from '#kernel/principal.ts'
 import { changeRights, changeWithin, hold, refusePersonal, tell } from './change.ts'
 import { invitations } from './contract.ts'
 import { checkGrant, mayGrant, placeOf } from './grant.ts'
@@ -55,7 +57,7 @@ export const invitationService = implement(invitations, {
         email,
         role,
         permissions,
-        token_hash: hashToken(token),
+        token_hash: hashSecret(token),
         mailed,
         expires_at: new Date(ctx.now().getTime() + DAYS * 86_400_000),
         created_by: ctx.principal.accountId,
@@ -101,7 +103,7 @@ export const invitationService = implement(invitations, {
   async received(ctx, { cursor, limit }) {
     const { id, email, email_verified_at } = await callersAccount(ctx)
     const before = positionOf('invitations_received', id, cursor)
-    if (email_verified_at === null || isRestricted(ctx)) return { rows: [], next: null }
+    if (email_verified_at === null || isHeldToOne(ctx.principal)) return { rows: [], next: null }
     const rows = await invitationStore.received(ctx.db, email, (before?.[0] as Id) ?? null, limit + 1)
     return pageOf(
       rows,
@@ -123,8 +125,8 @@ export const invitationService = implement(invitations, {
       })
     if (
       token !== undefined &&
-      !isRestricted(ctx) &&
-      (await invitationStore.byToken(ctx.db, hashToken(token))) === undefined
+      !isHeldToOne(ctx.principal) &&
+      (await invitationStore.byToken(ctx.db, hashSecret(token))) === undefined
     ) {
       const share = await claimShare(ctx, token)
       if (share !== null) return share
@@ -134,9 +136,9 @@ export const invitationService = implement(invitations, {
       const presented =
         token === undefined
           ? await addressedTo(ctx, invitation_id!, account)
-          : await invitationStore.byToken(ctx.db, hashToken(token))
+          : await invitationStore.byToken(ctx.db, hashSecret(token))
       const gone = { param: token === undefined ? 'invitation_id' : 'token', message: 'There is no such invitation.' }
-      if (presented === undefined || isRestricted(ctx)) return refuse('not_found', gone)
+      if (presented === undefined || isHeldToOne(ctx.principal)) return refuse('not_found', gone)
       // Held, and only then judged: nobody revokes or takes it meanwhile.
       const workspace = await hold(ctx, presented.workspace_id)
       const invitation = (await invitationStore.get(ctx.db, presented.id)) ?? refuse('not_found', gone)
@@ -175,8 +177,6 @@ const over = {
   withdrawn: 'Who invited you may not invite any more. Ask for another invitation.',
 }
 
-const hashToken = (token: string): Buffer => hash('sha256', token, 'buffer')
-
 /** An invitation to the address of this account, if that is known to be its own. */
 async function addressedTo(
   ctx: Context,
@@ -186,10 +186,6 @@ async function addressedTo(
   const row = email_verified_at === null ? undefined : await invitationStore.get(ctx.db, id)
   return row?.email.toLowerCase() === email.toLowerCase() ? row : undefined
 }
-
-/** A key that reaches one workspace takes its owner into no other. */
-const isRestricted = ({ principal: { credential } }: Context): boolean =>
-  credential.kind !== 'session' && credential.workspaceId !== null
 
 const originOf = ({ engine }: Context): string => engine.origin()
 

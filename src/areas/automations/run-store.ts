@@ -1,0 +1,222 @@
+import { type ColumnType, type Selectable, type Updateable, sql } from 'kysely'
+import { type Db, nextTime } from '#engine/postgres/client.ts'
+import type { ErrorBody } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
+
+declare module '#engine/postgres/tables.ts' {
+  interface Database {
+    automation_runs: RunTable
+  }
+}
+
+export type RunStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'timed_out' | 'skipped'
+export type Trigger = 'cron' | 'webhook' | 'test' | 'retry'
+export type SkipReason = 'overlap' | 'missed' | 'archived' | 'budget'
+
+interface RunTable {
+  id: Id
+  automation_id: Id
+  workspace_id: Id
+  status: RunStatus
+  skip_reason: SkipReason | null
+  attempt: ColumnType<number, number | undefined, number>
+  trigger: Trigger
+  scheduled_for: Date | null
+  webhook_id: string | null
+  payload: string | null
+  chat_id: ColumnType<Id | null, never, Id | null>
+  run_id: ColumnType<Id | null, never, Id | null>
+  error: ColumnType<ErrorBody['error'] | null, never, string | null>
+  cost_nano: ColumnType<Nano | null, never, Nano | null>
+  created_at: ColumnType<Date, Date | undefined, never>
+  updated_at: ColumnType<Date, Date | undefined, Date>
+  started_at: ColumnType<Date | null, never, Date | null>
+  completed_at: Date | null
+}
+export type AutomationRunRow = Selectable<RunTable>
+
+export interface Stats {
+  runs: number
+  succeeded: number
+  failed: number
+  cost_nano: Nano
+  last_30_days_nano: Nano
+}
+
+export interface RunPage {
+  in: { automationId: Id } | { workspaceId: Id }
+  status: RunStatus | undefined
+  before: Id | null
+  limit: number
+}
+
+export const runStore = {
+  get: (db: Db, id: Id): Promise<AutomationRunRow | undefined> =>
+    db.selectFrom('automation_runs').selectAll().where('id', '=', id).executeTakeFirst(),
+
+  /** Holds a run and before it its automation: everybody who takes both takes them in this order. */
+  async hold(db: Db, id: Id): Promise<AutomationRunRow | undefined> {
+    await sql`select 1 from automations where id = (select automation_id from automation_runs where id = ${id}) for update`.execute(
+      db,
+    )
+    return runStore.holdAlone(db, id)
+  },
+
+  holdAlone: (db: Db, id: Id): Promise<AutomationRunRow | undefined> =>
+    db.selectFrom('automation_runs').selectAll().where('id', '=', id).forUpdate().executeTakeFirst(),
+
+  /** The run that a chat's run was begun for, also when another attempt has taken its place. */
+  async ofRun(db: Db, runId: Id): Promise<Id | null> {
+    const { rows } = await sql<{ id: Id }>`
+      select automation_run_id as id from runs where id = ${runId} and automation_run_id is not null
+      union all select id from automation_runs where run_id = ${runId} limit 1`.execute(db)
+    return rows[0]?.id ?? null
+  },
+
+  byWebhook: (db: Db, automationId: Id, webhookId: string): Promise<AutomationRunRow | undefined> =>
+    db
+      .selectFrom('automation_runs')
+      .selectAll()
+      .where('automation_id', '=', automationId)
+      .where('webhook_id', '=', webhookId)
+      .executeTakeFirst(),
+
+  list: (db: Db, { in: place, status, before, limit }: RunPage): Promise<AutomationRunRow[]> =>
+    db
+      .selectFrom('automation_runs')
+      .selectAll()
+      .$if('automationId' in place, (query) =>
+        query.where('automation_id', '=', (place as { automationId: Id }).automationId),
+      )
+      .$if('workspaceId' in place, (query) =>
+        query.where('workspace_id', '=', (place as { workspaceId: Id }).workspaceId),
+      )
+      .$if(status !== undefined, (query) => query.where('status', '=', status!))
+      .$if(before !== null, (query) => query.where('id', '<', before!))
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .execute(),
+
+  /** Those that are not there yet; a tick or webhook that somebody has written already stays as it is. */
+  insert: (
+    db: Db,
+    rows: readonly Pick<
+      AutomationRunRow,
+      | 'id'
+      | 'automation_id'
+      | 'workspace_id'
+      | 'status'
+      | 'skip_reason'
+      | 'trigger'
+      | 'scheduled_for'
+      | 'webhook_id'
+      | 'payload'
+      | 'completed_at'
+    >[],
+  ): Promise<AutomationRunRow[]> =>
+    rows.length === 0
+      ? Promise.resolve([])
+      : db
+          .insertInto('automation_runs')
+          .values([...rows])
+          .onConflict((conflict) => conflict.doNothing())
+          .returningAll()
+          .execute(),
+
+  update: (db: Db, id: Id, changes: Updateable<RunTable>): Promise<AutomationRunRow> =>
+    db
+      .updateTable('automation_runs')
+      .set({ ...changes, updated_at: nextTime })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow(),
+
+  /** How many of each automation wait or go on. */
+  async busy(db: Db, automationIds: readonly Id[]): Promise<Map<Id, Id[]>> {
+    const { rows } = await sql<{ automation_id: Id; ids: Id[] }>`
+      select automation_id, array_agg(id::text order by id) as ids from automation_runs
+      where automation_id = any(${automationIds}::text[]) and status in ('queued', 'running') group by 1`.execute(db)
+    return new Map(rows.map(({ automation_id, ids }) => [automation_id, ids]))
+  },
+
+  /** Whether one of an automation's runs goes on. */
+  async goesOn(db: Db, automationId: Id): Promise<boolean> {
+    const { rows } =
+      await sql`select 1 from automation_runs where automation_id = ${automationId} and status = 'running' limit 1`.execute(
+        db,
+      )
+    return rows.length > 0
+  },
+
+  /** Ids of those whose turn it is: nothing of the same automation goes on or waits longer, unless it may overlap. */
+  async ready(db: Db, limit: number): Promise<Id[]> {
+    const { rows } = await sql<{ id: Id }>`
+      select x.id from automation_runs x join automations a on a.id = x.automation_id
+      where x.status = 'queued' and (a.overlap = 'allow' or not exists (
+        select from automation_runs y where y.automation_id = x.automation_id
+          and (y.status = 'running' or (y.status = 'queued' and y.id < x.id))))
+      order by x.id limit ${limit}`.execute(db)
+    return rows.map(({ id }) => id)
+  },
+
+  /** Those that a firing was to replace and nobody stopped: whoever took it may have died. */
+  async superseded(db: Db): Promise<Id[]> {
+    const { rows } = await sql<{ id: Id }>`
+      select x.id from automation_runs x join automations a on a.id = x.automation_id
+      where x.status in ('queued', 'running') and x.trigger <> 'retry' and a.overlap = 'cancel_previous'
+        and exists (select from automation_runs y where y.automation_id = x.automation_id and y.status = 'queued' and y.id > x.id)
+      limit 500`.execute(db)
+    return rows.map(({ id }) => id)
+  },
+
+  /** Runs of chats that go on for a run which was stopped, or for an automation that is gone. */
+  async unstopped(db: Db): Promise<{ id: Id; chat_id: Id }[]> {
+    const { rows } = await sql<{ id: Id; chat_id: Id }>`
+      select u.id, u.chat_id from runs u left join automation_runs x on x.id = u.automation_run_id
+      where u.automation_run_id is not null and u.status in ('queued', 'running', 'requires_action') and u.attempt = 1
+        and (x.id is null or x.status in ('cancelled', 'timed_out')) limit 100`.execute(db)
+    return rows
+  },
+
+  /** Those that have gone on for longer than they may. */
+  async overdue(db: Db): Promise<AutomationRunRow[]> {
+    const { rows } =
+      await sql<AutomationRunRow>`select x.* from automation_runs x join automations a on a.id = x.automation_id
+      where x.status = 'running' and x.started_at < now() - make_interval(secs => a.timeout_seconds) limit 100`.execute(
+        db,
+      )
+    return rows
+  },
+
+  /** Those whose chat's run has ended without a word having come of it. */
+  async unheard(db: Db): Promise<Id[]> {
+    const { rows } = await sql<{
+      run_id: Id
+    }>`select x.run_id from automation_runs x left join runs u on u.id = x.run_id
+      where x.status = 'running' and x.started_at < now() - interval '30 seconds'
+        and (u.id is null or u.status in ('completed', 'failed', 'cancelled')) limit 500`.execute(db)
+    return rows.map(({ run_id }) => run_id)
+  },
+
+  async stats(db: Db, where: { automationId: Id } | { workspaceId: Id }): Promise<Map<Id, Stats>> {
+    const place =
+      'automationId' in where
+        ? sql`x.automation_id = ${where.automationId}`
+        : sql`x.workspace_id = ${where.workspaceId}`
+    const { rows } = await sql<Stats & { automation_id: Id }>`select x.automation_id,
+        count(*) filter (where x.status not in ('skipped', 'queued'))::int as runs,
+        count(*) filter (where x.status = 'succeeded')::int as succeeded,
+        count(*) filter (where x.status in ('failed', 'timed_out'))::int as failed,
+        coalesce(sum(x.cost_nano), 0)::bigint as cost_nano,
+        coalesce(sum(x.cost_nano) filter (where x.created_at > now() - interval '30 days'), 0)::bigint as last_30_days_nano
+      from automation_runs x where ${place} group by 1`.execute(db)
+    return new Map(rows.map(({ automation_id, ...stats }) => [automation_id, stats]))
+  },
+
+  /** Drops skipped ticks of more than 30 days ago and runs of more than a year ago. */
+  async retain(db: Db): Promise<void> {
+    await sql`delete from automation_runs where status = 'skipped' and created_at < now() - interval '30 days'
+      or status <> 'skipped' and created_at < now() - interval '1 year' and completed_at is not null`.execute(db)
+  },
+}

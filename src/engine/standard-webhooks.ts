@@ -1,0 +1,48 @@
+/** Webhooks after Standard Webhooks (https://www.standardwebhooks.com), in both directions. */
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+
+/** `whsec_` and 32 bytes in base64 ("Signature scheme"). */
+export const newWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
+
+/** The headers of a delivery: one signature per secret, so that the receiver may know either. */
+export function signed(
+  secrets: readonly string[],
+  { id, at, body }: { id: string; at: Date; body: string },
+): Record<string, string> {
+  const timestamp = String(Math.floor(at.getTime() / 1000))
+  const signatures = secrets.map((secret) => `v1,${macOf(secret, id, timestamp, Buffer.from(body)).toString('base64')}`)
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
+}
+
+/** How far the sender's clock may be off (Standard Webhooks, "Verifying webhook authenticity"). */
+const TOLERANCE_SECONDS = 300
+
+export interface Signed {
+  id: string
+  /** Seconds since 1970, as it was sent. */
+  timestamp: string
+  /** `v1,<base64>`, several apart by spaces. */
+  signature: string
+  body: Buffer
+}
+
+/** Whether one of the secrets made one of the signatures, over the raw body, not long ago. */
+export function isSigned({ id, timestamp, signature, body }: Signed, secrets: readonly string[], now: Date): boolean {
+  if (!/^\d{1,12}$/.test(timestamp)) return false
+  if (Math.abs(now.getTime() / 1000 - Number(timestamp)) > TOLERANCE_SECONDS) return false
+  const given = signature
+    .split(' ')
+    .filter((each) => each.startsWith('v1,'))
+    .slice(0, 20)
+    .map((each) => Buffer.from(each.slice(3), 'base64'))
+  return secrets.some((secret) => {
+    const own = macOf(secret, id, timestamp, body)
+    return given.some((each) => each.length === own.length && timingSafeEqual(each, own))
+  })
+}
+
+const macOf = (secret: string, id: string, timestamp: string, body: Buffer): Buffer =>
+  createHmac('sha256', Buffer.from(secret.slice('whsec_'.length), 'base64'))
+    .update(`${id}.${timestamp}.`)
+    .update(body)
+    .digest()
