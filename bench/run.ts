@@ -7,6 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { automations, table as automationsTable } from './automations/run.ts'
+import { chats, table as chatsTable } from './chats/run.ts'
 import { cli, table as cliTable } from './cli/run.ts'
 import { drive, table as driveTable } from './drive/run.ts'
 import { gateway, table as gatewayTable } from './gateway/run.ts'
@@ -28,6 +29,7 @@ const benches: Record<string, { run: () => Promise<Report>; table: (rows: Record
   realtime: { run: realtime, table: realtimeTable },
   automations: { run: automations, table: automationsTable },
   search: { run: search, table: searchTable },
+  chats: { run: chats, table: chatsTable },
 }
 
 interface Kept {

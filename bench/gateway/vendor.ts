@@ -39,31 +39,36 @@ const ending = `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.complet
 const chunk = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`
 const word = chunk(event(' cloud'))
 
+const TICK_MS = 20
 /** A stream of `events` words, one each `pace` ms (0: at once), all streams in step so that timers cost nothing. */
-const streams = new Map<Socket, { left: number; pace: number }>()
+const streams = new Map<Socket, { left: number; every: number }>()
 function stream(socket: Socket, events: number, pace: number): void {
   socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n')
   socket.write(word)
   if (pace === 0) socket.write(`${word.repeat(events - 1)}${chunk(ending)}0\r\n\r\n`)
-  else streams.set(socket, { left: events - 1, pace })
+  else streams.set(socket, { left: events - 1, every: Math.ceil(pace / TICK_MS) })
 }
+let tick = 0
 setInterval(() => {
+  tick += 1
   for (const [socket, one] of streams) {
+    if (tick % one.every > 0) continue
     if (one.left-- > 0) socket.write(word)
     else {
       streams.delete(socket)
       socket.write(`${chunk(ending)}0\r\n\r\n`)
     }
   }
-}, 20)
+}, TICK_MS)
 
 const server = createServer((socket) => {
   socket.setNoDelay()
   let asked = ''
   const reply = (): void => {
-    const events = /"events":(\d+)/.exec(asked)
+    // Fields of the request, or words of its message where no field gets this far.
+    const events = /\bevents\W{1,2}(\d+)/.exec(asked)
     if (events === null) return void socket.write(answer)
-    stream(socket, Number(events[1]), Number(/"pace":(\d+)/.exec(asked)?.[1] ?? 0))
+    stream(socket, Number(events[1]), Number(/\bpace\W{1,2}(\d+)/.exec(asked)?.[1] ?? 0))
   }
   socket.on('close', () => streams.delete(socket))
   let left = 0

@@ -88,22 +88,31 @@ export interface Streamed {
   firstMs: number[]
 }
 
-/** Streams of server-sent events: `atOnce` connections, each of which asks `each` times, one after the other. */
+/**
+ * Streams of server-sent events: `atOnce` connections, each of which asks `each` times, one after the other. The first
+ * event is the first that holds `mark`; `onFirst` gets the bytes that it came in.
+ */
 export async function streamLoad({
   port,
   request,
   atOnce,
   each,
+  mark = 'data: ',
+  onFirst,
 }: {
   port: number
-  request: Buffer
+  /** One for all, or that of the nth connection. */
+  request: Buffer | ((n: number) => Buffer)
   atOnce: number
   each: number
+  mark?: string
+  onFirst?: (text: string) => void
 }): Promise<Streamed> {
   let events = 0
   const firstMs: number[] = []
-  const client = () =>
+  const client = (n: number) =>
     new Promise<void>((resolve, reject) => {
+      const bytes = Buffer.isBuffer(request) ? request : request(n)
       const socket = connect(port, '127.0.0.1').setNoDelay()
       let left = each
       let sentAt = 0
@@ -113,7 +122,7 @@ export async function streamLoad({
         sentAt = performance.now()
         first = true
         end = ''
-        socket.write(request)
+        socket.write(bytes)
       }
       socket.on('connect', send).on('error', reject)
       socket.on('data', (part) => {
@@ -121,9 +130,10 @@ export async function streamLoad({
         let found = 0
         for (let at = text.indexOf('data: '); at >= 0; at = text.indexOf('data: ', at + 6)) found += 1
         events += found
-        if (first && found > 0) {
+        if (first && text.includes(mark)) {
           first = false
           firstMs.push(performance.now() - sentAt)
+          onFirst?.(text)
         }
         end = (end + text).slice(-16)
         if (!end.endsWith('0\r\n\r\n')) return
@@ -133,7 +143,7 @@ export async function streamLoad({
       })
       socket.on('close', () => (left > 0 ? reject(new Error(`port ${port} closed a stream`)) : undefined))
     })
-  await Promise.all(Array.from({ length: atOnce }, client))
+  await Promise.all(Array.from({ length: atOnce }, (_, n) => client(n)))
   firstMs.sort((a, b) => a - b)
   return { events, firstMs }
 }
