@@ -1,6 +1,8 @@
 import type { Context, Engine } from '#engine/context.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
+import { iso } from '#kernel/time.ts'
 import type { Fact } from './answer.ts'
+import { STOPPED } from './leaving.ts'
 import type { Part } from './parts.ts'
 import { type PendingAction, type RunRow, type StepRow, stepStore } from './run-store.ts'
 import {
@@ -16,6 +18,8 @@ import {
 } from './toolset.ts'
 
 const CALL_MS = 60_000
+/** How long a person has for a decision; what is not allowed by then is denied. */
+const DECIDE_MS = 7 * 86_400_000
 
 /** Calls of one run's tools, on the parts of its answer. */
 export interface Calling {
@@ -66,15 +70,16 @@ async function decide(calling: Calling, open: OpenCall): Promise<Result | Pendin
   const last = before.findLast(({ input }) => (input as { part?: number } | null)?.part === index)
   // Its result was kept, its telling was not: it is not done again.
   if (last?.status === 'completed') return last.result as Result
-  if (approvedIn(run).includes(index)) return carryOut(calling, open, reached, given)
   const pending = (kind: string): PendingAction => ({
     id: call.id,
     kind,
     tool: reached.endpoint ?? reached.tool,
     arguments: given,
-    expires_at: null,
+    expires_at: iso(new Date(Date.now() + DECIDE_MS)),
   })
+  // Also what was allowed: it was allowed once.
   if (last?.status === 'running' && !reached.repeatable) return pending('interrupted')
+  if (approvedIn(run).includes(index)) return carryOut(calling, open, reached, given)
   return policy === 'ask' ? pending('approval') : carryOut(calling, open, reached, given)
 }
 
@@ -97,7 +102,8 @@ async function carryOut(
   const until = AbortSignal.any([signal, late])
   const result = await Promise.race([called(engine, run, until, call.name, given), ended(until)])
   if (signal.aborted) {
-    await stepStore.end(db, run.id, step, 'cancelled', null)
+    // Left for any other reason the run goes on elsewhere, where it counts that this may have been done.
+    if (signal.reason === STOPPED) await stepStore.end(db, run.id, step, 'cancelled', null)
     signal.throwIfAborted()
   }
   const kept = bounded(

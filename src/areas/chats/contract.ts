@@ -131,7 +131,7 @@ export const Run = z
         kind: z.string(),
         tool: z.string(),
         arguments: z.unknown(),
-        expires_at: time.nullable(),
+        expires_at: time.nullable().describe('Not decided by then, it is denied and the run goes on. Null: it waits.'),
       }),
     ),
     error: RunError.nullable(),

@@ -131,7 +131,11 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
     const tools = agent?.tools ?? []
     const settings = settingsOf(engine, agent)
     const most = agent?.max_turns ?? MOST_TURNS
-    for (let turns = before.filter(({ kind }) => kind === 'model').length; ; turns++) {
+    for (
+      let turns = before.filter(({ kind, status }) => kind === 'model' && status === 'completed').length;
+      ;
+      turns++
+    ) {
       if (tools.length > 0) {
         const pending = await answerCalls({
           engine,

@@ -43,6 +43,8 @@ interface RunTable {
   input_message_id: Id
   output_message_id: Id
   pending_actions: ColumnType<PendingAction[], string | undefined, string>
+  /** When the first of them is denied by itself. */
+  actions_expire_at: Generated<Date | null>
   error: Json<ErrorBody['error'] | null>
   usage: Json<Usage | null>
   cost_nano: Generated<Nano | null>
@@ -104,6 +106,11 @@ export type Step = Pick<
 > & {
   result: object | null
   error: object | null
+}
+
+const firstExpiry = (pending: readonly PendingAction[]): Date | null => {
+  const times = pending.flatMap(({ expires_at }) => (expires_at === null ? [] : [Date.parse(expires_at)]))
+  return times.length === 0 ? null : new Date(Math.min(...times))
 }
 
 const UNFINISHED: RunStatus[] = ['queued', 'running', 'requires_action']
@@ -290,6 +297,7 @@ export const runStore = {
         status: 'requires_action',
         status_reason: pending[0]?.kind ?? null,
         pending_actions: JSON.stringify(pending),
+        actions_expire_at: firstExpiry(pending),
         process_id: null,
         updated_at: nextTime,
       })
@@ -309,6 +317,7 @@ export const runStore = {
       .updateTable('runs')
       .set({
         pending_actions: JSON.stringify(pending),
+        actions_expire_at: firstExpiry(pending),
         options: JSON.stringify({ approved }),
         ...(pending.length === 0 && { status: 'queued', status_reason: 'restarted' }),
         updated_at: nextTime,
@@ -406,6 +415,16 @@ export const runStore = {
       .where('status', '=', 'running')
       .where(sql<boolean>`(process_id = ${processId} and updated_at < now() - interval '5 seconds'
         or not exists (select from processes p where p.id = process_id and p.expires_at > now()))`)
+      .limit(200)
+      .execute(),
+
+  /** Those that wait with a call that nobody has decided in time. */
+  expired: (db: Db): Promise<RunRow[]> =>
+    db
+      .selectFrom('runs')
+      .selectAll()
+      .where('status', '=', 'requires_action')
+      .where('actions_expire_at', '<=', sql<Date>`clock_timestamp()`)
       .limit(200)
       .execute(),
 
@@ -514,6 +533,18 @@ export const stepStore = {
       .set({ status, result: result && JSON.stringify(result), completed_at: sql<Date>`clock_timestamp()` })
       .where('run_id', '=', runId)
       .where('index', '=', index)
+      .execute()
+  },
+
+  /** A call of a tool that may have been done, and that a person has decided about. */
+  async interrupt(db: Db, run: Pick<RunRow, 'id' | 'attempt'>, part: number): Promise<void> {
+    await db
+      .updateTable('steps')
+      .set({ status: 'interrupted', completed_at: sql<Date>`clock_timestamp()` })
+      .where('run_id', '=', run.id)
+      .where('attempt', '=', run.attempt)
+      .where('status', '=', 'running')
+      .where(sql<boolean>`(input ->> 'part')::int = ${part}`)
       .execute()
   },
 

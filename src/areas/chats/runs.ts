@@ -1,14 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Engine } from '#engine/context.ts'
-import { sqlState } from '#engine/postgres/client.ts'
+import { type Db, sqlState } from '#engine/postgres/client.ts'
 import { Refusal, errorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { hasShown, keptParts } from './answer.ts'
+import { addUsage } from './cost.ts'
+import { denyExpired } from './decide.ts'
 import { type EventWriter, createEventWriter } from './event-writer.ts'
 import { generate } from './generate.ts'
+import { HAND_OVER, STOPPED } from './leaving.ts'
 import { messageStore } from './message-store.ts'
 import { RunLog } from './run-log.ts'
-import { type RunRow, eventStore, runStore } from './run-store.ts'
+import { type RunRow, eventStore, runStore, stepStore } from './run-store.ts'
 import { RunWatch } from './run-watch.ts'
 import { chatStore } from './store.ts'
 import { type Claim, type Ending, cancelWaiting, claimNext, end, endFromOutside, pause } from './transitions.ts'
@@ -96,7 +99,7 @@ export function startRuns(engine: Engine): Runs {
     if (runLog.lost.aborted) return
     if (ending.status === 'requires_action') return await durably(() => rest(claim.run, ending, runLog))
     const handedOver = ending.status === 'cancelled' && stop.signal.reason === HAND_OVER
-    if (handedOver && !(await hasBegun(claim.run.id))) return await durably(() => release(claim.run))
+    if (handedOver && (await durably(() => release(claim.run, ending)))) return
     const final: Ending = handedOver ? { ...ending, status: 'failed', error: interrupted } : ending
     try {
       await durably(() => finish(claim.run, final, runLog))
@@ -107,8 +110,15 @@ export function startRuns(engine: Engine): Runs {
     }
   }
 
-  const hasBegun = async (runId: Id): Promise<boolean> =>
-    hasShown((await eventStore.all(db, runId)).map(({ type }) => type))
+  /** What of an answer is kept when another process goes on with it: nothing where its readers saw nothing. Null when it cannot go on. */
+  async function keptOf(tx: Db, { id, chat_id, output_message_id }: RunRow) {
+    const events = await eventStore.all(tx, id)
+    const before = await messageStore.get(tx, chat_id, output_message_id)
+    const kept = hasShown(events.map(({ type }) => type))
+      ? keptParts(output_message_id, before?.content ?? [], events)
+      : []
+    return { before, kept, lastSeq: events.at(-1)?.seq ?? 0 }
+  }
 
   /** Writes the end, gives the turn to whoever waits, and only then shows it. */
   async function finish(run: RunRow, ending: Ending, runLog: RunLog): Promise<void> {
@@ -138,17 +148,27 @@ export function startRuns(engine: Engine): Runs {
     bus.poke('outbox')
   }
 
-  async function release(run: RunRow): Promise<void> {
-    await db.transaction().execute(async (tx) => {
-      if ((await chatStore.hold(tx, run.chat_id)) === null) return
-      const released = await runStore.release(tx, run)
-      if (released) await messageStore.setStatus(tx, released.output_message_id, 'queued')
+  /** To whoever comes next, with what it has used; false when nobody can go on from where it is. */
+  async function release(run: RunRow, { step, model, provider, usage, cost, before = null }: Ending): Promise<boolean> {
+    const released = await db.transaction().execute(async (tx) => {
+      if ((await chatStore.hold(tx, run.chat_id)) === null) return true
+      const { kept } = await keptOf(tx, run)
+      if (kept === null) return false
+      const used = step && provider !== null && model !== null
+      if (used && !(await runStore.keep(tx, run, { usage: addUsage(run.usage, usage), cost }))) return true
+      if (used) await stepStore.insert(tx, run, step)
+      if (!(await runStore.release(tx, run))) return true
+      const served = used && { served: { model, provider, usage: addUsage(before, usage), cost } }
+      await messageStore.keep(tx, run.output_message_id, { content: kept, ...served })
+      await messageStore.setStatus(tx, run.output_message_id, 'queued')
+      return true
     })
     bus.poke('runs')
+    return released
   }
 
   /** Again until the database takes it: a run without an end would hold up its chat. Throws for what it never takes. */
-  async function durably(write: () => Promise<void>): Promise<void> {
+  async function durably<T>(write: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
         return await write()
@@ -167,6 +187,7 @@ export function startRuns(engine: Engine): Runs {
     if (draining) return
     for (const run of await runStore.orphans(db, processId))
       if (!active.has(run.id)) await adopt(run).catch(left(run.id))
+    for (const run of await runStore.expired(db)) await inChat(run.chat_id, (tx) => expire(tx, run)).catch(left(run.id))
     for (const chatId of await runStore.stalled(db)) {
       const next = await inChat(chatId, (tx) => claimNext(tx, chatId, processId))
       if (next) begin(next)
@@ -178,18 +199,14 @@ export function startRuns(engine: Engine): Runs {
   /** A run whose process is no more begins again where its readers cannot tell, or goes on from what was kept; else it has failed. */
   async function adopt(orphan: RunRow): Promise<void> {
     const claim = await inChat(orphan.chat_id, async (tx) => {
-      const events = await eventStore.all(tx, orphan.id)
-      const before = await messageStore.get(tx, orphan.chat_id, orphan.output_message_id)
-      const kept = hasShown(events.map(({ type }) => type))
-        ? keptParts(orphan.output_message_id, before?.content ?? [], events)
-        : []
+      const { before, kept, lastSeq } = await keptOf(tx, orphan)
       if (orphan.cancel_requested_at !== null) await endFromOutside(tx, orphan, processId, { status: 'cancelled' })
       else if (kept === null || orphan.adoptions >= MOST_ADOPTIONS)
         await endFromOutside(tx, orphan, processId, { status: 'failed', error: interrupted })
       else {
         const run = await runStore.takeOver(tx, orphan, processId)
         const output = before && { ...before, content: kept }
-        return run && output ? { run, output, events: [], lastSeq: events.at(-1)?.seq ?? 0 } : null
+        return run && output ? { run, output, events: [], lastSeq } : null
       }
       return claimNext(tx, orphan.chat_id, processId)
     })
@@ -197,7 +214,13 @@ export function startRuns(engine: Engine): Runs {
     bus.poke('outbox')
   }
 
-  const inChat = <T>(chatId: Id, work: (tx: Parameters<typeof claimNext>[0]) => Promise<T>): Promise<T | null> =>
+  /** What nobody has decided in time is decided: the run goes on with the next look for those that wait. */
+  async function expire(tx: Db, { chat_id, id }: RunRow): Promise<void> {
+    const run = await runStore.get(tx, chat_id, id)
+    if (run?.status === 'requires_action') await denyExpired(tx, run, new Date())
+  }
+
+  const inChat = <T>(chatId: Id, work: (tx: Db) => Promise<T>): Promise<T | null> =>
     db.transaction().execute(async (tx) => ((await chatStore.hold(tx, chatId)) === null ? null : work(tx)))
 
   const allDone = () => Promise.all([...active.values()].map(({ done }) => done))
@@ -274,7 +297,3 @@ const withoutFigures = (ending: Ending): Ending => ({
   cost: null,
   step: null,
 })
-
-/** Why a run is told to end: a person said so, or the server stops. */
-const STOPPED = new Error('the run was stopped')
-const HAND_OVER = new Error('the server stops')

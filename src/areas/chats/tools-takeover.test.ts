@@ -109,3 +109,53 @@ test('a server is killed during calls of tools: what may be repeated is, what ma
   assert.deepEqual([broken.status, broken.error.code, broken.goal_id], ['failed', 'interrupted', goal.id])
   assert.equal((await here.delete(`/chats/${pursued}/goal`)).body.data.status, 'ended')
 })
+
+test('a server stops while agents use tools: another goes on where they were; what was allowed once is not done twice', async () => {
+  await using database = await testDatabase()
+  const first = await testServer({ database, environment: { UK_DRAIN_SECONDS: '0' } })
+  const alice = await first.person('Alice')
+  await using second = await testServer({ database })
+  const there = caller(second.origin, alice.headers)
+  const long = (await there.post('/chats', { model: 'sim/script' })).body.data.id
+  const endless = JSON.stringify({ steps: [{ text: 'x' }, { delay_ms: 60_000 }] })
+  const operation = (await there.post(`/chats/${long}/messages`, { content: endless, background: true })).body.data.id
+  let state = await there.get(`/operations/${operation}`)
+  while (state.body.data.status !== 'running') state = await there.get(`/operations/${operation}`)
+  const other = (await there.post('/chats', { model: 'sim/script' })).body.data.id
+  const safe = await inCall(alice, 'operations.await', { id: operation, since_status: 'running', timeout_seconds: 2 })
+
+  const tools = [{ name: 'chats.send', policy: 'ask' }]
+  const agent = (await alice.post('/agents', { name: 'Asker', model: 'sim/script', tools })).body.data.id
+  const asking = (await alice.post('/chats', { agent_id: agent })).body.data.id
+  const content = script([call('chats_send', { id: other, content: endless })], [{ text: 'It is done.' }])
+  const { run } = (await alice.post(`/chats/${asking}/messages`, { content })).body.data
+  const path = `/chats/${asking}/runs/${run.id}`
+  await alice.post(`${path}/actions`, { actions: [{ id: run.pending_actions[0].id, decision: 'allow' }] })
+  const { pool } = second.app.engine.postgres
+  const begun = async () =>
+    (await pool.query(`select 1 from steps where kind = 'tool' and status = 'running'`)).rowCount
+  while ((await begun()) !== 2);
+  while ((await there.get(`/chats/${other}/messages`)).body.data.length !== 2);
+  await first[Symbol.asyncDispose]()
+
+  const log = await allEvents(there, `/chats/${safe.chat}/runs/${safe.run}/events`)
+  assert.deepEqual(log.slice(0, safe.seen.length), safe.seen)
+  assert.deepEqual(
+    [types(log).at(-1), types(log).filter((type) => type === 'tool_result').length],
+    ['run.completed', 1],
+  )
+  assert.deepEqual(
+    log.map(({ id }) => Number(id)),
+    log.map((_, i) => i + 1),
+  )
+  assert.equal(log.at(-3)!.data.message.text, 'I try. It is done.')
+
+  let waits = (await there.get(path)).body.data
+  while (waits.status !== 'requires_action') waits = (await there.get(path)).body.data
+  assert.deepEqual([waits.status_reason, waits.pending_actions[0].kind], ['interrupted', 'interrupted'])
+  assert.equal((await there.get(`/chats/${other}/messages`)).body.data.length, 2)
+  // To allow it again is to do it again.
+  await there.post(`${path}/actions`, { actions: [{ id: waits.pending_actions[0].id, decision: 'allow' }] })
+  while ((await there.get(`/chats/${other}/messages`)).body.data.length !== 4);
+  await there.post(`/chats/${asking}/stop`)
+})

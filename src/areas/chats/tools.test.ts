@@ -227,6 +227,26 @@ test('what an agent has to ask for waits for a person, in any process; what is d
   assert.ok(!(await titles()).includes('never'))
 })
 
+test('what nobody decides in time is not done: the model is told, and goes on', async () => {
+  const chat = await chatWith([{ name: 'chats.create', policy: 'ask' }])
+  const asked = await send(chat, script([call('chats_create', { title: 'too late' })], [say('then not')]))
+  const { run } = asked.body.data
+  const [action] = run.pending_actions
+  const days = (Date.parse(action.expires_at) - Date.now()) / 86_400_000
+  assert.ok(days > 6.9 && days <= 7, action.expires_at)
+  // As if a week had passed.
+  await server.app.engine.postgres.pool.query(
+    `update runs set actions_expire_at = now(), pending_actions = jsonb_set(pending_actions, '{0,expires_at}', $2) where id = $1`,
+    [run.id, '"2026-01-01T00:00:00.000Z"'],
+  )
+  const events = await allEvents(beyond, `/chats/${chat}/runs/${run.id}/events`)
+  const { message } = events.at(-3)!.data
+  assert.deepEqual([message.text, results(message)[0]!.is_error], ['then not', true])
+  assert.match(results(message)[0]!.output.error.message, /Nobody decided/)
+  const titles = (await alice.get('/chats')).body.data.map(({ title }: { title: string }) => title)
+  assert.ok(!titles.includes('too late'))
+})
+
 test('an agent that goes in circles is stopped at its turns, and a tool that does not return is left with its run', async () => {
   const circling = await chatWith([{ name: 'find', policy: 'allow' }], { max_turns: 2 })
   const turn = [call('find', { query: 'x' })]
