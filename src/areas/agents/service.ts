@@ -10,6 +10,7 @@ import {
   touchResource,
   visibleWorkspaces,
 } from '#engine/resources.ts'
+import type { Db } from '#engine/postgres/client.ts'
 import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
@@ -95,12 +96,20 @@ export const agentService = implement(
 
 /** An agent that another resource names, if the caller may read it; 404 with `param` like what is not there. */
 export async function agentFor(ctx: Context, id: Id, param = 'agent_id'): Promise<AgentRow> {
-  const row = await agentStore.get(ctx.db, id)
+  return readableAgent(ctx, await agentStore.get(ctx.db, id), param)
+}
+
+/** The same for a row that was read already. */
+export function readableAgent(ctx: Context, row: AgentRow | undefined, param = 'agent_id'): AgentRow {
   const gone = { param, message: 'There is no such agent here.' }
   if (row === undefined || row.status === 'trashed') return refuse('not_found', gone)
   checkPlace(placeIn(ctx, row.workspace_id, gone), 'agent:read')
   return row
 }
+
+/** Agents by their ids, whoever may read them; those that are gone are absent. */
+export const agentsById = async (db: Db, ids: readonly Id[]): Promise<Map<Id, AgentRow>> =>
+  new Map((await agentStore.some(db, ids)).map((row) => [row.id, row]))
 
 /**
  * The agent of something that lives in this workspace and that the caller may run: who runs it need not be able to read

@@ -59,6 +59,12 @@ export const agentStore = {
       .where('r.id', '=', id)
       .executeTakeFirst(),
 
+  async some(db: Db, ids: readonly Id[]): Promise<AgentRow[]> {
+    const { rows } = await sql<AgentRow>`select r.*, a.* from resources r join agents a on a.id = r.id
+      where r.id = any(${ids}::ulid[])`.execute(db)
+    return rows
+  },
+
   async list(
     { pool }: Postgres,
     { workspaces, status, before, limit }: Omit<ResourcePage, 'kind' | 'also'>,

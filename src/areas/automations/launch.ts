@@ -1,5 +1,6 @@
 import { speak } from '#areas/chats/service.ts'
 import type { Context, Engine } from '#engine/context.ts'
+import type { Db } from '#engine/postgres/client.ts'
 import { Refusal, errorBody, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
@@ -16,45 +17,49 @@ export async function launch(engine: Engine, id: Id, signal: AbortSignal): Promi
   const found = await runStore.get(engine.postgres.db, id)
   const automation = found && (await automationStore.get(engine.postgres.db, found.automation_id))
   if (!automation || found.status !== 'queued') return
-  if (isAsleep(automation)) return await giveUp(engine, id)
   try {
-    const ctx = await engine.actAs({
-      accountId: automation.account_id,
-      scopes: automation.scopes ?? allScopes,
-      workspaceId: automation.held_to,
-      payingKeyId: automation.key_id,
-      signal,
-    })
-    if (ctx === null)
-      refuse('not_found', {
-        message: 'Who made this automation is gone: the account, or the key that it was made with.',
-      })
+    if (isAsleep(automation)) return await inTurn(engine, id, putOff)
+    const ctx = await ownerOf(engine, automation, signal)
     await ctx.transaction((ctx) => begin(ctx, automation, id))
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    await engine.postgres.db.transaction().execute(async (db) => {
-      const run = await runStore.hold(db, id)
-      if (run?.status === 'queued') await end(db, run, { status: 'failed', error: errorBody(error).error, cost: null })
-    })
-    engine.bus.poke('outbox')
+    await inTurn(engine, id, (db, run) => end(db, run, { status: 'failed', error: errorBody(error).error, cost: null }))
   }
 }
 
-/** What waited when its automation or its workspace was archived is not begun. */
-async function giveUp({ postgres, bus }: Engine, id: Id): Promise<void> {
+async function inTurn({ postgres, bus }: Engine, id: Id, work: (db: Db, run: AutomationRunRow) => Promise<unknown>) {
   await postgres.db.transaction().execute(async (db) => {
     const run = await runStore.hold(db, id)
-    if (run?.status !== 'queued') return
-    if (run.attempt > 1) await end(db, run, { status: 'cancelled', error: null, cost: null })
-    else
-      await runStore.update(db, id, {
-        status: 'skipped',
-        skip_reason: 'archived',
-        payload: null,
-        completed_at: new Date(),
-      })
+    if (run?.status === 'queued') await work(db, run)
   })
   bus.poke('outbox')
+}
+
+/** Who made an automation, in the rights that it was made with. */
+export async function ownerOf(engine: Engine, automation: AutomationRow, signal: AbortSignal): Promise<Context> {
+  const ctx = await engine.actAs({
+    accountId: automation.account_id,
+    scopes: automation.scopes ?? allScopes,
+    workspaceId: automation.held_to,
+    payingKeyId: automation.key_id,
+    signal,
+  })
+  return (
+    ctx ??
+    refuse('not_found', { message: 'Who made this automation is gone: the account, or the key that it was made with.' })
+  )
+}
+
+/** What waited when its automation or its workspace was archived is not begun. */
+export async function putOff(db: Db, run: AutomationRunRow): Promise<void> {
+  if (run.attempt > 1) await end(db, run, { status: 'cancelled', error: null, cost: null })
+  else
+    await runStore.update(db, run.id, {
+      status: 'skipped',
+      skip_reason: 'archived',
+      payload: null,
+      completed_at: new Date(),
+    })
 }
 
 async function begin(ctx: Context, automation: AutomationRow, id: Id): Promise<void> {
@@ -88,7 +93,7 @@ async function begin(ctx: Context, automation: AutomationRow, id: Id): Promise<v
  * The prompt, and what the webhook brought: marked as what it is, for it comes from outside. Its sender cannot know the
  * run's id, and so cannot write its end.
  */
-const wordsOf = (prompt: string, { id, payload }: AutomationRunRow): string[] =>
+export const wordsOf = (prompt: string, { id, payload }: AutomationRunRow): string[] =>
   payload === null || payload === ''
     ? [prompt]
     : [

@@ -149,15 +149,51 @@ export const runStore = {
     return rows.length > 0
   },
 
-  /** Ids of those whose turn it is: nothing of the same automation goes on or waits longer, unless it may overlap. */
-  async ready(db: Db, limit: number): Promise<Id[]> {
+  /** Workspaces where runs wait, in the order of their ids, beginning behind `after`. */
+  async waitingIn(db: Db, after: Id | null, limit: number): Promise<Id[]> {
+    const { rows } = await sql<{ id: Id }>`with recursive w(id) as (
+        (select workspace_id from automation_runs where status = 'queued' and workspace_id > ${after ?? ''}
+          order by workspace_id limit 1)
+        union all
+        select (select x.workspace_id from automation_runs x where x.status = 'queued' and x.workspace_id > w.id
+          order by x.workspace_id limit 1) from w where w.id is not null
+      ) select id from w where id is not null limit ${limit}`.execute(db)
+    return rows.map(({ id }) => id)
+  },
+
+  /**
+   * Holds, of each of these workspaces, some whose turn it is, with their automations: nothing of the same automation
+   * goes on or waits longer, unless it may overlap. What somebody else holds is left to them.
+   */
+  async holdReady(db: Db, workspaceIds: readonly Id[], each: number): Promise<Id[]> {
     const { rows } = await sql<{ id: Id }>`
-      select x.id from automation_runs x join automations a on a.id = x.automation_id
-      where x.status = 'queued' and (a.overlap = 'allow' or not exists (
+      select t.id from unnest(${workspaceIds}::ulid[]) w(id) cross join lateral (
+        select x.id from automation_runs x join automations a on a.id = x.automation_id
+        where x.workspace_id = w.id and x.status = 'queued' and (a.overlap = 'allow' or not exists (
+          select from automation_runs y where y.automation_id = x.automation_id
+            and (y.status = 'running' or (y.status = 'queued' and y.id < x.id))))
+        order by x.id limit ${each} for update of a, x skip locked) t`.execute(db)
+    return rows.map(({ id }) => id)
+  },
+
+  /** Of these, which are held, those whose turn it still is: what was ready before the lock need not be so behind it. */
+  async stillReady(db: Db, ids: readonly Id[]): Promise<AutomationRunRow[]> {
+    const { rows } = await sql<AutomationRunRow>`
+      select x.* from automation_runs x join automations a on a.id = x.automation_id
+      where x.id = any(${ids}::ulid[]) and x.status = 'queued' and (a.overlap = 'allow' or not exists (
         select from automation_runs y where y.automation_id = x.automation_id
           and (y.status = 'running' or (y.status = 'queued' and y.id < x.id))))
-      order by x.id limit ${limit}`.execute(db)
-    return rows.map(({ id }) => id)
+      order by x.id`.execute(db)
+    return rows
+  },
+
+  /** Queued → running, each with the run of its chat. */
+  async begin(db: Db, begun: readonly { id: Id; chat_id: Id; run_id: Id }[], at: Date): Promise<void> {
+    await sql`update automation_runs x set status = 'running', chat_id = b.chat_id, run_id = b.run_id, started_at = ${at},
+        error = null, updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), x.updated_at + interval '1 millisecond')
+      from jsonb_to_recordset(${JSON.stringify(begun)}::jsonb) as b(id text, chat_id text, run_id text) where x.id = b.id`.execute(
+      db,
+    )
   },
 
   /** Those that a firing was to replace and nobody stopped: whoever took it may have died. */

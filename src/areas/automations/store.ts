@@ -76,6 +76,13 @@ const MOST_SECRETS = 20
 export const automationStore = {
   get: (db: Db, id: Id): Promise<AutomationRow | undefined> => whole(db).where('r.id', '=', id).executeTakeFirst(),
 
+  async some(db: Db, ids: readonly Id[]): Promise<Map<Id, AutomationRow>> {
+    const rows = await whole(db)
+      .where(sql<boolean>`r.id = any(${ids}::ulid[])`)
+      .execute()
+    return new Map(rows.map((row) => [row.id, row]))
+  },
+
   /** Nobody else fires or changes it until the transaction ends. */
   hold: (db: Db, id: Id): Promise<AutomationRow | undefined> =>
     whole(db).where('r.id', '=', id).forUpdate('a').executeTakeFirst(),

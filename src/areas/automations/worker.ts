@@ -7,7 +7,7 @@ import { type Firing, admit } from './admit.ts'
 import { runEvent } from './events.ts'
 import { launch } from './launch.ts'
 import { scheduleOf } from './schedule.ts'
-import { runStore } from './run-store.ts'
+import { type Started, startSome } from './start.ts'
 import { type AutomationRow, automationStore, isAsleep } from './store.ts'
 import { stopRuns } from './stop.ts'
 import { type Due, dueTicks } from './ticks.ts'
@@ -23,7 +23,7 @@ const LAUNCHES = 8
  * a row that can be written once, so no two fire the same. The clock is the database's, which all of them share.
  */
 export function startAutomations(engine: Engine): AsyncDisposable {
-  const { postgres, bus, log } = engine
+  const { bus, log } = engine
   const closing = new AbortController()
   const stopping = new Set<Promise<unknown>>()
   const aside = (work: Promise<unknown>): void => {
@@ -36,28 +36,38 @@ export function startAutomations(engine: Engine): AsyncDisposable {
   const firing = turning(async () => {
     while (!closing.signal.aborted && (await fireDue(engine, undefined, aside))) starting.wake()
   }, 'automations cannot be fired now')
-  const inHand = new Set<Id>()
   const starting = turning(async () => {
-    for (;;) {
-      const ids = (await runStore.ready(postgres.db, AT_ONCE)).filter((id) => !inHand.has(id))
-      if (ids.length === 0 || closing.signal.aborted) return
-      for (const id of ids) inHand.add(id)
-      let failed = 0
-      const lane = async (): Promise<void> => {
-        for (let id = ids.pop(); id !== undefined && !closing.signal.aborted; id = ids.pop())
-          await launch(engine, id, closing.signal)
-            .catch((error: unknown) => {
-              failed += 1
-              log.error({ error, automation_run: id }, 'a run of an automation cannot be started now')
-            })
-            .finally(() => inHand.delete(id))
-      }
-      ids.reverse()
-      await Promise.all(Array.from({ length: LAUNCHES }, lane))
+    const tried = new Set<Id>()
+    let after: Id | null = null
+    let some = false
+    while (!closing.signal.aborted) {
+      const started: Started = await startSome(engine, after, closing.signal)
+      const left = started.alone.filter((id) => !tried.has(id))
       // Faults of ours are tried again with the next look, not in a circle.
-      if (failed > 0) return
+      if (left.length < started.alone.length || (await launchEach(left)) > 0) return
+      for (const id of left) tried.add(id)
+      after = started.after
+      some ||= started.held > 0
+      if (after !== null) continue
+      if (!some) return
+      some = false
     }
   }, 'runs of automations cannot be started now')
+
+  /** Answers how many failed. */
+  async function launchEach(ids: readonly Id[]): Promise<number> {
+    const waiting = ids.toReversed()
+    let failed = 0
+    const lane = async (): Promise<void> => {
+      for (let id = waiting.pop(); id !== undefined && !closing.signal.aborted; id = waiting.pop())
+        await launch(engine, id, closing.signal).catch((error: unknown) => {
+          failed += 1
+          log.error({ error, automation_run: id }, 'a run of an automation cannot be started now')
+        })
+    }
+    await Promise.all(Array.from({ length: Math.min(LAUNCHES, ids.length) }, lane))
+    return failed
+  }
 
   function turning(work: () => Promise<void>, trouble: string) {
     let again = false

@@ -187,9 +187,10 @@ export function callerOf({
   }
 }
 
-function messagesOf(
+/** A message and the answer to it that is to come. */
+export function messagesOf(
   { principal }: Context,
-  chat: HeldChat,
+  chat: Pick<HeldChat, 'id' | 'last_seq'>,
   {
     parentId,
     parent,
@@ -220,7 +221,7 @@ function messagesOf(
   return { input, output: { ...output, status: waits ? 'queued' : 'in_progress' } }
 }
 
-function answerTo(chat: HeldChat, to: Parent & { id: Id }, runId: Id, seq: number, at: Date): MessageRow {
+function answerTo(chat: Pick<HeldChat, 'id'>, to: Parent & { id: Id }, runId: Id, seq: number, at: Date): MessageRow {
   const id = newId(at.getTime())
   return {
     ...BLANK,

@@ -97,32 +97,12 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
     completion = null
   }
   try {
-    const [ctx, path, before] = await Promise.all([
-      engine.actAs({
-        accountId: run.account_id,
-        scopes: run.scopes ?? allScopes,
-        workspaceId: run.held_to,
-        payingKeyId: run.key_id,
-        signal,
-      }),
-      messageStore.said(engine.postgres, run.input_message_id),
+    const [{ principal, agent, said: path }, before] = await Promise.all([
+      claim.known ?? askAnew(engine, claim, signal),
       kept ? stepStore.of(engine.postgres.db, run) : [],
     ])
-    if (ctx === null)
-      return refuse('not_found', { message: 'Who asked is gone: the account, or the key that it asked with.' })
-    // A run may have waited for long: what its sender may do is decided when it begins.
-    const place =
-      membershipIn(ctx.principal, run.workspace_id) ??
-      (await sharedPlace(ctx.db, ctx.principal, 'chat', { id: run.chat_id, workspace_id: run.workspace_id }))
-    if (place === null)
-      return refuse('insufficient_role', {
-        message: 'Who asked is no longer in this workspace, and the chat is not shared with them.',
-      })
-    checkPlace(place, 'chat:run')
-    const agent = run.agent_id === null ? null : await agentBehind(ctx, run.agent_id, run.workspace_id)
-    if (run.agent_id !== null && agent === null) refuse('not_found', { message: 'The agent of this chat is gone.' })
     const goal = run.goal_id === null ? null : await goalStore.get(engine.postgres.db, run.goal_id)
-    const payer = payerOf(ctx.principal, run.workspace_id, {
+    const payer = payerOf(principal, run.workspace_id, {
       chatId: run.chat_id,
       runId: run.id,
       messageId: output.id,
@@ -161,7 +141,7 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
       const said = [...path, { role: 'assistant' as const, content: answer.parts }]
       const turn = { model: run.model, messages: turnOf(agent?.system_prompt ?? null, said), ...settings }
       kept = false
-      completion = engine.completeTurn(ctx.principal, turn, { signal, payer, surface: 'chat' })
+      completion = engine.completeTurn(principal, turn, { signal, payer, surface: 'chat' })
       for await (const chunk of leaving(completion, signal)) {
         if (chunk.type === 'error') throw refusalOf(chunk.error)
         await teller.tell(answer.add(chunk))
@@ -176,6 +156,33 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
     if (!(error instanceof Refusal)) engine.log.error({ error, run: run.id }, 'a run failed')
     return ending('failed', errorBody(error instanceof Refusal ? error : new Refusal('internal_error')).error)
   }
+}
+
+/** A run may have waited for long: what its sender may do, and what it goes on from, is read when it begins. */
+async function askAnew(engine: Engine, { run }: Claim, signal: AbortSignal) {
+  const [ctx, said] = await Promise.all([
+    engine.actAs({
+      accountId: run.account_id,
+      scopes: run.scopes ?? allScopes,
+      workspaceId: run.held_to,
+      payingKeyId: run.key_id,
+      signal,
+    }),
+    messageStore.said(engine.postgres, run.input_message_id),
+  ])
+  if (ctx === null)
+    return refuse('not_found', { message: 'Who asked is gone: the account, or the key that it asked with.' })
+  const place =
+    membershipIn(ctx.principal, run.workspace_id) ??
+    (await sharedPlace(ctx.db, ctx.principal, 'chat', { id: run.chat_id, workspace_id: run.workspace_id }))
+  if (place === null)
+    return refuse('insufficient_role', {
+      message: 'Who asked is no longer in this workspace, and the chat is not shared with them.',
+    })
+  checkPlace(place, 'chat:run')
+  const agent = run.agent_id === null ? null : await agentBehind(ctx, run.agent_id, run.workspace_id)
+  if (run.agent_id !== null && agent === null) refuse('not_found', { message: 'The agent of this chat is gone.' })
+  return { principal: ctx.principal, agent, said }
 }
 
 /** What an agent adds to every call of its model. */

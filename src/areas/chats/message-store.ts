@@ -166,6 +166,16 @@ export const messageStore = {
       .execute()
   },
 
+  /** The same for many: one text whatever their number. */
+  async insertMany(db: Db, rows: readonly MessageRow[]): Promise<void> {
+    await sql`insert into messages (id, chat_id, parent_id, line_id, depth, seq, run_id, role, status, content, text, created_by,
+        created_at, updated_at)
+      select id, chat_id, parent_id, line_id, depth, seq, run_id, role, status, content, text, created_by, created_at, updated_at
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as x(id text, chat_id text, parent_id text, line_id text, depth int,
+        seq int, run_id text, role text, status text, content jsonb, text text, created_by text, created_at timestamptz,
+        updated_at timestamptz)`.execute(db)
+  },
+
   async setStatus(db: Db, id: Id, status: MessageRow['status']): Promise<MessageRow> {
     return db
       .updateTable('messages')

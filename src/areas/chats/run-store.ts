@@ -113,6 +113,33 @@ const firstExpiry = (pending: readonly PendingAction[]): Date | null => {
   return times.length === 0 ? null : new Date(Math.min(...times))
 }
 
+/** A run as it is made. */
+export type FreshRun = Pick<
+  RunRow,
+  | 'id'
+  | 'chat_id'
+  | 'workspace_id'
+  | 'account_id'
+  | 'key_id'
+  | 'scopes'
+  | 'held_to'
+  | 'agent_id'
+  | 'automation_run_id'
+  | 'budget_nano'
+  | 'status'
+  | 'status_reason'
+  | 'on_busy'
+  | 'model'
+  | 'input_message_id'
+  | 'output_message_id'
+  | 'process_id'
+  | 'fence'
+  | 'queued_at'
+  | 'started_at'
+  | 'created_at'
+  | 'updated_at'
+>
+
 const UNFINISHED: RunStatus[] = ['queued', 'running', 'requires_action']
 
 export const runStore = {
@@ -169,32 +196,26 @@ export const runStore = {
       .limit(1)
       .executeTakeFirst(),
 
-  insert: (
-    db: Db,
-    run: Pick<
-      RunRow,
-      | 'id'
-      | 'chat_id'
-      | 'workspace_id'
-      | 'account_id'
-      | 'key_id'
-      | 'scopes'
-      | 'held_to'
-      | 'agent_id'
-      | 'status'
-      | 'status_reason'
-      | 'on_busy'
-      | 'model'
-      | 'input_message_id'
-      | 'output_message_id'
-      | 'process_id'
-      | 'fence'
-      | 'queued_at'
-      | 'started_at'
-      | 'created_at'
-      | 'updated_at'
-    >,
-  ): Promise<RunRow> => db.insertInto('runs').values(run).returningAll().executeTakeFirstOrThrow(),
+  insert: (db: Db, run: Omit<FreshRun, 'automation_run_id' | 'budget_nano'>): Promise<RunRow> =>
+    db.insertInto('runs').values(run).returningAll().executeTakeFirstOrThrow(),
+
+  /** Many at once, in no order. */
+  async insertMany(db: Db, runs: readonly FreshRun[]): Promise<RunRow[]> {
+    const json = JSON.stringify(runs, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
+    const { rows } =
+      await sql<RunRow>`insert into runs (id, chat_id, workspace_id, account_id, key_id, scopes, held_to, agent_id,
+        automation_run_id, budget_nano, status, status_reason, on_busy, model, input_message_id, output_message_id, process_id,
+        fence, queued_at, started_at, created_at, updated_at)
+      select id, chat_id, workspace_id, account_id, key_id, scopes, held_to, agent_id, automation_run_id, budget_nano, status,
+        status_reason, on_busy, model, input_message_id, output_message_id, process_id, fence, queued_at, started_at, created_at,
+        updated_at
+      from jsonb_to_recordset(${json}::jsonb) as x(id text, chat_id text, workspace_id text, account_id text, key_id text,
+        scopes text[], held_to text, agent_id text, automation_run_id text, budget_nano bigint, status text, status_reason text,
+        on_busy text, model text, input_message_id text, output_message_id text, process_id text, fence int,
+        queued_at timestamptz, started_at timestamptz, created_at timestamptz, updated_at timestamptz)
+      returning *`.execute(db)
+    return rows
+  },
 
   /** Queued → running under this process. Null when it is no longer queued. */
   start: (db: Db, id: Id, processId: Id): Promise<RunRow | undefined> =>
@@ -459,6 +480,16 @@ export const eventStore = {
       .insertInto('run_events')
       .values(events.map(({ seq, type, at, data }) => ({ run_id: runId, seq, type, at, data: JSON.stringify(data) })))
       .execute()
+  },
+
+  /** Of many runs at once. `json`, so that each comes back byte for byte. */
+  async insertMany(db: Db, of: readonly { run: Pick<RunRow, 'id'>; events: readonly Logged[] }[]): Promise<void> {
+    const rows = of.flatMap(({ run, events }) => events.map((event) => ({ run_id: run.id, ...event })))
+    if (rows.length === 0) return
+    await sql`insert into run_events (run_id, seq, type, at, data) select run_id, seq, type, at, data
+      from json_to_recordset(${JSON.stringify(rows)}::json) as x(run_id text, seq int, type text, at timestamptz, data json)`.execute(
+      db,
+    )
   },
 
   async after({ pool }: Postgres, runId: Id, seq: number, limit: number): Promise<Logged[]> {

@@ -32,6 +32,8 @@ export const interrupted = {
 export interface Runs extends AsyncDisposable {
   /** The server is stopping: what is accepted now waits for another process. */
   readonly draining: boolean
+  /** How many go on here. */
+  readonly going: number
   /** Fires when nothing more happens here: whoever waits, waits in vain. */
   readonly closing: AbortSignal
   readonly watch: RunWatch
@@ -245,6 +247,9 @@ export function startRuns(engine: Engine): Runs {
   const runs: Runs = {
     get draining() {
       return draining
+    },
+    get going() {
+      return active.size
     },
     watch,
     closing: closing.signal,

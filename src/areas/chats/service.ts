@@ -27,7 +27,8 @@ import { type ChatRow, chatStore } from './store.ts'
 
 export { chatSearchable } from './searchable.ts'
 export { goalConsumer, goalJobs, goalSchedules } from './pursue.ts'
-export { type Runs, startRuns } from './runs.ts'
+export { type Leave, type Opening, leaveToOpen, openChats } from './openings.ts'
+export { type Runs, runsOf, startRuns } from './runs.ts'
 export { chatFor, runOutcome, speak, spentFor } from './speak.ts'
 export { stopRun } from './stop.ts'
 

@@ -8,6 +8,7 @@ import { type Id, newId } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { checkPlace } from '#kernel/place.ts'
 import { accept } from './accept.ts'
+import { chatCreated } from './openings.ts'
 import { type RunRow, runStore } from './run-store.ts'
 import { type ChatRow, chatStore } from './store.ts'
 
@@ -53,12 +54,7 @@ async function insertChat(ctx: Context, workspaceId: Id, agentId: Id, title: str
   const id = newId()
   const register = await insertResource(ctx, { id, kind: 'chat', workspace_id: workspaceId })
   await chatStore.insert(ctx.db, { id, title, title_source: 'user', agent_id: agentId, model: null })
-  await ctx.emit({
-    type: 'chat.created',
-    channels: [`chat:${id}`, `workspace:${workspaceId}`],
-    resource: { type: 'chat', id },
-    data: { id, workspace_id: workspaceId, status: register.status },
-  })
+  await ctx.emit(chatCreated(register))
   return (await chatStore.get(ctx.db, id))!
 }
 

@@ -1,10 +1,12 @@
 /** The moves of a run, each within a transaction that holds its chat. */
+import type { AgentRow } from '#areas/agents/service.ts'
 import type { Emitted } from '#engine/context.ts'
 import { writeOutbox } from '#engine/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import type { ErrorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Nano, toUsd } from '#kernel/money.ts'
+import type { Principal } from '#kernel/principal.ts'
 import type { Usage } from '#kernel/usage.ts'
 import { type Fact, isEnd, partsOf } from './answer.ts'
 import { addUsage } from './cost.ts'
@@ -28,6 +30,8 @@ export interface Claim {
   /** What was written with the claim: readers have not seen it yet. */
   events: Logged[]
   lastSeq: number
+  /** What was read and judged in the transaction that began it: it need not be asked again. */
+  known?: { principal: Principal; agent: AgentRow; said: Pick<MessageRow, 'id' | 'role' | 'content'>[] }
 }
 
 /** How a run ends. */

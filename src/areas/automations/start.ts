@@ -1,0 +1,124 @@
+import { type Leave, type Opening, leaveToOpen, openChats, runsOf } from '#areas/chats/service.ts'
+import { type AgentRow, agentsById } from '#areas/agents/service.ts'
+import type { Context, Engine } from '#engine/context.ts'
+import { writeOutboxEach } from '#engine/outbox.ts'
+import type { Db } from '#engine/postgres/client.ts'
+import { Refusal, errorBody, refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { end } from './ending.ts'
+import { runEvent } from './events.ts'
+import { ownerOf, putOff, wordsOf } from './launch.ts'
+import { type AutomationRunRow, runStore } from './run-store.ts'
+import { type AutomationRow, automationStore, isAsleep } from './store.ts'
+
+/** Runs that are begun in one transaction, and workspaces that share them: each gets its part, however many wait in one. */
+const AT_ONCE = 200
+const WORKSPACES = 100
+/** Runs of chats that one process carries at most before it leaves what waits to others, or to later. */
+const MOST_GOING = 5_000
+
+export interface Started {
+  /** How many were held: they have begun, have ended, or are among `alone`. */
+  held: number
+  /** Those that are to be started one by one: they speak in a chat that is there, or something of all went wrong. */
+  alone: Id[]
+  /** The workspace behind which the next look begins; null: all were looked at. */
+  after: Id | null
+}
+
+/**
+ * Begins runs that wait, many in one transaction: their chats, messages and runs are there with the moves of their own
+ * rows or not at all, so a process that dies leaves nothing half begun. What each one's owner may do is judged now; what
+ * is refused fails that run alone.
+ */
+export async function startSome(engine: Engine, after: Id | null, signal: AbortSignal): Promise<Started> {
+  const { db } = engine.postgres
+  const runs = runsOf(engine)
+  const room = Math.min(AT_ONCE, MOST_GOING - runs.going)
+  const places = room <= 0 || runs.draining ? [] : await runStore.waitingIn(db, after, WORKSPACES)
+  const next = places.length === WORKSPACES ? places.at(-1)! : null
+  if (places.length === 0) return { held: 0, alone: [], after: null }
+  let held: Id[] = []
+  try {
+    const { alone, begin } = await db.transaction().execute(async (tx) => {
+      held = await runStore.holdReady(tx, places, Math.ceil(room / places.length))
+      return held.length === 0 ? { alone: [], begin: null } : beginAll(engine, tx, held, signal)
+    })
+    begin?.()
+    if (held.length > 0) engine.bus.poke('outbox')
+    return { held: held.length, alone, after: next }
+  } catch (error) {
+    engine.log.warn({ error }, 'runs of automations could not be started together, so they are started one by one')
+    return { held: held.length, alone: held, after: next }
+  }
+}
+
+async function beginAll(engine: Engine, db: Db, held: readonly Id[], signal: AbortSignal) {
+  const rows = await runStore.stillReady(db, held)
+  const automations = await automationStore.some(db, [...new Set(rows.map(({ automation_id }) => automation_id))])
+  const judge = await judging(engine, db, [...automations.values()], signal)
+  const alone: Id[] = []
+  const openings: (Opening & { run: AutomationRunRow; automation: AutomationRow })[] = []
+  for (const run of rows) {
+    const automation = automations.get(run.automation_id)!
+    const { action } = automation
+    if (isAsleep(automation)) await putOff(db, run)
+    else if (action.type === 'agent' && action.chat_id !== null) alone.push(run.id)
+    else
+      try {
+        if (action.type === 'command')
+          return refuse('not_ready', { message: 'Commands on computers cannot be run yet.' })
+        openings.push({
+          run,
+          automation,
+          leave: await judge(automation, action.agent_id),
+          title: automation.name,
+          text: wordsOf(action.prompt, run),
+          automationRunId: run.id,
+          budget: automation.max_cost_nano,
+        })
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+        await end(db, run, { status: 'failed', error: errorBody(error).error, cost: null })
+      }
+  }
+  if (openings.length === 0) return { alone, begin: null }
+  const opened = await openChats(engine, db, openings)
+  const begun = openings.map(({ run }, i) => ({
+    id: run.id,
+    chat_id: opened.runs[i]!.chat_id,
+    run_id: opened.runs[i]!.id,
+  }))
+  await runStore.begin(db, begun, new Date())
+  await writeOutboxEach(
+    db,
+    openings.map(({ run, automation, leave: { ctx } }, i) => ({
+      event: runEvent({ ...run, ...begun[i]!, status: 'running', error: null }, 'started', automation),
+      actor: { account_id: ctx.principal.accountId, via: ctx.principal.credential.kind },
+    })),
+  )
+  return { alone, begin: opened.begin }
+}
+
+/** What each owner may do, asked once for all of theirs. */
+async function judging(engine: Engine, db: Db, automations: readonly AutomationRow[], signal: AbortSignal) {
+  const named = automations.flatMap(({ action }) => (action.type === 'agent' ? [action.agent_id] : []))
+  const agents = await agentsById(db, [...new Set(named)])
+  const callers = new Map<string, Promise<Context>>()
+  const leaves = new Map<string, Promise<Leave>>()
+  const once = <T>(known: Map<string, Promise<T>>, key: string, ask: () => Promise<T>): Promise<T> => {
+    const before = known.get(key)
+    if (before) return before
+    const asked = ask()
+    known.set(key, asked)
+    return asked
+  }
+  return (automation: AutomationRow, agentId: Id): Promise<Leave> => {
+    const { account_id, scopes, held_to, key_id, workspace_id } = automation
+    const who = JSON.stringify([account_id, scopes, held_to, key_id])
+    const agent: AgentRow | undefined = agents.get(agentId)
+    return once(leaves, JSON.stringify([who, workspace_id, agentId]), async () =>
+      leaveToOpen(await once(callers, who, () => ownerOf(engine, automation, signal)), workspace_id, agent),
+    )
+  }
+}

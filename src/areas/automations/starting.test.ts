@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { test } from 'node:test'
+import type pg from 'pg'
+import { testDatabase } from '#test/database.ts'
+import { type Person, testServer } from '#test/server.ts'
+
+type Row = Record<string, any>
+
+const agentOf = async (person: Person): Promise<string> =>
+  (await person.post('/agents', { name: 'Clerk', model: 'sim/echo' })).body.data.id
+
+async function make(person: Person, action: Row): Promise<string> {
+  const given = { name: 'Report', kind: 'cron', schedule: '0 0 1 1 *', action: { type: 'agent', ...action } }
+  const answer = await person.post('/automations', given)
+  assert.equal(answer.status, 201, answer.text)
+  return answer.body.data.id
+}
+
+/** So many more like this one. */
+async function copies(pool: pg.Pool, id: string, count: number): Promise<void> {
+  const fresh = `'01KB' || lpad(i::text, 22, '0')`
+  await pool.query(
+    `insert into resources (id, kind, workspace_id, created_by)
+      select ${fresh}, kind, workspace_id, created_by from resources, generate_series(1, $2::int) i where id = $1`,
+    [id, count],
+  )
+  await pool.query(
+    `insert into automations (id, name, kind, schedule, time_zone, action, overlap, catch_up, catch_up_window_seconds,
+        timeout_seconds, account_id)
+      select ${fresh}, name, kind, schedule, time_zone, action, overlap, catch_up, catch_up_window_seconds, timeout_seconds,
+        account_id from automations, generate_series(1, $2::int) i where id = $1`,
+    [id, count],
+  )
+}
+
+async function allOver(pool: pg.Pool, count: number): Promise<Row[]> {
+  for (let i = 0; i < 600; i++) {
+    const { rows } = await pool.query<Row>('select * from automation_runs order by started_at, id')
+    if (rows.length >= count && rows.every(({ status }) => status !== 'queued' && status !== 'running')) return rows
+    await sleep(50)
+  }
+  throw new Error('the runs did not all come to an end')
+}
+
+test('four hundred of alice’s are due at once with one of bob’s: two processes run each once, bob’s is among the first; what may not be fails alone', async () => {
+  await using database = await testDatabase()
+  await using server = await testServer({ database })
+  await using _second = await testServer({ database })
+  const { pool } = server.app.engine.postgres
+  const alice = await server.person('Alice')
+  const bob = await server.person('Bob')
+  const agent_id = await agentOf(alice)
+  const many = await make(alice, { agent_id, chat_id: null, prompt: 'Report the news.' })
+  await copies(pool, many, 400)
+  const chat_id = (await alice.post('/chats', { title: 'The desk', agent_id })).body.data.id
+  const there = await make(alice, { agent_id, chat_id, prompt: 'Tidy up.' })
+  const lost = await agentOf(alice)
+  const refused = await make(alice, { agent_id: lost, chat_id: null, prompt: 'Hello?' })
+  assert.equal((await alice.delete(`/agents/${lost}`)).status, 200)
+  await pool.query(`update accounts set tier = 'unlimited'`)
+  const bobs = await make(bob, { agent_id: await agentOf(bob), chat_id: null, prompt: 'Good morning.' })
+
+  // His is the last of all by its place, so only his workspace's share brings it forward.
+  await pool.query(
+    `update automations set next_fire_at = date_trunc('milliseconds', now()) - case when id = $1 then interval '0' else interval '1 s' end`,
+    [bobs],
+  )
+  const rows = await allOver(pool, 404)
+  assert.equal(rows.length, 404)
+  assert.equal(new Set(rows.map(({ automation_id }) => automation_id)).size, 404, 'each automation has one run')
+  const of = (id: string): Row => rows.find(({ automation_id }) => automation_id === id)!
+  const failed = rows.filter(({ status }) => status !== 'succeeded')
+  assert.deepEqual(
+    failed.map(({ automation_id, error }) => [automation_id, error.type]),
+    [[refused, 'not_found']],
+  )
+  const before = rows.filter(({ started_at }) => started_at !== null && started_at < of(bobs).started_at)
+  assert.ok(before.length < 300, `${before.length} were started before bob’s`)
+
+  const { rows: chats } = await pool.query<Row>(`select automation_run_id, count(*)::int as n from runs group by 1`)
+  assert.ok(
+    chats.every(({ n }) => n === 1),
+    'no run was begun twice',
+  )
+  const said = await alice.get(`/chats/${chat_id}/messages?order=asc`)
+  assert.deepEqual(
+    said.body.data.map(({ role, text }: Row) => [role, text]),
+    [
+      ['user', 'Tidy up.'],
+      ['assistant', 'Tidy up.'],
+    ],
+  )
+  assert.equal(of(there).chat_id, chat_id)
+  const own = of(`01KB${'1'.padStart(22, '0')}`)
+  const chat = await alice.get(`/chats/${own.chat_id}`)
+  assert.deepEqual(
+    [chat.body.data.title, chat.body.data.message_count, chat.body.data.active_run_id],
+    ['Report', 2, null],
+  )
+  const answer = await alice.get(`/chats/${own.chat_id}/messages?order=asc`)
+  assert.deepEqual(
+    answer.body.data.map(({ role, text, seq, parent_id }: Row) => [role, text, seq, parent_id]),
+    [
+      ['user', 'Report the news.', 1, null],
+      ['assistant', 'Report the news.', 2, answer.body.data[0].id],
+    ],
+  )
+  assert.equal((await bob.get(`/chats/${own.chat_id}`)).status, 404)
+})
