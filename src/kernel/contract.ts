@@ -301,6 +301,10 @@ export interface Event<D = unknown> {
   data: D
 }
 
+/** One event as server-sent events write it; JSON has no raw line breaks, so `data` is one line. */
+export const encodeEvent = ({ id, event, data }: Event): string =>
+  `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+
 /** Where a feed writes to: one reader, whatever carries it there. */
 export interface Sink {
   /** Bytes of server-sent events. Answers how many are unread, these included. */

@@ -12,10 +12,10 @@ export function sendFeed(response: ServerResponse, feed: Feed, signal: AbortSign
   const { promise, resolve } = Promise.withResolvers<void>()
   const attached = feed.attach({
     write(bytes) {
+      // One that reads too slowly goes, and resumes by id. Looked at before, for what is said at once may be larger.
+      if (response.writableLength > UNREAD_BYTES) response.destroy()
       if (response.destroyed) return 0
       response.write(bytes)
-      // One that reads too slowly goes, and resumes by id.
-      if (response.writableLength > UNREAD_BYTES) response.destroy()
       return response.writableLength
     },
     async drained() {

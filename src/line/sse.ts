@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Event } from '#kernel/contract.ts'
+import { type Event, encodeEvent } from '#kernel/contract.ts'
 
 export const EVENT_STREAM = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -12,10 +12,6 @@ export const HEARTBEAT_MS = 15_000
 export const UNREAD_BYTES = 1 << 20
 /** How long a reader may take to catch up with that: one event may be larger, and many may come at once. */
 const CATCH_UP_MS = 10_000
-
-/** One event as server-sent events write it; JSON has no raw line breaks, so `data` is one line. */
-export const encodeEvent = ({ id, event, data }: Event): string =>
-  `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 
 /**
  * Writes events until they end, the reader leaves or `signal` fires. Never throws for a reader that left.

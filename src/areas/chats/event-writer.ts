@@ -115,7 +115,7 @@ export function createEventWriter({ postgres: { pool }, log }: { postgres: Postg
   function settle(batch: readonly Waiting[], held: ReadonlySet<Id>): void {
     for (const [runLog, part] of Map.groupBy(batch, (waiting) => waiting.log)) {
       runLog.waiting -= part.length
-      if (held.has(runLog.runId)) runLog.show(part.map(({ event }) => event))
+      if (held.has(runLog.runId)) runLog.tail.push(part.map(({ event }) => event))
       else runLog.lose()
     }
   }

@@ -1,14 +1,15 @@
 import type { z } from 'zod'
 import type { Context, Engine } from '#engine/context.ts'
-import type { Event } from '#kernel/contract.ts'
+import { iterate } from '#engine/iterate-feed.ts'
+import type { Feed, Sink } from '#kernel/contract.ts'
 import { type Code, Refusal, codes } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import { isEnd } from './answer.ts'
 import type { Answered } from './contract.ts'
 import { messageStore } from './message-store.ts'
 import { type RunRow, eventStore, runStore } from './run-store.ts'
 import { runsOf } from './runs.ts'
-import { showAnswered, showEvent } from './show.ts'
+import { framesOf, showAnswered } from './show.ts'
+import { UNREAD_BYTES } from './tail.ts'
 
 const PAGE = 500
 const FINISHED = new Set(['completed', 'failed', 'cancelled'])
@@ -17,24 +18,39 @@ const FINISHED = new Set(['completed', 'failed', 'cancelled'])
  * The events of a run behind `after`, those to come included, until it has ended. From memory where this process runs
  * it, else from the log; whoever runs it may change meanwhile.
  */
-export async function* follow(engine: Engine, runId: Id, after: number, signal: AbortSignal): AsyncGenerator<Event> {
+export function follow(engine: Engine, runId: Id, after: number, signal: AbortSignal): Feed {
+  const attach = (sink: Sink): Disposable => {
+    const left = new AbortController()
+    pour(engine, runId, sink, after, AbortSignal.any([signal, left.signal, runsOf(engine).closing]))
+      .catch((error: unknown) => engine.log.warn({ error, run: runId }, 'a reader of a run was left'))
+      .finally(() => sink.end())
+    return { [Symbol.dispose]: () => left.abort() }
+  }
+  return {
+    attach,
+    // Who may still read the chat reads on.
+    recheck: async () => {},
+    [Symbol.asyncIterator]: () => iterate(attach, signal),
+  }
+}
+
+async function pour(engine: Engine, runId: Id, sink: Sink, after: number, until: AbortSignal): Promise<void> {
   const runs = runsOf(engine)
-  const until = AbortSignal.any([signal, runs.closing])
   for (let seq = after; !until.aborted;) {
-    const live = runs.live(runId)
-    // Asked before the events are read: what ends in between comes with the next look.
-    const over = live === undefined && (await isOver(engine, runId))
-    const held = live?.after(seq)
-    const events = held ?? (await eventStore.after(engine.postgres, runId, seq, PAGE))
-    for (const event of events) {
-      yield showEvent(runId, event)
-      seq = event.seq
+    const tail = runs.live(runId)?.tail
+    if (tail?.reaches(seq)) {
+      seq = await tail.pour(sink, seq, until)
+      if (tail.isOver(seq)) return
+      await sink.drained()
+      continue
     }
-    const last = events.at(-1)
-    if (last === undefined) {
-      if (over) return
-      await (live ? live.more(seq, until) : runs.watch.moved(runId, seq, until))
-    } else if (isEnd(last.type) && (held || (over && events.length < PAGE))) return
+    // Asked before the events are read: what ends in between comes with the next look.
+    const over = tail === undefined && (await isOver(engine, runId))
+    const events = await eventStore.after(engine.postgres, runId, seq, PAGE)
+    if (events.length > 0 && sink.write(framesOf(runId, events)) > UNREAD_BYTES) await sink.drained()
+    seq = events.at(-1)?.seq ?? seq
+    if (over && events.length < PAGE) return
+    if (events.length === 0 && tail === undefined) await runs.watch.moved(runId, seq, until)
   }
 }
 
@@ -63,7 +79,7 @@ export async function settled(
       if (run === undefined || FINISHED.has(run.status) || run.status === 'requires_action') return run
       if (until.aborted) return null
       const live = runs.live(runId)
-      if (live) await live.over(until)
+      if (live) await live.tail.over(until)
       else await runs.watch.moved(runId, EVER, until)
     }
   } finally {

@@ -75,8 +75,7 @@ export function startRuns(engine: Engine): Runs {
 
   function begin(claim: Claim): void {
     const { run, lastSeq, events } = claim
-    const runLog = new RunLog(run.id, run.fence, lastSeq)
-    runLog.show(events)
+    const runLog = new RunLog(run.id, run.fence, lastSeq, events)
     const stop = new AbortController()
     const entry: Active = { claim, log: runLog, stop, done: Promise.resolve() }
     active.set(run.id, entry)
@@ -84,7 +83,7 @@ export function startRuns(engine: Engine): Runs {
       .catch((error: unknown) => log.error({ error, run: run.id }, 'a run was left without an end'))
       .finally(() => {
         active.delete(run.id)
-        runLog.end()
+        runLog.tail.end()
       })
   }
 
@@ -130,7 +129,7 @@ export function startRuns(engine: Engine): Runs {
       return ended && { ended, next: draining ? null : await claimNext(tx, run.chat_id, processId) }
     })
     if (done === null) return
-    runLog.show(done.ended.events)
+    runLog.tail.push(done.ended.events)
     bus.poke('outbox')
     if (done.next) begin(done.next)
     else if (draining) bus.poke('runs')
@@ -146,7 +145,7 @@ export function startRuns(engine: Engine): Runs {
       if (paused && now?.cancel_requested_at) await cancelWaiting(tx, (await runStore.get(tx, run.chat_id, run.id))!)
       return paused
     })
-    if (events) runLog.show(events)
+    if (events) runLog.tail.push(events)
     bus.poke('outbox')
   }
 
@@ -256,7 +255,7 @@ export function startRuns(engine: Engine): Runs {
     live(runId) {
       const runLog = active.get(runId)?.log
       // One that lost its run may take a while to leave it: what more there is to read is in the table.
-      return runLog?.ended ? undefined : runLog
+      return runLog?.tail.ended ? undefined : runLog
     },
     begin,
     stop(runIds) {

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { showResource } from '#engine/resources.ts'
-import type { Event } from '#kernel/contract.ts'
+import { encodeEvent } from '#kernel/contract.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Nano, toUsd, usdOrNull } from '#kernel/money.ts'
 import { iso, isoOrNull } from '#kernel/time.ts'
@@ -101,12 +101,15 @@ export const showAnswered = (message: MessageRow, run: RunRow): z.output<typeof 
   run: showRun(run),
 })
 
-/** An event of the log as server-sent events carry it. */
-export const showEvent = (runId: Id, { seq, type, at, data }: Logged): Event => ({
-  id: String(seq),
-  event: type,
-  data: { seq, run_id: runId, at: iso(at), ...data },
-})
+/** Events of the log as server-sent events carry them. */
+export const framesOf = (runId: Id, events: readonly Logged[]): Buffer =>
+  Buffer.from(
+    events
+      .map(({ seq, type, at, data }) =>
+        encodeEvent({ id: String(seq), event: type, data: { seq, run_id: runId, at: iso(at), ...data } }),
+      )
+      .join(''),
+  )
 
 export const showMessageCost = (row: MessageRow, run: RunRow | undefined): z.output<typeof MessageCost> => ({
   id: row.id,

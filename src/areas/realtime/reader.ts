@@ -1,5 +1,5 @@
 import type { Context } from '#engine/context.ts'
-import type { Event, Sink } from '#kernel/contract.ts'
+import type { Sink } from '#kernel/contract.ts'
 import type { Scope } from '#kernel/scopes.ts'
 import { type Readable, mayHear } from './channels.ts'
 
@@ -63,42 +63,4 @@ export class Reader {
   end(): void {
     this.#sink?.end()
   }
-}
-
-/** What a sink would have sent, as events: for those who do not take bytes. */
-export async function* iterate(open: (sink: Sink) => Disposable, signal: AbortSignal): AsyncGenerator<Event> {
-  const waiting: Event[] = []
-  let over = signal.aborted
-  let wake = (): void => {}
-  const stop = (): void => {
-    over = true
-    wake()
-  }
-  signal.addEventListener('abort', stop, { once: true })
-  using _attached = open({
-    write(bytes) {
-      for (const words of Buffer.from(bytes).toString().split('\n\n')) if (words !== '') waiting.push(readFrame(words))
-      // Whoever iterates and does not keep up is left behind, as a slow socket is.
-      if (waiting.length > MOST_WAITING) stop()
-      wake()
-      return 0
-    },
-    drained: async () => {},
-    end: stop,
-  })
-  for (;;) {
-    const next = waiting.shift()
-    if (next !== undefined) yield next
-    else if (over) return
-    else await new Promise<void>((resolve) => (wake = resolve))
-  }
-}
-const MOST_WAITING = 10_000
-
-function readFrame(words: string): Event {
-  const fields = Object.fromEntries(
-    words.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
-  )
-  const { id, event = '', data = 'null' } = fields
-  return { ...(id !== undefined && { id }), event, data: JSON.parse(data) as unknown }
 }

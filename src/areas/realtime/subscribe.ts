@@ -1,11 +1,12 @@
 import { type ChannelState, channelStates, forgottenSeq, offsetsAt } from '#engine/changes.ts'
 import type { Context } from '#engine/context.ts'
+import { iterate } from '#engine/iterate-feed.ts'
 import type { Event, Feed, Sink } from '#kernel/contract.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Readable, noChannel, parseChannel, readable } from './channels.ts'
 import { eventFrame } from './frames.ts'
 import { type Hub, hubOf } from './hub.ts'
-import { Reader, iterate } from './reader.ts'
+import { Reader } from './reader.ts'
 
 const MOST_CHANNELS = 100
 
