@@ -86,30 +86,24 @@ export class Metering {
       return null
     }
     const input = contextLength === null ? inputTokens : Math.min(inputTokens, contextLength)
-    const limit = mostOutput(offer, null)
-    const affordable = async (): Promise<number> => {
-      const left = await this.#ledger.affordable(call.payer, call.billing)
-      return left === null ? Infinity : Math.max(0, Math.floor(affordableOutput(pricing, left, input, n) / n))
-    }
-    let most = mostOutput(offer, maxTokens)
-    let imposed: number | null = null
-    if (maxTokens === null) {
-      const tokens = Math.max(LEAST_OUTPUT, await affordable())
-      if (tokens < limit) most = imposed = tokens
-    }
-    this.#reserved = worstCost(pricing, input, most * n, n)
+    const most = mostOutput(offer, maxTokens)
+    const worst = worstCost(pricing, input, most * n, n)
+    // Who names no bound gets as much as there is money for.
+    const least = maxTokens === null && most > LEAST_OUTPUT ? worstCost(pricing, input, LEAST_OUTPUT * n, n) : worst
+    const covered = (nano: Nano): number => Math.max(0, Math.floor(affordableOutput(pricing, nano, input, n) / n))
     try {
-      await this.#ledger.reserve(call, this.#reserved)
+      this.#reserved = await this.#ledger.reserve(call, worst, least)
     } catch (error) {
       if (!(error instanceof Refusal) || error.status !== 402) throw error
-      const tokens = await affordable()
+      const left = await this.#ledger.affordable(call.payer, call.billing)
+      const tokens = left === null ? most : covered(left)
       throw new Refusal(error.code, {
         message: `${error.message} It would cover ${tokens} output tokens.`,
         details: { ...error.details, affordable_output_tokens: tokens },
         ...(error.headers && { headers: error.headers }),
       })
     }
-    return imposed
+    return this.#reserved < worst ? covered(this.#reserved) : null
   }
 
   /** The same for so many pictures. Null, and pictures without a price of their own, cannot be bounded: as unpriced. */

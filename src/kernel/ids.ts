@@ -44,6 +44,9 @@ export function timeOf(id: Id): number {
   return ms
 }
 
+/** The least id that can be made at this millisecond: what is made from then on sorts behind it. */
+export const firstIdAt = (ms: number): Id => encodeTime(ms) + '0'.repeat(16)
+
 function drawTail(): void {
   if (unread < 16) {
     randomFillSync(chance)

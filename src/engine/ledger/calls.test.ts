@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '#kernel/errors.ts'
-import { newId } from '#kernel/ids.ts'
+import { firstIdAt, newId } from '#kernel/ids.ts'
 import { testDatabase } from '#test/database.ts'
 import { call, outcome, payer } from '#test/engine/ledger-calls.ts'
 import { createLog } from '../log.ts'
@@ -19,11 +19,16 @@ test('calls are paged newest first, filtered, and summed up per model, provider,
   const key = { id: newId(), cap: null }
   const by = payer({ tier: 'unlimited', key, chatId: newId(), runId: newId(), messageId: newId() })
   const plain = payer({ tier: 'unlimited', accountId: by.accountId })
-  const day = (n: number) => new Date(Date.UTC(2026, 10, n, 12))
-  ledger.settle(call(by, { startedAt: day(1) }), outcome(1_500_000_000n))
-  ledger.settle(call(by, { startedAt: day(2), model: 'other/model', provider: 'other' }), outcome(500_000_000n))
-  ledger.settle(call(plain, { startedAt: day(2) }), outcome(null, { costSource: null }))
-  ledger.settle(call(payer({ tier: 'unlimited' }), { startedAt: day(2) }), outcome(7n))
+  let made = 0
+  /** A call of that day, later than the one before. */
+  const on = (n: number) => {
+    const startedAt = new Date(Date.UTC(2026, 10, n, 12, 0, 0, made++))
+    return { startedAt, id: firstIdAt(startedAt.getTime()).slice(0, 10) + newId().slice(10) }
+  }
+  ledger.settle(call(by, on(1)), outcome(1_500_000_000n))
+  ledger.settle(call(by, { ...on(2), model: 'other/model', provider: 'other' }), outcome(500_000_000n))
+  ledger.settle(call(plain, on(2)), outcome(null, { costSource: null }))
+  ledger.settle(call(payer({ tier: 'unlimited' }), on(2)), outcome(7n))
   await ledger.flush()
   const whose = { accountId: by.accountId }
 

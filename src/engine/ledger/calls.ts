@@ -1,7 +1,7 @@
 import { type SqlBool, sql } from 'kysely'
 import type { Selectable } from 'kysely'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
-import type { Id } from '#kernel/ids.ts'
+import { type Id, firstIdAt } from '#kernel/ids.ts'
 import { type Nano, toUsd, usdOrNull } from '#kernel/money.ts'
 import { iso } from '#kernel/time.ts'
 import type { Usage } from '#kernel/usage.ts'
@@ -11,15 +11,24 @@ import type { UsageFilters, Whose } from './usage-days.ts'
 
 export type CallRow = Selectable<CallTable>
 
+const DAY_MS = 86_400_000
+/** An id is made when a call is asked for, which may have to wait before it begins. */
+const ID_BEFORE_MS = 2 * DAY_MS
+
+const firstIdOn = (day: string, more: number): Id => firstIdAt(Math.max(0, Date.parse(day) + more))
+
+/** Ids sort by time: with them a day is found without an index of its own. */
 const narrowed = (
   db: Db,
   { accountId, workspaceIds, from, to, model, keyId, provider, surface, billing }: Whose & UsageFilters,
 ) => {
   let query = db.selectFrom('calls')
   if (accountId !== undefined) query = query.where('account_id', '=', accountId)
-  if (workspaceIds !== undefined) query = query.where(sql<SqlBool>`workspace_id = any(${workspaceIds}::text[])`)
-  if (from !== undefined) query = query.where(sql<SqlBool>`day >= ${from}::date`)
-  if (to !== undefined) query = query.where(sql<SqlBool>`day <= ${to}::date`)
+  if (workspaceIds !== undefined) query = query.where(sql<SqlBool>`workspace_id = any(${workspaceIds}::ulid[])`)
+  if (from !== undefined)
+    query = query.where(sql<SqlBool>`day >= ${from}::date`).where('id', '>=', firstIdOn(from, -ID_BEFORE_MS))
+  if (to !== undefined)
+    query = query.where(sql<SqlBool>`day <= ${to}::date`).where('id', '<', firstIdOn(to, 2 * DAY_MS))
   if (model !== undefined) query = query.where('model', '=', model)
   if (keyId !== undefined) query = query.where('key_id', '=', keyId)
   if (provider !== undefined) query = query.where('provider', '=', provider)
@@ -121,7 +130,7 @@ export async function costsOf(
   const rows = await db
     .selectFrom('calls')
     .select([sql<Id>`${sql.ref(of)}`.as('name'), sql<Nano>`sum(cost_nano)::int8`.as('cost')])
-    .where(sql<SqlBool>`${sql.ref(of)} = any(${ids}::text[])`)
+    .where(sql<SqlBool>`${sql.ref(of)} = any(${ids}::ulid[])`)
     .where('cost_nano', 'is not', null)
     .groupBy(of)
     .execute()

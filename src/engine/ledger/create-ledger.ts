@@ -43,16 +43,17 @@ export function createLedger({ postgres, processId, log }: { postgres: Postgres;
       if (!guards(payer, billing)) return null
       return least(await left(payer, billing))
     },
-    async reserve(call, worst) {
-      if (!books(call.payer, call.billing)) return
+    async reserve(call, worst, least = worst) {
+      if (!books(call.payer, call.billing)) return worst ?? 0n
       if (worst === null && guards(call.payer, call.billing))
         return refuse('unpriced_model', { details: { model: call.model } })
       if (queue.full())
         return refuse('unavailable', { message: 'Calls cannot be recorded now.', headers: { 'retry-after': '1' } })
       // An id that was released and not yet written would take its new reservation away again.
       if (queue.has(call.id)) await queue.flush()
-      const refused = await reserve({ call, worst: worst ?? 0n })
-      if (refused !== null) throw refused
+      const held = await reserve({ call, worst: worst ?? 0n, least: least ?? 0n })
+      if (held instanceof Error) throw held
+      return held
     },
     sent(call, soFar = 0n, now) {
       if (books(call.payer, call.billing)) marks.sent(call.id, soFar, now)
@@ -73,7 +74,7 @@ export function createLedger({ postgres, processId, log }: { postgres: Postgres;
       const now = new Date()
       const { rows } = await pool.query<{ subject: Id; nano: Nano }>({
         name: 'spent',
-        text: `select s.subject, s.nano from unnest($1::text[], $2::text[]) x(s, p)
+        text: `select s.subject, s.nano from unnest($1::bpchar[], $2::text[]) x(s, p)
           join spends s on s.subject = x.s and s.period = x.p where s.nano > 0`,
         values: [subjects.map(({ id }) => id), subjects.map(({ period }) => periodKey(period, now))],
       })
@@ -105,7 +106,7 @@ export function createLedger({ postgres, processId, log }: { postgres: Postgres;
     const holds = holdsOf(payer, new Date())
     const { rows } = await sql<{ balance: Nano; used: string[] }>`select
       coalesce((select nano from balances where account_id = ${payer.accountId}), 0) as balance,
-      array(select coalesce(s.nano + s.held, 0) from unnest(${holds.map(({ subject }) => subject)}::text[], ${holds.map(({ period }) => period)}::text[])
+      array(select coalesce(s.nano + s.held, 0) from unnest(${holds.map(({ subject }) => subject)}::bpchar[], ${holds.map(({ period }) => period)}::text[])
         with ordinality x(s, p, n) left join spends s on s.subject = x.s and s.period = x.p order by x.n) as used`.execute(
       db,
     )

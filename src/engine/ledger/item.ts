@@ -1,39 +1,32 @@
 import type { Id } from '#kernel/ids.ts'
 import { NANO, type Nano } from '#kernel/money.ts'
 import { storable } from '#kernel/storable.ts'
-import { books, countedIn, guards } from './holds.ts'
+import { type Hold, books, countedIn, draws, guards, holdsOf } from './holds.ts'
 import type { MeteredCall, Outcome, Payer } from './ledger.ts'
 
-/**
- * One call for `settle_batch`: `shared` is the inside of a JSON object, what its payer's other calls of the model have
- * too; `own` the rest of the elements of a JSON array, in that function's order. Money as words, for JSON numbers are
- * not exact.
- */
+/** One call for `settle_batch`: `line` has the fields of its own in that function's order, but for the place of what it shares. */
 export interface Item {
   id: Id
   /** It holds a reservation: its id may come again. */
   reserved: boolean
-  shared: string
-  own: string
+  /** Null: it was never sent, and is released. */
+  shared: Shared | null
+  line: string
 }
 
-/** The part of a record that is known when a call begins; a reservation keeps it for the case that its process dies. */
-export const callFields = (call: MeteredCall): Record<string, unknown> => ({
-  guarded: guards(call.payer, call.billing),
-  account_id: call.payer.accountId,
-  workspace_id: call.payer.workspaceId,
-  key_id: call.payer.key?.id,
-  chat_id: call.payer.chatId,
-  run_id: call.payer.runId,
-  message_id: call.payer.messageId,
-  surface: call.surface,
-  model: short(call.model),
-  provider: short(call.provider),
-  endpoint_id: call.endpointId,
-  billing: call.billing,
-  started_at: call.startedAt,
-  ...countedIn(call),
-})
+/** What the calls of one payer and model have in common on one day. The same object for calls that come one after the other. */
+export interface Shared {
+  day: number
+  surface: string
+  model: string
+  endpointId: Id | null
+  billing: string
+  /** The part of a record that is known when a call begins, as JSON; a reservation keeps it for the case that its process dies. */
+  text: string
+  /** Whose balance such a call is taken off; null: nobody's. */
+  account: Id | null
+  holds: readonly Hold[]
+}
 
 /**
  * Every call of a model becomes one of these, so it is written out by hand: what a payer's calls of one model share is
@@ -42,50 +35,63 @@ export const callFields = (call: MeteredCall): Record<string, unknown> => ({
 export function settleItem(call: MeteredCall, outcome: Outcome): Item {
   const { usage, cost, firstTokenMs, finishReason, costSource } = outcome
   const audio = usage.audio_seconds > 0 ? Math.min(MOST_UNITS, usage.audio_seconds) : 0
-  const own =
-    `"${call.id}",${call.startedAt.getTime()},"${outcome.status}",${whole(usage.input_tokens)},${whole(usage.output_tokens)},` +
-    `${whole(usage.total_tokens)},${whole(usage.requests)},${whole(usage.cache_read_tokens)},${whole(usage.reasoning_tokens)},` +
-    `${whole(usage.cache_write_5m_tokens)},${whole(usage.cache_write_1h_tokens)},${whole(usage.images)},${audio},` +
-    `${cost === null ? 'null' : `"${bill(cost)}"`},${costSource === null ? 'null' : `"${costSource}"`},` +
-    `${finishReason === null ? 'null' : quoted(finishReason)},${firstTokenMs === null ? 'null' : milliseconds(firstTokenMs)},` +
-    `${milliseconds(outcome.durationMs)},${outcome.streamed}`
-  return { id: call.id, reserved: books(call.payer, call.billing), shared: sharedFields(call), own }
+  const line =
+    `\t${call.id}\t${call.startedAt.getTime()}\t${outcome.status}\t${whole(usage.input_tokens)}\t${whole(usage.output_tokens)}` +
+    `\t${whole(usage.total_tokens)}\t${whole(usage.requests)}\t${whole(usage.cache_read_tokens)}\t${whole(usage.reasoning_tokens)}` +
+    `\t${whole(usage.cache_write_5m_tokens)}\t${whole(usage.cache_write_1h_tokens)}\t${whole(usage.images)}\t${audio}` +
+    `\t${cost === null ? '' : bill(cost)}\t${costSource ?? ''}\t${finishReason === null ? '' : inLine(finishReason)}` +
+    `\t${firstTokenMs === null ? '' : milliseconds(firstTokenMs)}\t${milliseconds(outcome.durationMs)}\t${outcome.streamed}`
+  return { id: call.id, reserved: books(call.payer, call.billing), shared: sharedBy(call), line }
 }
 
-/** Providers' words are nearly always plain. */
-const quoted = (words: string): string => (/^[a-z_]{1,64}$/.test(words) ? `"${words}"` : JSON.stringify(short(words)))
+/** Providers' words are nearly always plain; a tab or a line's end would make two fields of them. */
+const inLine = (words: string): string =>
+  /^[a-z_]{1,64}$/.test(words) ? words : short(words).replaceAll(/[\t\n]/g, ' ')
 
-export const releaseItem = (id: Id): Item => ({ id, reserved: true, shared: '"act":"release"', own: `"${id}"` })
-
-interface Shared {
-  day: number
-  surface: string
-  model: string
-  endpointId: Id | null
-  billing: string
-  text: string
-}
+export const releaseItem = (id: Id): Item => ({ id, reserved: true, shared: null, line: `\t${id}` })
 
 // The last model of each payer: most call one after the other.
-const shared = new WeakMap<Payer, Shared>()
+const known = new WeakMap<Payer, Shared>()
 
-/** The fields of a call that its payer's other calls of the model have too, as the inside of a JSON object. */
-function sharedFields(call: MeteredCall): string {
-  const { payer, surface, model, endpointId, billing } = call
-  const day = Math.floor(call.startedAt.getTime() / 86_400_000)
-  const known = shared.get(payer)
+/** What this call has in common with its payer's others of the model. */
+export function sharedBy(call: MeteredCall): Shared {
+  const { payer, surface, model, endpointId, billing, startedAt } = call
+  const day = Math.floor(startedAt.getTime() / 86_400_000)
+  const before = known.get(payer)
   if (
-    known?.day === day &&
-    known.surface === surface &&
-    known.model === model &&
-    known.endpointId === endpointId &&
-    known.billing === billing
+    before?.day === day &&
+    before.surface === surface &&
+    before.model === model &&
+    before.endpointId === endpointId &&
+    before.billing === billing
   )
-    return known.text
-  const { started_at: _, ...fields } = callFields(call)
-  const text = JSON.stringify({ act: 'settle', ...fields }).slice(1, -1)
-  shared.set(payer, { day, surface, model, endpointId, billing, text })
-  return text
+    return before
+  const shared: Shared = {
+    day,
+    surface,
+    model,
+    endpointId,
+    billing,
+    text: JSON.stringify({
+      guarded: guards(payer, billing),
+      account_id: payer.accountId,
+      workspace_id: payer.workspaceId,
+      key_id: payer.key?.id,
+      chat_id: payer.chatId,
+      run_id: payer.runId,
+      message_id: payer.messageId,
+      surface,
+      model: short(model),
+      provider: short(call.provider),
+      endpoint_id: endpointId,
+      billing,
+      ...countedIn(call),
+    }),
+    account: draws(payer, billing) ? payer.accountId : null,
+    holds: holdsOf(payer, startedAt),
+  }
+  known.set(payer, shared)
+  return shared
 }
 
 // Counts and words come from providers: what a column cannot hold must not keep a thousand others from being settled.

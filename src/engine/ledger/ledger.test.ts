@@ -82,6 +82,35 @@ test('what is held is given back when a call settles for less, and the lines sum
   assert.equal(await open(), 0n)
 })
 
+test('who can do with less holds what is left of balance and cap, but never less than it can do with', async (t) => {
+  const { ledger: start, postgres, balance, held, lines } = await instance(t)
+  const ledger = await start()
+  const by = payer({ key: { id: newId(), cap: { nano: 500n, period: 'day' } } })
+  await ledger.grant(postgres.db, by.accountId, 600n, '', null)
+  // Asked for in the same turn they go in one batch, one after the other.
+  const [first, second, third] = await Promise.allSettled([
+    ledger.reserve(call(by), 300n, 100n),
+    ledger.reserve(call(by), 300n, 200n),
+    ledger.reserve(call(by), 300n, 1n),
+  ])
+  assert.deepEqual(
+    [first, second].map((one) => one.status === 'fulfilled' && one.value),
+    [300n, 200n],
+  )
+  assert.ok(third.status === 'rejected' && refusedWith('spend_cap_reached')(third.reason))
+  assert.equal(await held(by.key!.id), 500n)
+  assert.equal(await balance(by), 100n)
+  const uncapped = { ...by, key: null }
+  await assert.rejects(ledger.reserve(call(uncapped), 400n, 101n), refusedWith('insufficient_credits'))
+  const last = call(uncapped)
+  assert.equal(await ledger.reserve(last, 400n, 100n), 100n)
+  assert.equal(await balance(by), 0n)
+  ledger.settle(last, outcome(150n))
+  await ledger.flush()
+  assert.equal(await balance(by), 0n)
+  assert.equal(await lines(by), 0n)
+})
+
 test('what a provider takes beyond the reserve is borne by the instance', async (t) => {
   const { ledger: start, postgres, balance, lines, kinds, record } = await instance(t)
   const ledger = await start()
@@ -179,6 +208,7 @@ test('no concurrency crosses a cap, a budget or a balance, whichever process ask
     fc.array(
       fc.record({
         worst: fc.integer({ min: 0, max: 400 }),
+        least: fc.double({ min: 0, max: 1, noNaN: true }),
         used: fc.double({ min: 0, max: 1.2, noNaN: true }),
         end: fc.constantFrom('settle', 'release', 'leave'),
       }),
@@ -198,20 +228,21 @@ test('no concurrency crosses a cap, a budget or a balance, whichever process ask
       let holding = 0n
       let settled = 0n
       await Promise.all(
-        callers.map(async ({ worst, used, end }, i) => {
+        callers.map(async ({ worst, least, used, end }, i) => {
           const ledger = ledgers[i % 2]!
           const mine = call(by)
+          let got: bigint
           try {
-            await ledger.reserve(mine, BigInt(worst))
+            got = await ledger.reserve(mine, BigInt(worst), BigInt(Math.round(worst * least)))
           } catch (error) {
             assert.ok(error instanceof Refusal, String(error))
             return
           }
-          if (end === 'leave') holding += BigInt(worst)
+          if (end === 'leave') holding += got
           else if (end === 'release') ledger.release(mine)
           else {
             const cost = BigInt(Math.round(worst * used))
-            settled += cost < BigInt(worst) ? cost : BigInt(worst)
+            settled += cost < got ? cost : got
             ledger.settle(mine, outcome(cost))
           }
         }),

@@ -77,14 +77,15 @@ export interface Ledger extends AsyncDisposable {
   guards(payer: Payer, billing: Billing): boolean
   /** Whether it is held before it is sent: when something guards it, and always for a run, which outlives its process. */
   books(payer: Payer, billing: Billing): boolean
-  /** What the tightest of balance and caps leaves, for splicing a missing `max_tokens`. Null: nothing guards. */
+  /** What the tightest of balance and caps leaves, for saying so to who is refused. Null: nothing guards. */
   affordable(payer: Payer, billing: Billing): Promise<Nano | null>
   /**
-   * Holds `worst` (null: unpriced) durably before anything is sent upstream. Refuses with 402 `insufficient_credits`,
+   * Holds `worst` (null: unpriced) durably before anything is sent upstream; where balance and caps leave less, all that
+   * they leave, if that is not below `least`. Answers what is held. Refuses with 402 `insufficient_credits`,
    * `spend_cap_reached`, `budget_reached` or `unpriced_model`; writes nothing when it refuses. Many callers share one
    * round trip. The refusal's details have `available_usd` and `needed_usd`, of a cap also `cap_usd` and `period`.
    */
-  reserve(call: MeteredCall, worst: Nano | null): Promise<void>
+  reserve(call: MeteredCall, worst: Nano | null, least?: Nano | null): Promise<Nano>
   /**
    * The request has left for the provider: from here on a crash is settled as an estimate instead of released.
    * `soFar` is that estimate: what the input costs at most. `now` is asked once a second what it has become. Cheap:

@@ -49,7 +49,7 @@ export function createMarks(pool: pg.Pool, log: Log): Marks {
       await pool.query({
         name: 'mark_calls',
         text: `with mine as materialized (
-            select r.call_id, x.nano from unnest($1::text[], $2::int8[]) x(id, nano) join reservations r on r.call_id = x.id
+            select r.call_id, x.nano from unnest($1::bpchar[], $2::int8[]) x(id, nano) join reservations r on r.call_id = x.id
             order by r.call_id for update of r)
           update reservations r set sent_at = coalesce(r.sent_at, clock_timestamp()), estimate = greatest(r.estimate, mine.nano)
           from mine where r.call_id = mine.call_id`,

@@ -71,34 +71,34 @@ export function createSettleQueue(pool: pg.Pool, log: Log): SettleQueue {
 
   async function settle(sheet: Sheet): Promise<void> {
     try {
-      await send(sheet.shared, sheet.calls)
+      await send(sheet.shared, sheet.lines)
     } catch (error) {
       if (!isUnstorable(error)) throw error
-      for (const { shared, calls } of sheet.each()) await settleOne(shared, calls)
+      for (const { shared, lines } of sheet.each()) await settleOne(shared, lines)
     }
   }
 
-  const send = (shared: string, calls: Buffer): Promise<unknown> =>
-    pool.query({ name: 'settle_batch', text: 'select settle_batch($1, $2)', values: [shared, calls] })
+  const send = (shared: string, lines: Buffer): Promise<unknown> =>
+    pool.query({ name: 'settle_batch', text: 'select settle_batch($1, $2)', values: [shared, lines] })
 
   /** Only the call that no column can hold is lost, and the log tells all of it. */
-  async function settleOne(shared: string, calls: string): Promise<void> {
+  async function settleOne(shared: string, lines: string): Promise<void> {
     try {
-      await send(shared, Buffer.from(calls))
+      await send(shared, Buffer.from(lines))
     } catch (error) {
       if (!isUnstorable(error)) throw error
-      log.error({ error, call: { shared, calls } }, 'a call cannot be recorded')
+      log.error({ error, call: { shared, lines } }, 'a call cannot be recorded')
     }
   }
 
   return {
-    add({ id, reserved, shared, own }) {
+    add({ id, reserved, shared, line }) {
       if (reserved) {
         if (waiting.has(id)) return
         waiting.add(id)
         open.ids.push(id)
       }
-      open.add(shared, own)
+      open.add(shared, line)
       count += 1
       if (open.count < BATCH) return schedule(EVERY_MS)
       close()

@@ -2,67 +2,92 @@ import type pg from 'pg'
 import { Refusal } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Nano, toUsd } from '#kernel/money.ts'
-import { type Hold, draws, holdsOf } from './holds.ts'
-import { callFields } from './item.ts'
+import type { Hold } from './holds.ts'
+import { type Shared, sharedBy } from './item.ts'
 import type { MeteredCall } from './ledger.ts'
 
 export interface Reserve {
   call: MeteredCall
   worst: Nano
+  /** Where the worst case is not left: what it may be held with all the same. */
+  least: Nano
 }
 
 /** More than any balance or cap holds, and far enough below 2⁶³ to be added to one: what is dearer is refused all the same. */
 const MOST: Nano = 2n ** 61n
+const most = (nano: Nano): Nano => (nano > MOST ? MOST : nano)
 
 const statement = {
   name: 'reserve_calls',
-  text: 'select item, refused_by, available from reserve_calls($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)',
+  text: `select item, refused_by, amount from reserve_calls(${Array.from({ length: 18 }, (_, i) => `$${i + 1}`).join(', ')})`,
 }
 
-/** One round trip for all of them; answers per item null when it is held, or why it is not. */
-export async function reserveAll(pool: pg.Pool, processId: Id, items: readonly Reserve[]): Promise<(Error | null)[]> {
-  const accounts = new Places()
-  const subjects = new Places()
-  const holds: Hold[][] = []
-  const firsts: number[] = []
-  const lasts: number[] = []
+/** One round trip for all of them; answers per item what is held, or why nothing is. */
+export async function reserveAll(pool: pg.Pool, processId: Id, items: readonly Reserve[]): Promise<(Nano | Error)[]> {
+  const accounts = new Asked()
+  const holds = new Asked()
+  const kinds = new Map<Shared, Kind>()
   const places: number[] = []
-  const caps: Nano[] = []
-  const accountAt: number[] = []
-  for (const { call } of items) {
-    const { payer, billing } = call
-    accountAt.push(draws(payer, billing) ? accounts.of(payer.accountId) : 0)
-    const over = holdsOf(payer, call.startedAt)
-    firsts.push(places.length + 1)
-    for (const { subject, period, cap } of over) {
-      places.push(subjects.of(`${subject} ${period}`))
-      caps.push(cap)
-    }
-    lasts.push(places.length)
-    holds.push(over)
+  for (const { call, worst } of items) {
+    const shared = sharedBy(call)
+    let kind = kinds.get(shared)
+    if (kind === undefined)
+      kinds.set(
+        shared,
+        (kind = {
+          place: kinds.size + 1,
+          account: shared.account === null ? 0 : accounts.place(shared.account, MOST),
+          holds: shared.holds.map(({ subject, period, cap }) => holds.place(`${subject} ${period}`, cap)),
+        }),
+      )
+    places.push(kind.place)
+    const asked = most(worst)
+    if (kind.account > 0) accounts.add(kind.account, asked)
+    for (const place of kind.holds) holds.add(place, asked)
   }
-  const pairs = subjects.names().map((name) => name.split(' ') as [Id, string])
-  const { rows } = await pool.query<{ item: number; refused_by: number; available: bigint }>({
+  const shared = [...kinds.keys()]
+  const over = [...kinds.values()]
+  let last = 0
+  const lasts = over.map((kind) => (last += kind.holds.length))
+  const names = holds.names()
+  const { rows } = await pool.query<{ item: number; refused_by: number | null; amount: Nano }>({
     ...statement,
     values: [
       processId,
-      accounts.names(),
-      pairs.map(([subject]) => subject),
-      pairs.map(([, period]) => period),
-      items.map(({ call }) => call.id),
-      items.map(({ worst }) => (worst > MOST ? MOST : worst)),
-      accountAt,
-      firsts,
-      lasts,
-      places,
-      caps,
-      JSON.stringify(items.map(({ call }) => callFields(call))),
+      list(accounts.names()),
+      list(accounts.sums.map(most)),
+      list(names.map((name) => name.slice(0, 26))),
+      list(names.map((name) => name.slice(27))),
+      list(holds.sums.map(most)),
+      list(holds.caps),
+      `[${shared.map(({ text }) => text).join(',')}]`,
+      list(over.map(({ account }) => account)),
+      list(over.map((kind, i) => lasts[i]! - kind.holds.length + 1)),
+      list(lasts),
+      list(over.flatMap((kind) => kind.holds)),
+      list(shared.flatMap((one) => one.holds.map(({ cap }) => cap))),
+      list(items.map(({ call }) => call.id)),
+      list(items.map(({ call }) => call.startedAt.getTime())),
+      list(items.map(({ worst }) => most(worst))),
+      list(items.map(({ least }) => most(least))),
+      list(places),
     ],
   })
-  const results: (Error | null)[] = items.map(() => null)
-  for (const { item, refused_by, available } of rows)
-    results[item - 1] = refusal(items[item - 1]!, holds[item - 1]![refused_by - 1], refused_by, available)
+  const results: (Nano | Error)[] = items.map(({ worst }) => worst)
+  for (const { item, refused_by: by, amount } of rows)
+    results[item - 1] =
+      by === null ? amount : refusal(items[item - 1]!, shared[places[item - 1]! - 1]!.holds[by - 1], by, amount)
   return results
+}
+
+/** Numbers, ids and periods need no quotes. */
+const list = (values: readonly (string | number | bigint)[]): string => `{${values.join(',')}}`
+
+/** The calls of a batch that share their payer and model: by place, the account and the holds that they stand under. */
+interface Kind {
+  place: number
+  account: number
+  holds: readonly number[]
 }
 
 function refusal({ call, worst }: Reserve, hold: Hold | undefined, by: number, available: Nano): Error {
@@ -79,14 +104,24 @@ function refusal({ call, worst }: Reserve, hold: Hold | undefined, by: number, a
   })
 }
 
-/** Names without doubles, each with its place from 1. */
-class Places {
+/** Accounts or holds without doubles, each with its place from 1, what is asked of it, and the lowest cap put to it. */
+class Asked {
   readonly #places = new Map<string, number>()
+  readonly sums: Nano[] = []
+  readonly caps: Nano[] = []
 
-  of(name: string): number {
-    const place = this.#places.get(name) ?? this.#places.size + 1
-    this.#places.set(name, place)
-    return place
+  place(name: string, cap: Nano): number {
+    const known = this.#places.get(name)
+    if (known !== undefined) {
+      if (cap < this.caps[known - 1]!) this.caps[known - 1] = cap
+      return known
+    }
+    this.#places.set(name, this.sums.push(0n))
+    return this.caps.push(cap)
+  }
+
+  add(place: number, nano: Nano): void {
+    this.sums[place - 1]! += nano
   }
 
   names(): string[] {

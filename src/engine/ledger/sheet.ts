@@ -1,4 +1,6 @@
-const FIRST_BYTES = 1 << 18
+import type { Shared } from './item.ts'
+
+const FIRST_BYTES = 1 << 16
 
 /**
  * Settled calls on their way into the database, as bytes outside of the garbage collector's sight: thousands of them
@@ -8,22 +10,26 @@ export class Sheet {
   #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
   #length = 0
   #shared: string[] = []
-  #places = new Map<string, number>()
+  readonly #places = new Map<Shared, number>()
   /** How many calls. */
   count = 0
   /** Of the calls whose id may come again before this is durable. */
   ids: string[] = []
 
   /** As an `Item` has them. */
-  add(shared: string, own: string): void {
-    let place = this.#places.get(shared)
-    if (place === undefined) this.#places.set(shared, (place = this.#shared.push(shared) - 1))
-    const text = `${this.count === 0 ? '[[' : ',['}${place},${own}]`
-    // A character is three bytes at most; one is left for the closing bracket.
-    const most = this.#length + text.length * 3 + 1
+  add(shared: Shared | null, line: string): void {
+    const text = `${this.count === 0 ? '' : '\n'}${shared === null ? '' : this.#placeOf(shared)}${line}`
+    // A character is three bytes at most.
+    const most = this.#length + text.length * 3
     if (most > this.#bytes.length) this.#grow(most)
     this.#length += this.#bytes.write(text, this.#length)
     this.count += 1
+  }
+
+  #placeOf(shared: Shared): number {
+    let place = this.#places.get(shared)
+    if (place === undefined) this.#places.set(shared, (place = this.#shared.push(shared.text) - 1))
+    return place
   }
 
   /** Empty again; its memory is kept. */
@@ -37,22 +43,26 @@ export class Sheet {
 
   /** JSON of the shared parts. */
   get shared(): string {
-    return `[${this.#shared.map((inside) => `{${inside}}`).join(',')}]`
+    return `[${this.#shared.join(',')}]`
   }
 
-  /** JSON of the calls, in UTF-8; each begins with the place of its shared part. */
-  get calls(): Buffer {
-    this.#bytes[this.#length] = 0x5d
-    return this.#bytes.subarray(0, this.#length + 1)
+  /** A line per call, in UTF-8; each begins with the place of its shared part. */
+  get lines(): Buffer {
+    return this.#bytes.subarray(0, this.#length)
   }
 
-  /** The calls one by one, each as `shared` and `calls` of its own. */
-  each(): { shared: string; calls: string }[] {
-    const calls = JSON.parse(this.calls.toString()) as [number, ...unknown[]][]
-    return calls.map(([place, ...own]) => ({
-      shared: `[{${this.#shared[place]}}]`,
-      calls: JSON.stringify([[0, ...own]]),
-    }))
+  /** The calls one by one, each as `shared` and `lines` of its own. */
+  each(): { shared: string; lines: string }[] {
+    if (this.count === 0) return []
+    return this.lines
+      .toString()
+      .split('\n')
+      .map((line) => {
+        const tab = line.indexOf('\t')
+        return tab === 0
+          ? { shared: '[]', lines: line }
+          : { shared: `[${this.#shared[Number(line.slice(0, tab))]}]`, lines: `0${line.slice(tab)}` }
+      })
   }
 
   #grow(most: number): void {

@@ -162,7 +162,7 @@ function narrowed({ accountId, workspaceIds }: Whose, filters: UsageFilters) {
   const { from, to, model, provider, keyId, surface, billing } = filters
   const all = [
     accountId !== undefined && sql<SqlBool>`account_id = ${accountId}`,
-    workspaceIds !== undefined && sql<SqlBool>`workspace_id = any(${workspaceIds}::text[])`,
+    workspaceIds !== undefined && sql<SqlBool>`workspace_id = any(${workspaceIds}::ulid[])`,
     from !== undefined && sql<SqlBool>`day >= ${from}::date`,
     to !== undefined && sql<SqlBool>`day <= ${to}::date`,
     model !== undefined && sql<SqlBool>`model = ${model}`,
