@@ -26,7 +26,7 @@ export interface Consumer {
   /** Which types it wants; absent: all. */
   types?: readonly string[]
   /** Which of those, decided for a batch in the transaction that carries it: what is not wanted costs no more than this. */
-  sift?(db: Db): Promise<(event: Pick<Happened, 'type' | 'channels'>) => boolean>
+  sift?(db: Db): Promise<(event: Pick<Happened, 'type' | 'channels' | 'data'>) => boolean>
   handle(event: Happened): Promise<void>
   /** Several in their order, where that is cheaper. When it throws, they come again one by one. */
   together?(events: readonly Happened[]): Promise<void>

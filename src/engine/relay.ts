@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { EventTable } from '#kernel/events.ts'
 import { type Id, newId } from '#kernel/ids.ts'
@@ -9,6 +10,8 @@ import type { Db, Postgres } from './postgres/client.ts'
 
 const POLL_MS = 1_000
 const BATCH = 500
+/** Between the beginnings of two turns: under load what comes in between shares the second. */
+const GROUP_MS = 10
 
 interface Row {
   seq: bigint
@@ -83,9 +86,13 @@ export function startRelay({ postgres, bus, leases, log, consumers, events }: Re
     again = true
     running ??= run().finally(() => (running = null))
   }
+  let lastAt = -Infinity
   async function run(): Promise<void> {
     while (again && !closing.signal.aborted) {
+      const wait = lastAt + GROUP_MS - performance.now()
+      if (wait > 0) await sleep(wait)
       again = false
+      lastAt = performance.now()
       await turn().catch((error: unknown) => log.error({ error }, 'events cannot be relayed now'))
     }
   }

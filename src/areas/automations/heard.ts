@@ -1,13 +1,16 @@
-import { runOutcome, spentFor, stopRun } from '#areas/chats/service.ts'
+import { type Outcome, outcomesOf, spentFor, stopRun } from '#areas/chats/service.ts'
 import type { Engine } from '#engine/context.ts'
 import type { Consumer } from '#engine/deliveries.ts'
+import { writeOutboxAll } from '#engine/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import type { ErrorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { end } from './ending.ts'
+import { runEvent } from './events.ts'
 import { type AutomationRunRow, runStore } from './run-store.ts'
 import { stopRuns } from './stop.ts'
+import { automationStore } from './store.ts'
 
 const status = { completed: 'succeeded', failed: 'failed', cancelled: 'cancelled' } as const
 
@@ -15,38 +18,81 @@ const status = { completed: 'succeeded', failed: 'failed', cancelled: 'cancelled
 export const automationConsumer = (engine: Engine): Consumer => ({
   name: 'automations.runs',
   types: ['run.completed', 'run.failed', 'run.cancelled'],
-  handle: ({ resource_id }) => hear(engine, resource_id as Id),
+  sift:
+    async () =>
+    ({ data }) =>
+      data.automation_run_id !== null,
+  handle: ({ resource_id }) => hear(engine, [resource_id as Id]),
+  together: (events) =>
+    hear(
+      engine,
+      events.map(({ resource_id }) => resource_id as Id),
+    ),
 })
 
-async function hear(engine: Engine, runId: Id): Promise<void> {
+async function hear(engine: Engine, runIds: readonly Id[]): Promise<void> {
   const heard = await engine.postgres.db.transaction().execute(async (db) => {
-    const id = await runStore.ofRun(db, runId)
-    const run = id === null ? undefined : await runStore.hold(db, id)
-    if (!run) return false
-    const outcome = await runOutcome(db, runId)
-    const cost = await spentFor(db, run.id)
-    if (run.run_id !== runId) {
-      // Of an attempt that another has followed only its cost counts.
-      if (cost !== null && cost > (run.cost_nano ?? 0n)) await runStore.update(db, run.id, { cost_nano: cost })
-    } else if (outcome?.status === 'failed' && isUnpaid(outcome.error, cost) && run.trigger === 'cron')
-      await skipped(db, run, outcome.error)
-    else if (outcome === null)
-      await end(db, run, {
-        status: 'failed',
-        error: { type: 'not_found', message: 'The chat of this run is gone.' },
-        cost,
-      })
-    else if (outcome.status in status)
-      await end(db, run, {
-        status: status[outcome.status as keyof typeof status],
-        error: outcome.error,
-        cost,
-      })
-    return true
+    const held = await runStore.holdOf(db, runIds)
+    if (held.length === 0) return null
+    const outcomes = await outcomesOf(db, runIds)
+    const costs = await spentFor(
+      db,
+      held.map(({ run }) => run.id),
+    )
+    const well: { id: Id; cost: Nano | null }[] = []
+    for (const { runId, run } of held) {
+      const outcome = outcomes.get(runId) ?? null
+      const cost = costs.get(run.id) ?? null
+      if (run.run_id === runId && run.status === 'running' && outcome?.status === 'completed')
+        well.push({ id: run.id, cost })
+      else await settle(db, run, { runId, outcome, cost })
+    }
+    if (well.length > 0) await succeed(db, well)
+    return { more: await runStore.waits(db, [...new Set(held.map(({ run }) => run.automation_id))]) }
   })
-  if (!heard) return
+  if (heard === null) return
   engine.bus.poke('outbox')
-  engine.bus.poke('automations')
+  if (heard.more) engine.bus.poke('automations')
+}
+
+/** Many that have gone well: what `end` does for each, in a few statements. */
+async function succeed(db: Db, well: readonly { id: Id; cost: Nano | null }[]): Promise<void> {
+  const ended = await runStore.succeed(db, well, new Date())
+  const ids = [...new Set(ended.map(({ automation_id }) => automation_id))]
+  await automationStore.forgive(db, ids)
+  const automations = await automationStore.some(db, ids)
+  await writeOutboxAll(
+    db,
+    ended.flatMap((run) => {
+      const automation = automations.get(run.automation_id)
+      return automation ? [runEvent(run, 'succeeded', automation)] : []
+    }),
+    null,
+  )
+}
+
+async function settle(
+  db: Db,
+  run: AutomationRunRow,
+  { runId, outcome, cost }: { runId: Id; outcome: Outcome | null; cost: Nano | null },
+): Promise<void> {
+  if (run.run_id !== runId) {
+    // Of an attempt that another has followed only its cost counts.
+    if (cost !== null && cost > (run.cost_nano ?? 0n)) await runStore.update(db, run.id, { cost_nano: cost })
+  } else if (outcome?.status === 'failed' && isUnpaid(outcome.error, cost) && run.trigger === 'cron')
+    await skipped(db, run, outcome.error)
+  else if (outcome === null)
+    await end(db, run, {
+      status: 'failed',
+      error: { type: 'not_found', message: 'The chat of this run is gone.' },
+      cost,
+    })
+  else if (outcome.status in status)
+    await end(db, run, {
+      status: status[outcome.status as keyof typeof status],
+      error: outcome.error,
+      cost,
+    })
 }
 
 const unpaid: readonly (string | undefined)[] = ['insufficient_credits', 'spend_cap_reached', 'budget_reached']
@@ -72,7 +118,7 @@ export async function tendRuns(engine: Engine): Promise<void> {
   await stopRuns(engine, await runStore.superseded(db), 'cancelled')
   const left = await runStore.unstopped(db)
   await Promise.all(left.map(({ id, chat_id }) => stopRun(engine, chat_id, id)))
-  for (const runId of await runStore.unheard(db)) await hear(engine, runId)
+  for (const runId of await runStore.unheard(db)) await hear(engine, [runId])
   await stopRuns(
     engine,
     (await runStore.overdue(db)).map(({ id }) => id),

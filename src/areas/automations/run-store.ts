@@ -66,12 +66,42 @@ export const runStore = {
   holdAlone: (db: Db, id: Id): Promise<AutomationRunRow | undefined> =>
     db.selectFrom('automation_runs').selectAll().where('id', '=', id).forUpdate().executeTakeFirst(),
 
-  /** The run that a chat's run was begun for, also when another attempt has taken its place. */
-  async ofRun(db: Db, runId: Id): Promise<Id | null> {
-    const { rows } = await sql<{ id: Id }>`
-      select automation_run_id as id from runs where id = ${runId} and automation_run_id is not null
-      union all select id from automation_runs where run_id = ${runId} limit 1`.execute(db)
-    return rows[0]?.id ?? null
+  /**
+   * Holds the runs that these runs of chats were begun for, also where another attempt has taken their place, and before
+   * them their automations.
+   */
+  async holdOf(db: Db, runIds: readonly Id[]): Promise<{ runId: Id; run: AutomationRunRow }[]> {
+    const { rows: found } = await sql<{ run_id: Id; id: Id; automation_id: Id }>`
+      select f.run_id, x.id, x.automation_id from (
+        select id as run_id, automation_run_id as id from runs where id = any(${runIds}::ulid[]) and automation_run_id is not null
+        union select run_id, id from automation_runs where run_id = any(${runIds}::ulid[])) f join automation_runs x on x.id = f.id`.execute(
+      db,
+    )
+    if (found.length === 0) return []
+    const automationIds = [...new Set(found.map(({ automation_id }) => automation_id))]
+    await sql`select 1 from automations where id = any(${automationIds}::ulid[]) order by id for update`.execute(db)
+    const ids = [...new Set(found.map(({ id }) => id))]
+    const { rows } = await sql<AutomationRunRow>`select * from automation_runs where id = any(${ids}::ulid[])
+      order by id for update`.execute(db)
+    const runs = new Map(rows.map((row) => [row.id, row]))
+    return found.flatMap(({ run_id, id }) => (runs.has(id) ? [{ runId: run_id, run: runs.get(id)! }] : []))
+  },
+
+  /** Running → succeeded, many at once. */
+  async succeed(db: Db, ended: readonly { id: Id; cost: Nano | null }[], at: Date): Promise<AutomationRunRow[]> {
+    const { rows } = await sql<AutomationRunRow>`update automation_runs x set status = 'succeeded', error = null,
+        cost_nano = greatest(x.cost_nano, e.cost), completed_at = ${at},
+        updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), x.updated_at + interval '1 millisecond')
+      from unnest(${ended.map(({ id }) => id)}::text[], ${ended.map(({ cost }) => cost)}::int8[]) as e(id, cost)
+      where x.id = e.id and x.status = 'running' returning x.*`.execute(db)
+    return rows
+  },
+
+  /** Whether a run of one of these automations waits. */
+  async waits(db: Db, automationIds: readonly Id[]): Promise<boolean> {
+    const { rows } = await sql`select 1 from automation_runs
+      where automation_id = any(${automationIds}::ulid[]) and status = 'queued' limit 1`.execute(db)
+    return rows.length > 0
   },
 
   byWebhook: (db: Db, automationId: Id, webhookId: string): Promise<AutomationRunRow | undefined> =>

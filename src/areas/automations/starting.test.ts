@@ -43,7 +43,7 @@ async function allOver(pool: pg.Pool, count: number): Promise<Row[]> {
   throw new Error('the runs did not all come to an end')
 }
 
-test('four hundred of alice’s are due at once with one of bob’s: two processes run each once, bob’s is among the first; what may not be fails alone', async () => {
+test('two hundred and fifty of alice’s are due at once with one of bob’s: two processes run each once, bob’s is among the first; what may not be fails alone', async () => {
   await using database = await testDatabase()
   await using server = await testServer({ database })
   await using _second = await testServer({ database })
@@ -52,7 +52,7 @@ test('four hundred of alice’s are due at once with one of bob’s: two process
   const bob = await server.person('Bob')
   const agent_id = await agentOf(alice)
   const many = await make(alice, { agent_id, chat_id: null, prompt: 'Report the news.' })
-  await copies(pool, many, 400)
+  await copies(pool, many, 250)
   const chat_id = (await alice.post('/chats', { title: 'The desk', agent_id })).body.data.id
   const there = await make(alice, { agent_id, chat_id, prompt: 'Tidy up.' })
   const lost = await agentOf(alice)
@@ -66,9 +66,9 @@ test('four hundred of alice’s are due at once with one of bob’s: two process
     `update automations set next_fire_at = date_trunc('milliseconds', now()) - case when id = $1 then interval '0' else interval '1 s' end`,
     [bobs],
   )
-  const rows = await allOver(pool, 404)
-  assert.equal(rows.length, 404)
-  assert.equal(new Set(rows.map(({ automation_id }) => automation_id)).size, 404, 'each automation has one run')
+  const rows = await allOver(pool, 254)
+  assert.equal(rows.length, 254)
+  assert.equal(new Set(rows.map(({ automation_id }) => automation_id)).size, 254, 'each automation has one run')
   const of = (id: string): Row => rows.find(({ automation_id }) => automation_id === id)!
   const failed = rows.filter(({ status }) => status !== 'succeeded')
   assert.deepEqual(
@@ -76,7 +76,7 @@ test('four hundred of alice’s are due at once with one of bob’s: two process
     [[refused, 'not_found']],
   )
   const before = rows.filter(({ started_at }) => started_at !== null && started_at < of(bobs).started_at)
-  assert.ok(before.length < 300, `${before.length} were started before bob’s`)
+  assert.ok(before.length < 230, `${before.length} were started before bob’s`)
 
   const { rows: chats } = await pool.query<Row>(`select automation_run_id, count(*)::int as n from runs group by 1`)
   assert.ok(

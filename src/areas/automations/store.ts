@@ -131,6 +131,10 @@ export const automationStore = {
     )
   },
 
+  /** They have run well: what failed before counts no more. */
+  forgive: async (db: Db, ids: readonly Id[]): Promise<void> =>
+    void (await sql`update automations set failures = 0 where id = any(${ids}::ulid[]) and failures > 0`.execute(db)),
+
   /**
    * Those with a tick to fire, held by whoever takes them; what somebody else holds is left to them. Who is on time goes
    * before who has long to make up for.

@@ -42,6 +42,10 @@ export const pursueSoon = (ctx: Pick<Context, 'db' | 'engine'>, id: Id): Promise
 export const goalConsumer = (engine: Engine): Consumer => ({
   name: 'chats.goals',
   types: ['run.completed', 'run.failed', 'run.cancelled'],
+  sift:
+    async () =>
+    ({ data }) =>
+      data.goal_id !== null,
   async handle({ resource_id }) {
     const { db } = engine.postgres
     const [run] = await runStore.byIds(db, [resource_id as Id])

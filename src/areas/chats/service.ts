@@ -29,7 +29,7 @@ export { chatSearchable } from './searchable.ts'
 export { goalConsumer, goalJobs, goalSchedules } from './pursue.ts'
 export { type Leave, type Opening, leaveToOpen, openChats } from './openings.ts'
 export { type Runs, runsOf, startRuns } from './runs.ts'
-export { chatFor, runOutcome, speak, spentFor } from './speak.ts'
+export { type Outcome, chatFor, outcomesOf, speak, spentFor } from './speak.ts'
 export { stopRun } from './stop.ts'
 
 const chat = finder('chat', (ctx: Context, id): Promise<ChatRow | null> => chatStore.find(ctx.engine.postgres, id))

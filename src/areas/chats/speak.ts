@@ -58,21 +58,21 @@ async function insertChat(ctx: Context, workspaceId: Id, agentId: Id, title: str
   return (await chatStore.get(ctx.db, id))!
 }
 
-/** How a run stands; null when it is gone. */
-export async function runOutcome(
-  db: Db,
-  id: Id,
-): Promise<{ status: RunRow['status']; error: RunRow['error']; cost: Nano | null } | null> {
-  const [run] = await runStore.byIds(db, [id])
-  return run === undefined ? null : { status: run.status, error: run.error, cost: run.cost_nano }
+export interface Outcome {
+  status: RunRow['status']
+  error: RunRow['error']
 }
 
-/** What the runs that speak for an automation's run have cost, all its attempts together; null where nothing is known. */
-export async function spentFor(db: Db, automationRunId: Id): Promise<Nano | null> {
-  const { nano } = await db
-    .selectFrom('runs')
-    .select(sql<Nano | null>`sum(cost_nano)::bigint`.as('nano'))
-    .where('automation_run_id', '=', automationRunId)
-    .executeTakeFirstOrThrow()
-  return nano
+/** How runs stand; those that are gone are absent. */
+export const outcomesOf = async (db: Db, ids: readonly Id[]): Promise<Map<Id, Outcome>> =>
+  new Map((await runStore.byIds(db, ids)).map(({ id, status, error }) => [id, { status, error }]))
+
+/** What the runs that speak for each run of an automation have cost, all its attempts together; absent where nothing is known. */
+export async function spentFor(db: Db, automationRunIds: readonly Id[]): Promise<Map<Id, Nano>> {
+  const { rows } = await sql<{
+    id: Id
+    nano: Nano
+  }>`select automation_run_id as id, sum(cost_nano)::bigint as nano from runs
+    where automation_run_id = any(${automationRunIds}::ulid[]) and cost_nano is not null group by 1`.execute(db)
+  return new Map(rows.map(({ id, nano }) => [id, nano]))
 }

@@ -64,7 +64,14 @@ export const runEvent = (run: RunRow, verb: string): Emitted => ({
   type: `run.${verb}`,
   channels: [`chat:${run.chat_id}`, `workspace:${run.workspace_id}`],
   resource: { type: 'run', id: run.id },
-  data: { id: run.id, chat_id: run.chat_id, workspace_id: run.workspace_id, status: run.status },
+  data: {
+    id: run.id,
+    chat_id: run.chat_id,
+    workspace_id: run.workspace_id,
+    status: run.status,
+    goal_id: run.goal_id,
+    automation_run_id: run.automation_run_id,
+  },
 })
 
 export const messageEvent = (message: MessageRow, workspaceId: Id, verb: string): Emitted => ({

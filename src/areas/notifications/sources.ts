@@ -93,6 +93,8 @@ const sources: Readonly<Record<string, Source>> = {
 export const notificationConsumer = (engine: Engine): Consumer => ({
   name: 'notifications',
   types: [...Object.keys(sources), 'credits.granted', 'account.created'],
+  // An automation tells of its own runs.
+  sift: async () => (event) => !event.type.startsWith('run.') || !event.data.automation_run_id,
   async handle(event) {
     const { db } = engine.postgres
     if (event.type === 'credits.granted' || event.type === 'account.created')
