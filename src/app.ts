@@ -44,6 +44,7 @@ import { type Door, createDoor } from '#line/http.ts'
 import { bytesMount } from '#line/bytes-mount.ts'
 import { createLine } from '#line/invoke.ts'
 import { createLimits } from '#line/limit.ts'
+import { listen, originAt } from '#line/listen.ts'
 import { callerFor } from '#line/on-behalf.ts'
 import { createOrigins } from '#line/origin.ts'
 import { type Version, createVersions } from '#line/version.ts'
@@ -157,8 +158,6 @@ export async function startApp({
   stack.use(await startRealtime(engine))
   const { handlers, schedules, consumers } = stack.use(background(engine, kinds))
   stack.use(startRelay({ postgres, bus, leases, log, consumers, events }))
-  await jobs.work(handlers, schedules)
-
   const origins = createOrigins(config)
   const closing = () => door.closing
   const door: Door = createDoor({
@@ -184,9 +183,11 @@ export async function startApp({
   })
   // Together: a caller waits for its run, and a run ends with nobody waiting.
   stack.defer(async () => void (await Promise.all([runs.drain(config.drainSeconds), door.drain(config.drainSeconds)])))
-  await listen(door, config)
+  await listen(door.server, config)
   const { port } = door.server.address() as AddressInfo
-  origin = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`
+  origin = originAt(config, port)
+  // Now that links can be written: mails carry some.
+  await jobs.work(handlers, schedules)
   const running = stack.move()
   return { origin, engine, door, [Symbol.asyncDispose]: () => running.disposeAsync() }
 }
@@ -197,20 +198,4 @@ function policyOf(setting: string, lines: readonly string[]): AddressPolicy {
   } catch (error) {
     throw new StartRefused(`${setting}: ${error instanceof Error ? error.message : String(error)}`)
   }
-}
-
-function listen({ server }: Door, { host, port }: Config): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const why: Record<string, string> = {
-        EADDRINUSE: `port ${port} on ${host} is in use: stop what uses it, or set UK_PORT (0 takes a free one)`,
-        EACCES: `port ${port} on ${host} may not be used by this user: set UK_PORT to one above 1023`,
-        EADDRNOTAVAIL: `${host} is no address of this machine: set UK_HOST`,
-        ENOTFOUND: `${host} is no known host name: set UK_HOST`,
-      }
-      const line = why[error.code ?? '']
-      reject(line === undefined ? error : new StartRefused(line))
-    })
-    server.listen(port, host, 4096, resolve)
-  })
 }

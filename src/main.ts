@@ -11,6 +11,7 @@ import { openDatabase } from '#engine/postgres/open.ts'
 import { rootKeys } from '#engine/secrets.ts'
 import { StartRefused, explainStart } from '#engine/start-refused.ts'
 import { buildApp } from '#faces/app/build.ts'
+import { tryPort } from '#line/listen.ts'
 
 process.title = 'ukiyo'
 
@@ -36,6 +37,7 @@ async function serve(): Promise<void> {
   const stopped = stopSignal()
   await using stack = new AsyncDisposableStack()
   stack.use(lockDataDir(config.dataDir))
+  await tryPort(config)
   const database = stack.use(await openDatabase(config, (line) => log.info(line)))
   const keys = rootKeys(config.secretKeys, config.dataDir)
   await sayToken(config, database.connection, log)

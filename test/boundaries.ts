@@ -3,6 +3,8 @@ export const roomOf = (path: string): string => (path.startsWith('web/') ? 'web'
 
 const areaOf = (path: string): string | null => /^src\/areas\/([^/]+)\//.exec(path)?.[1] ?? null
 const fileOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
+/** `contract.ts`, and the parts that a long one is made of. */
+const isContract = (path: string): boolean => /^contract(-[a-z]+)?\.ts$/.test(fileOf(path))
 
 /** Areas that call models, and so may use the gateway. */
 const CALLERS = new Set(['inference', 'chats', 'models', 'ai-gateway'])
@@ -10,8 +12,7 @@ const CALLERS = new Set(['inference', 'chats', 'models', 'ai-gateway'])
 export function allowed(from: string, to: string): boolean {
   const room = roomOf(from)
   const other = roomOf(to)
-  if (room === other && areaOf(from) === areaOf(to))
-    return fileOf(from) !== 'contract.ts' || fileOf(to) === 'contract.ts' || room !== 'areas'
+  if (room === other && areaOf(from) === areaOf(to)) return !isContract(from) || isContract(to) || room !== 'areas'
   // The composition root and the programs it is started by.
   if (['app.ts', 'main.ts', 'health.ts', 'reset-password.ts'].includes(room)) return true
   switch (room) {
@@ -42,7 +43,7 @@ export function allowed(from: string, to: string): boolean {
 function areaMay(from: string, to: string, other: string): boolean {
   // The two lists of everything stand between the areas.
   if (areaOf(from) === null) return other === 'areas' || other === 'kernel' || other === 'engine'
-  if (fileOf(from) === 'contract.ts') return other === 'kernel' || (other === 'areas' && fileOf(to) === 'contract.ts')
+  if (isContract(from)) return other === 'kernel' || (other === 'areas' && fileOf(to) === 'contract.ts')
   if (other === 'areas') return ['contract.ts', 'service.ts'].includes(fileOf(to))
   if (other === 'gateway') return CALLERS.has(areaOf(from)!)
   return ['kernel', 'engine', 'config.ts'].includes(other)

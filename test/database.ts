@@ -57,21 +57,22 @@ async function stopIdle(): Promise<void> {
 
 /** Starts a PostgreSQL in a temporary folder and makes the template. */
 export async function startTestPostgres(): Promise<{ connection: pg.PoolConfig; stop: () => Promise<void> }> {
+  await using stack = new AsyncDisposableStack()
   const dataDir = mkdtempSync(join(tmpdir(), 'ukiyo-postgres-'))
-  const postgres = await startPostgres({ dataDir, log: () => {} })
-  await admin(postgres.connection, (client) => client.query('create database ukiyo_template'))
-  const pool = new pg.Pool({ ...postgres.connection, database: 'ukiyo_template', max: 2 })
-  await migrate(pool)
-  // What jobs keep for themselves, so that not every server of a test makes it again.
-  await runMigrations({ pgPool: pool })
-  await pool.end()
-  return {
-    connection: postgres.connection,
-    async stop() {
-      await postgres[Symbol.asyncDispose]()
-      rmSync(dataDir, { recursive: true, force: true })
-    },
+  stack.defer(() => rmSync(dataDir, { recursive: true, force: true }))
+  const { connection } = stack.use(await startPostgres({ dataDir, log: () => {} }))
+  await admin(connection, (client) => client.query('create database ukiyo_template'))
+  const pool = new pg.Pool({ ...connection, database: 'ukiyo_template', max: 2 })
+  try {
+    await migrate(pool)
+    // What jobs keep for themselves, so that not every server of a test makes it again.
+    pool.on('error', () => {}).on('connect', (client) => client.on('error', () => {}))
+    await runMigrations({ pgPool: pool })
+  } finally {
+    await pool.end()
   }
+  const running = stack.move()
+  return { connection, stop: () => running.disposeAsync() }
 }
 
 async function admin(connection: pg.PoolConfig, work: (client: pg.Client) => Promise<unknown>): Promise<void> {

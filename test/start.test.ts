@@ -82,6 +82,7 @@ test('a second instance on the same data dir, a port in use and settings that ca
     assert.match(lines.at(-1)!, line)
     assert.match(lines.at(-1)!, /^ukiyo: /)
   }
+  assert.ok(!existsSync(join(other.path, 'postgres')), 'no database was made for any of them')
 })
 
 test('a database that cannot be reached is named without its password', async () => {

@@ -30,7 +30,7 @@ export const contracts = {
   notifications: async () => (await import('./notifications/contract.ts')).notifications,
   webhooks: async () => (await import('./webhooks/contract.ts')).webhooks,
   realtime: async () => (await import('./realtime/contract.ts')).realtime,
-  catalogues: async () => (await import('./ai-gateway/contract.ts')).catalogues,
+  catalogues: async () => (await import('./ai-gateway/contract-catalogues.ts')).catalogues,
   ai_gateway: async () => (await import('./ai-gateway/contract.ts')).aiGateway,
 } as const
 

@@ -1,4 +1,3 @@
-import { createTransport } from 'nodemailer'
 import { newId } from '#kernel/ids.ts'
 import type { Context, Engine } from './context.ts'
 import type { JobHandler } from './jobs.ts'
@@ -37,6 +36,7 @@ export const mailJobs = (engine: Pick<Engine, 'config' | 'secrets' | 'log'>): Re
 async function deliver({ config, secrets, log }: Pick<Engine, 'config' | 'secrets' | 'log'>, { id, mail }: Sealed) {
   if (config.smtpUrl === null) return log.warn({ mail: id }, 'a mail was not sent: SMTP_URL is not set any more')
   const { to, subject, text, html } = JSON.parse(secrets.open(mail, id)) as Mail
+  const { createTransport } = await import('nodemailer')
   const transport = createTransport({
     url: config.smtpUrl,
     connectionTimeout: 10_000,

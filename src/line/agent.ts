@@ -10,7 +10,6 @@ import type { Entry } from '#kernel/registry.ts'
 import type { Scope } from '#kernel/scopes.ts'
 import { type Presented, authenticate, presentedKey } from './authenticate.ts'
 import { allowCors, answerPreflight } from './cors.ts'
-import { echoClientRequestId, setHeaders } from './http.ts'
 import type { Line, Ready } from './invoke.ts'
 import { type Limits, callerOf } from './limit.ts'
 import type { Origins } from './origin.ts'
@@ -18,6 +17,7 @@ import { deeperThan, readBytes } from './read.ts'
 import { envelope, refusedAnswer } from './reply.ts'
 import type { Versions } from './version.ts'
 import { watchRights } from './watch.ts'
+import { echoClientRequestId, setHeaders } from './write.ts'
 
 const BODY_LIMIT = 1 << 20
 const DEEPEST = 64

@@ -3,27 +3,28 @@ import type { Context, Engine } from '#engine/context.ts'
 import { logScope } from '#engine/log.ts'
 import type { Metrics } from '#engine/metrics.ts'
 import { boundRest } from '#engine/slow-body.ts'
-import { type Bytes, type Event, type Method, isFeed, isStored } from '#kernel/contract.ts'
+import { type Bytes, type Event, type Method, isFeed } from '#kernel/contract.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { type Authority, type Principal, anonymous } from '#kernel/principal.ts'
 import type { Entry } from '#kernel/registry.ts'
 import { type Presented, authenticate, presented } from './authenticate.ts'
 import { allowCors, answerPreflight } from './cors.ts'
+import { createIfMatch } from './if-match.ts'
+import { readInput } from './input.ts'
 import type { Line } from './invoke.ts'
 import { type Limits, callerOf } from './limit.ts'
 import { answerMalformed } from './malformed.ts'
 import type { Origins } from './origin.ts'
 import { checkScope, permit } from './permit.ts'
-import { parse, readHeaders, readJson, readPath, readQuery } from './read.ts'
-import { envelope, etagOf, isBackground, names, refusedAnswer } from './reply.ts'
+import { envelope, isBackground, refusedAnswer } from './reply.ts'
 import { type Match, createRouter } from './router.ts'
 import { sendFeed } from './feed.ts'
 import { sendBytes } from './send-bytes.ts'
 import { EVENT_STREAM, sendEvents } from './sse.ts'
-import { isMultipart, readMultipart, readRaw } from './upload.ts'
 import type { Versions } from './version.ts'
 import { watchRights } from './watch.ts'
+import { clientRequestId, echoClientRequestId, sendJson, sendRefused, setHeaders } from './write.ts'
 
 /** A part of the address space that is no REST: the gateways, `/mcp`, the docs, the app, health. */
 export interface Mount {
@@ -65,6 +66,7 @@ export function createDoor(parts: DoorParts): Door {
       to: entry,
     })),
   )
+  const checkIfMatch = createIfMatch(line.entries.values(), versions)
   const mounts = parts.mounts.toSorted((a, b) => b.prefix.length - a.prefix.length)
   const closing = new AbortController()
   let draining = false
@@ -188,7 +190,7 @@ export function createDoor(parts: DoorParts): Door {
       caller: origins.callerOf(request),
     })
     checkScope(ctx, entry)
-    const input = await readInput(ctx, entry, values, request, resumed(entry, request, search), version)
+    const input = await readInput(ctx, entry, values, request, search, versions)
     await permit(ctx, entry, input)
     if (headers['if-match'] !== undefined) await checkIfMatch(ctx, entry, input, headers['if-match'])
     // What a HEAD asks for is known here: a stream has no end to wait for.
@@ -223,93 +225,6 @@ export function createDoor(parts: DoorParts): Door {
   function versionOf(asked: string | string[] | undefined, { credential }: Principal): string {
     if (asked !== undefined) return versions.check(String(asked))
     return credential.kind === 'key' ? credential.version : versions.newest
-  }
-
-  async function readInput(
-    ctx: Context,
-    entry: Entry<Context>,
-    values: readonly string[],
-    request: IncomingMessage,
-    search: string,
-    version: string,
-  ): Promise<Record<string, unknown>> {
-    const query = search === '' ? {} : readQuery(search, entry.query)
-    const body = await readBody(ctx, entry, request)
-    const inHeaders = entry.headers && parse(entry.headers, readHeaders(request.headers, entry.headers))
-    if (version === versions.newest) {
-      return {
-        ...inHeaders,
-        ...((search === '' && entry.emptyQuery) || parse(entry.query, query)),
-        ...(entry.body && parse(entry.body, body)),
-        ...readPath(entry.endpoint, values),
-      }
-    }
-    const lifted = versions.lift(version, entry.name, { ...query, ...body })
-    const inBody = (name: string): boolean =>
-      entry.body !== null && (name in entry.body.shape || !(name in entry.query.shape))
-    const parts = Object.groupBy(Object.entries(lifted), ([name]) => (inBody(name) ? 'body' : 'query'))
-    return {
-      ...inHeaders,
-      ...parse(entry.query, Object.fromEntries(parts.query ?? [])),
-      ...(entry.body && parse(entry.body, Object.fromEntries(parts.body ?? []))),
-      ...readPath(entry.endpoint, values),
-    }
-  }
-
-  /** The fields of the body; bytes that come as the body, or in it, are the call's `upload`. */
-  async function readBody(
-    ctx: Context,
-    { endpoint, body }: Entry<Context>,
-    request: IncomingMessage,
-  ): Promise<Record<string, unknown>> {
-    if (endpoint.takes === 'bytes') {
-      ctx.upload = readRaw(request)
-      return {}
-    }
-    if (endpoint.takes === 'multipart' && isMultipart(request.headers)) {
-      const { fields, upload } = await readMultipart(request)
-      ctx.upload = upload
-      return fields
-    }
-    return body === null ? {} : readJson(request, endpoint)
-  }
-
-  /** Holds `If-Match` against what a GET of the same path answers now; the store then changes only that state. */
-  async function checkIfMatch(
-    ctx: Context,
-    entry: Entry<Context>,
-    input: Record<string, unknown>,
-    header: string,
-  ): Promise<void> {
-    const { path } = entry.endpoint
-    const readers = [...line.entries.values()].filter(
-      ({ endpoint }) => endpoint.method === 'GET' && (endpoint.path === path || endpoint.path === `${path}/metadata`),
-    )
-    const states = readers.includes(entry)
-      ? []
-      : await Promise.all(readers.map((reader) => stateOf(ctx, reader, input)))
-    if (states.every((state) => state === null)) return
-    const seen = states.find((state) => state !== null && names(header, state.etag, 'strongly'))
-    if (!seen) return refuse('precondition_failed')
-    if (ctx.found !== null) ctx.unchangedSince = ctx.found.updated_at
-    else if (seen.updatedAt !== null) ctx.unchangedSince = new Date(seen.updatedAt)
-  }
-
-  /** What a GET answers now, as its entity tag names it; null where it has none. */
-  async function stateOf(
-    ctx: Context,
-    { endpoint, handle, name }: Entry<Context>,
-    input: Record<string, unknown>,
-  ): Promise<{ etag: string; updatedAt: string | null } | null> {
-    if (endpoint.reply.kind === 'bytes') {
-      // A folder has no bytes; what is known of it has a tag all the same.
-      const bytes = (await Promise.try(handle, { ...ctx }, input).catch(() => null)) as Bytes | null
-      return bytes !== null && isStored(bytes.body) ? { etag: bytes.body.etag, updatedAt: null } : null
-    }
-    if (endpoint.reply.kind !== 'one') return null
-    const present = (await handle({ ...ctx }, input)) as { updated_at?: string }
-    const body = JSON.stringify(versions.lower(ctx.version, name, envelope(endpoint.reply, present, input)))
-    return { etag: etagOf(body), updatedAt: present.updated_at ?? null }
   }
 
   /** A signal that fires when the caller leaves, `end` is called, or, for what `goesAtOnce`, the server begins to close. */
@@ -347,18 +262,7 @@ export function createDoor(parts: DoorParts): Door {
     if (fault !== null && !response.destroyed)
       engine.log.error({ error: fault, request_id: requestId }, 'a request failed')
     if (response.headersSent || response.destroyed) return void response.destroy()
-    setHeaders(response, headers)
-    // The rest of a file that is refused is not waited for.
-    if (!request.complete && Number(request.headers['content-length'] ?? Infinity) > READ_ON_BYTES)
-      response.shouldKeepAlive = false
-    const text = JSON.stringify(body)
-    response
-      .writeHead(status, {
-        'content-type': 'application/json; charset=utf-8',
-        'content-length': Buffer.byteLength(text),
-      })
-      .write(text)
-    endAfterBody(request, response)
+    sendRefused(request, response, { status, headers, body })
   }
 
   return {
@@ -388,70 +292,3 @@ function restPath(path: string): string | null {
 
 const hostMissing = (): Refusal =>
   new Refusal('invalid_parameter', { message: 'A request names its `Host`.', param: 'Host' })
-
-/** So much of a refused body is read to keep its connection. */
-const READ_ON_BYTES = 1 << 20
-
-/** How long a refused upload is listened to, so that its sender, who reads only afterwards, still finds the answer. */
-const LINGER_MS = 5_000
-
-/**
- * Ends an answer that may have come before the end of its request. A connection that closes with unread bytes is reset,
- * and the reset takes the answer with it; one that stays open is read to its end by Node.
- */
-function endAfterBody(request: IncomingMessage, response: ServerResponse): void {
-  request.unpipe()
-  if (request.complete || response.shouldKeepAlive) {
-    response.end()
-    return void request.resume()
-  }
-  const end = () => {
-    clearTimeout(timer)
-    response.end()
-  }
-  const timer = setTimeout(end, LINGER_MS)
-  request.once('close', end).once('end', end).resume()
-}
-
-/** Where a stream goes on comes as a header from a browser that reconnects by itself; else it is in the query. */
-function resumed({ query }: Entry<Context>, { headers }: IncomingMessage, search: string): string {
-  const last = headers['last-event-id']
-  if (typeof last !== 'string' || !('last_event_id' in query.shape) || /(^|&)last_event_id=/.test(search)) return search
-  return `${search}&last_event_id=${encodeURIComponent(last)}`
-}
-
-function clientRequestId({ headers }: IncomingMessage): string | null {
-  const id = headers['x-client-request-id']
-  return typeof id === 'string' && /^[\x21-\x7e]{1,128}$/.test(id) ? id : null
-}
-
-export function echoClientRequestId(request: IncomingMessage, response: ServerResponse): void {
-  const id = clientRequestId(request)
-  if (id !== null) response.setHeader('x-client-request-id', id)
-}
-
-export function setHeaders(response: ServerResponse, headers: Record<string, string>): void {
-  for (const name in headers) response.setHeader(name, headers[name]!)
-}
-
-function sendJson(
-  request: IncomingMessage,
-  response: ServerResponse,
-  status: number,
-  body: string,
-  tagged: boolean,
-): void {
-  if (tagged) {
-    const etag = etagOf(body)
-    response.setHeader('etag', etag)
-    const known = request.headers['if-none-match']
-    if (known !== undefined && names(known, etag, 'weakly')) return void response.writeHead(304).end()
-  }
-  response
-    .writeHead(status, {
-      'content-type': 'application/json; charset=utf-8',
-      'content-length': Buffer.byteLength(body),
-      'cache-control': 'no-store',
-    })
-    .end(body)
-}

@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
 import type { DataPolicy, Shape } from '#gateway/directory.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { EndpointModel as EndpointModelSchema } from './contract.ts'
+import type { EndpointModel as EndpointModelSchema } from './contract-endpoints.ts'
 
 export type EndpointModel = z.output<typeof EndpointModelSchema>
 

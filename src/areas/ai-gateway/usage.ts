@@ -8,7 +8,7 @@ import type { Id } from '#kernel/ids.ts'
 import { atLeast } from '#kernel/scopes.ts'
 import { periodKey } from '#kernel/time.ts'
 import type { Billing } from '#kernel/usage.ts'
-import type { GatewayUsage } from './contract.ts'
+import type { GatewayUsage } from './contract-usage.ts'
 import { administers } from './owner.ts'
 
 const DAYS = 30

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Part as PartSchema } from './contract.ts'
+import type { Part as PartSchema } from './contract-messages.ts'
 
 /** A part of a message's content, as it is stored and shown. */
 export type Part = z.output<typeof PartSchema>

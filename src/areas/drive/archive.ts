@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import { ZipFile } from 'yazl'
 import { readBlob } from '#engine/blobs/keep.ts'
 import type { Context } from '#engine/context.ts'
 import type { Bytes } from '#kernel/contract.ts'
@@ -19,6 +18,7 @@ export async function archiveOf(ctx: Context, row: FileRow): Promise<Bytes> {
       message: `An archive holds ${MOST_ENTRIES - 1} entries at most.`,
       details: { limit: MOST_ENTRIES - 1 },
     })
+  const { ZipFile } = await import('yazl')
   const zip = new ZipFile()
   let reading: Readable | null = null
   const out = zip.outputStream as Readable

@@ -1,50 +1,9 @@
 import { z } from 'zod'
-import {
-  area,
-  bytes,
-  deleted,
-  endpoint,
-  flag,
-  id,
-  idOut,
-  inWorkspace,
-  base,
-  one,
-  none,
-  page,
-  status,
-  time,
-  words,
-} from '#kernel/contract.ts'
-
-/** What of tus is spoken here (https://tus.io/protocols/resumable-upload). */
-export const TUS = '1.0.0'
-const tusCapabilities = {
-  'tus-resumable': TUS,
-  'tus-version': TUS,
-  'tus-extension': 'creation,creation-defer-length,expiration,termination,checksum',
-  'tus-checksum-algorithm': 'sha1,sha256,md5',
-}
-
-const kind = z.enum(['file', 'folder'])
-
-export const DriveFile = z
-  .object({
-    ...base,
-    ...inWorkspace,
-    name: z.string(),
-    path: z.string().describe('The names from the root of the workspace on, joined by `/`, without a leading one.'),
-    kind,
-    parent_id: idOut.nullable().describe('The folder it lies in; null is the root of the workspace.'),
-    mime_type: z.string().nullable(),
-    size_bytes: z.number().int().nullable(),
-    sha256: z.string().nullable().describe('64 hex digits.'),
-    content_version: z.number().int().nullable().describe('Counts up with every change of the content.'),
-    content_updated_at: time.nullable(),
-    status: z.enum(['active', 'trashed']),
-    trashed_at: time.nullable(),
-  })
-  .meta({ id: 'File', description: 'A file or a folder. What only a file has is null for a folder.' })
+import { area, bytes, deleted, endpoint, id, idOut, one, page, status, time, words } from '#kernel/contract.ts'
+import { DriveFile, kind } from './contract-file.ts'
+import { findingEndpoints } from './contract-finding.ts'
+import { textEndpoints } from './contract-text.ts'
+import { uploadEndpoints } from './contract-uploads.ts'
 
 export const FileVersion = z
   .object({
@@ -73,44 +32,6 @@ export const SignedUrl = z
   })
   .meta({ id: 'SignedUrl' })
 
-export const FileText = z
-  .object({
-    id: idOut,
-    created_at: time,
-    lines: z.array(
-      z.object({
-        number: z.number().int().describe('From 1.'),
-        text: z.string(),
-        match: z.boolean().nullable().describe('Whether the pattern is in it; null without a pattern.'),
-      }),
-    ),
-    total_lines: z.number().int().nullable(),
-    truncated: z
-      .boolean()
-      .describe('Whether there is more than is shown: lines after these, matches after these, or the rest of a line.'),
-    encoding: z.string().describe('How the file is written: `utf-8`, `utf-16le`, `utf-16be` or `windows-1252`.'),
-    content_version: z.number().int().nullable(),
-    content_updated_at: time.nullable().describe('Goes into `expected_updated_at` of the edit that follows.'),
-  })
-  .meta({ id: 'FileText' })
-
-export const Upload = z
-  .object({
-    ...base,
-    workspace_id: idOut,
-    parent_id: idOut.nullable(),
-    name: z.string(),
-    offset_bytes: z.number().int().describe('So much has come.'),
-    length_bytes: z.number().int().nullable(),
-    status: z.enum(['pending', 'completed']),
-    file_id: idOut.nullable().describe('The file that it became.'),
-    expires_at: time,
-  })
-  .meta({ id: 'Upload' })
-
-const size = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
-const tusResumable = z.string().optional().describe('The version of tus: `1.0.0`.')
-
 const version = z.coerce.number().int().min(1).max(2_147_483_647)
 const expected = z.iso
   .datetime({ offset: true })
@@ -128,29 +49,6 @@ const onConflict = z
   )
 const content = z.string().max(32 << 20)
 const encoding = z.enum(['utf8', 'base64']).default('utf8').describe('How `content` is written.')
-
-const workspaceOnly = id.optional().describe('Only in this workspace.')
-const oneOrMore = (most: number) =>
-  z.union([z.string().min(1).max(most), z.array(z.string().min(1).max(most)).min(1).max(20)])
-const within = words(4_096).optional().describe('Only below this folder, as `path` shows it.')
-
-export const GrepRow = z
-  .object({
-    file_id: idOut,
-    workspace_id: idOut,
-    path: z.string(),
-    line: z.number().int().optional().describe('From 1. Mode `content` only, as are the next four.'),
-    column: z.number().int().optional().describe('Where the first match begins: bytes, from 1.'),
-    text: z.string().optional().describe('The line, of a very long one the first 10,000 characters.'),
-    before: z.array(z.string()).optional(),
-    after: z.array(z.string()).optional(),
-    count: z.number().int().optional().describe('How many lines match. Mode `count`; in mode `files` 1.'),
-  })
-  .meta({ id: 'GrepRow' })
-
-const skippedFiles = z
-  .array(z.object({ file_id: idOut, path: z.string(), reason: z.string() }))
-  .describe('Files of this page that were not searched: `binary`, `too_large`, `not_indexed_yet`, `damaged`, …')
 
 export const drive = area(
   'drive',
@@ -191,42 +89,7 @@ export const drive = area(
       reply: bytes,
       errors: ['invalid_state', 'precondition_failed', 'range_not_satisfiable'],
     }),
-    content: endpoint('GET /drive/files/:id/content', {
-      summary: 'Read the text of a file by lines',
-      description:
-        'A page of lines, its `tail`, or the lines with a `pattern` and what is around them. UTF-8, UTF-16 with its mark, else Windows-1252. A line is cut at 64 KiB, an answer at 8 MiB; a pattern is looked for in the first 512 MiB.',
-      scope: 'drive:read',
-      on: 'file',
-      query: {
-        offset: z.coerce
-          .number()
-          .int()
-          .min(0)
-          .default(0)
-          .describe('Lines to skip; with a pattern, lines that match to skip.'),
-        limit: z.coerce
-          .number()
-          .int()
-          .min(1)
-          .max(10_000)
-          .default(2_000)
-          .describe('How many lines; with a pattern, how many that match.'),
-        tail: z.coerce.number().int().min(1).max(10_000).optional().describe('So many of the last lines.'),
-        pattern: z
-          .string()
-          .min(1)
-          .max(1_000)
-          .optional()
-          .describe('A regular expression in the syntax of RE2, of 2,000 states at most.'),
-        context: z.coerce.number().int().min(0).max(100).default(0).describe('Lines around each that matches.'),
-        case: z
-          .enum(['sensitive', 'insensitive', 'smart'])
-          .default('sensitive')
-          .describe('`smart`: insensitive unless the pattern has a capital.'),
-      },
-      reply: one(FileText),
-      errors: ['invalid_pattern', 'unsupported_media_type'],
-    }),
+    ...textEndpoints,
     upload: endpoint('POST /drive/files', {
       summary: 'Upload a file',
       description:
@@ -383,127 +246,7 @@ export const drive = area(
       errors: ['unsupported_media_type', 'unavailable'],
       beyond: true,
     }),
-    begin_upload: endpoint('POST /drive/uploads', {
-      summary: 'Begin a resumable upload',
-      description:
-        'By the tus protocol, 1.0.0, with creation, deferred length, expiration, termination and checksums: any tus client can go on with an upload that broke off, through any server process. `Upload-Metadata` names `workspace_id` or `parent_id`, `filename`, and may name `filetype` and `on_conflict`. `Location` says where the bytes go.',
-      scope: 'drive:write',
-      headers: {
-        tus_resumable: tusResumable,
-        upload_length: size.optional(),
-        upload_defer_length: z.string().optional(),
-        upload_metadata: z.string().max(16_384).optional(),
-      },
-      reply: none,
-      status: 201,
-      capabilities: tusCapabilities,
-      errors: [
-        'invalid_parameter',
-        'precondition_failed',
-        'storage_full',
-        'limit_reached',
-        'not_found',
-        'already_exists',
-      ],
-      beyond: true,
-    }),
-    get_upload: endpoint('GET /drive/uploads/:id', {
-      summary: 'How far a resumable upload has come',
-      description: 'HEAD answers the same in the headers of tus.',
-      scope: 'drive:read',
-      on: 'upload',
-      reply: one(Upload),
-      capabilities: tusCapabilities,
-      errors: ['content_expired'],
-      beyond: true,
-    }),
-    append_upload: endpoint('PATCH /drive/uploads/:id', {
-      summary: 'Send further bytes of a resumable upload',
-      description:
-        'As `application/offset+octet-stream`, from `Upload-Offset` on, which must be how far it has come. With the last bytes it becomes a file; `x-uk-file-id` names it.',
-      scope: 'drive:write',
-      on: 'upload',
-      takes: 'bytes',
-      headers: {
-        tus_resumable: tusResumable,
-        upload_offset: size.optional(),
-        upload_length: size.optional(),
-        upload_checksum: z.string().max(256).optional(),
-      },
-      reply: none,
-      errors: [
-        'stale_update',
-        'checksum_mismatch',
-        'content_expired',
-        'unsupported_media_type',
-        'already_exists',
-        'storage_full',
-      ],
-      beyond: true,
-    }),
-    terminate_upload: endpoint('DELETE /drive/uploads/:id', {
-      summary: 'Give up a resumable upload',
-      scope: 'drive:write',
-      on: 'upload',
-      headers: { tus_resumable: tusResumable },
-      reply: none,
-      beyond: true,
-    }),
-    glob: endpoint('GET /drive/glob', {
-      summary: 'Find files by a glob pattern',
-      description:
-        'In your workspaces and what is shared with you, in the order of paths. `*` and `?` stay within a name, `**` crosses folders; `[a-z]`, `[!a-z]`, `{a,b}`, `\\` before a character takes it as it is. Without a slash a glob names things at any depth, with one it is held against the whole path. Several are taken as ripgrep takes `-g`: the last that matches decides, `!` in front takes out.',
-      scope: 'drive:read',
-      limit: 'searches',
-      query: {
-        pattern: oneOrMore(1_000).describe('May come several times.'),
-        path: within,
-        workspace_id: workspaceOnly,
-        type: z.enum(['file', 'folder', 'any']).default('file'),
-        case: z.enum(['sensitive', 'insensitive', 'smart']).default('sensitive'),
-      },
-      reply: { kind: 'page', of: DriveFile, extra: { truncated: z.boolean() } },
-      errors: ['invalid_pattern'],
-    }),
-    grep: endpoint('GET /drive/grep', {
-      summary: 'Search the contents of files by a regular expression',
-      description:
-        'RE2 syntax, in time linear in the text. In your workspaces and what is shared with you, in the order of paths; line by line unless `multiline`. Text of PDF and Office documents is searched as it was extracted. Finds are those of ripgrep, except that `\\b` knows only the word characters of ASCII.',
-      scope: 'drive:read',
-      limit: 'searches',
-      query: {
-        pattern: z.string().min(1).max(1_000),
-        mode: z
-          .enum(['content', 'files', 'count'])
-          .default('content')
-          .describe('Lines, or the files that have some, or how many lines each has.'),
-        path: within,
-        glob: oneOrMore(1_000).optional().describe('Only files that these globs name, as in `/drive/glob`.'),
-        workspace_id: workspaceOnly,
-        type: z
-          .union([z.string().max(40), z.array(z.string().max(40)).max(20)])
-          .optional()
-          .describe('Only files of these types, as `rg --type-list` names them: `ts`, `py`, `md`.'),
-        case: z
-          .enum(['sensitive', 'insensitive', 'smart'])
-          .default('sensitive')
-          .describe('`smart` ignores case unless the pattern holds a capital letter.'),
-        before: z.coerce.number().int().min(0).max(50).default(0).describe('Lines to show before each match.'),
-        after: z.coerce.number().int().min(0).max(50).default(0),
-        multiline: flag.default(false).describe('A match may run over several lines.'),
-        fixed: flag.default(false).describe('The pattern is plain text.'),
-        totals: flag.default(false).describe('Search everything in this call and tell how much there is in all.'),
-      },
-      reply: {
-        kind: 'page',
-        of: GrepRow,
-        extra: {
-          truncated: z.boolean().describe('The time for one call was up: the next page goes on from there.'),
-          skipped_files: skippedFiles,
-          totals: z.object({ files: z.number().int(), count: z.number().int() }).nullable(),
-        },
-      },
-      errors: ['invalid_pattern'],
-    }),
+    ...uploadEndpoints,
+    ...findingEndpoints,
   },
 )

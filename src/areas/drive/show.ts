@@ -1,6 +1,8 @@
 import type { z } from 'zod'
 import { iso, isoOrNull } from '#kernel/time.ts'
-import type { DriveFile, FileVersion, Upload } from './contract.ts'
+import type { DriveFile } from './contract-file.ts'
+import type { Upload } from './contract-uploads.ts'
+import type { FileVersion } from './contract.ts'
 import type { FileRow, FileVersionRow } from './store.ts'
 import type { UploadRow } from './upload-store.ts'
 

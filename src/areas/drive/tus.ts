@@ -1,6 +1,6 @@
 import { refuse } from '#kernel/errors.ts'
 
-import { TUS } from './contract.ts'
+import { TUS } from './contract-uploads.ts'
 
 export const tusHeaders = { 'tus-resumable': TUS }
 

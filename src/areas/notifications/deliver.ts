@@ -38,9 +38,7 @@ async function mailDue(engine: Engine, accountId: Id): Promise<void> {
     const rows = await wanted(db, due)
     if (!person?.mailable || rows.length === 0)
       return deliveryStore.close(db, idsOf(due), 'skipped', person?.mailable ? null : 'The address is not verified.')
-    const { publicUrl, host, port } = engine.config
-    const origin = publicUrl ?? `http://${host}:${port}`
-    await sendMail({ engine, db }, notificationMail(person.email, rows, { origin }))
+    await sendMail({ engine, db }, notificationMail(person.email, rows, { origin: engine.origin() }))
     await deliveryStore.close(db, idsOf(due), 'sent')
   })
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { pdfOf } from '#test/documents.ts'
@@ -126,6 +127,31 @@ test('robots.txt closes what it names, on the way of a redirect too, and a broke
   assert.equal((await alice.post('/web/fetch', { url: `${site.origin}/open` })).status, 200)
   assert.ok(!site.asked.includes('/private/a'))
   assert.equal((await alice.post('/web/fetch', { url: `${broken.origin}/` })).body.error.code, 'policy_denied')
+})
+
+test('alice leaves while a robots.txt is waited for and is free at once; bob, who waits for the same, gets his page', async () => {
+  const asked = Promise.withResolvers<ServerResponse>()
+  await using site = await startSite({ '/robots.txt': (_, response) => asked.resolve(response), '/page': '<p>come in, all of you</p>' })
+  await using server = await testServer({ environment: { UK_FETCH_ALLOW: site.host, UK_LIMIT_IN_FLIGHT: '1' } })
+  const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
+  const leaving = new AbortController()
+  const left = fetch(`${server.origin}/v1/web/fetch`, {
+    method: 'POST',
+    headers: { ...alice.headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ url: `${site.origin}/page` }),
+    signal: leaving.signal,
+  })
+  const robots = await asked.promise
+  const waiting = bob.post('/web/fetch', { url: `${site.origin}/page` })
+  assert.equal((await alice.get('/me')).status, 429)
+  leaving.abort()
+  await assert.rejects(left)
+  let { status } = await alice.get('/me')
+  for (const until = Date.now() + 3_000; status === 429 && Date.now() < until; ) ({ status } = await alice.get('/me'))
+  assert.equal(status, 200)
+  robots.writeHead(404).end()
+  assert.equal((await waiting).status, 200)
+  assert.equal(site.asked.filter((path) => path === '/robots.txt').length, 1)
 })
 
 test('what is missing, too large, bombed or broken is told apart', async () => {

@@ -73,7 +73,7 @@ async function reach(ctx: Context, robots: Robots, url: URL): Promise<Retrieved>
       hops: HOPS,
       signal: ctx.signal,
       async before(hop) {
-        if (await robots.allows(hop)) return
+        if (await robots.allows(hop, ctx.signal)) return
         refuse('policy_denied', {
           param: 'url',
           message: `The robots.txt of ${hop.host} does not let this page be fetched.`,

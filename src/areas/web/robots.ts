@@ -50,18 +50,31 @@ export function createRobots(outbound: Outbound, now: () => number = () => perfo
   }
 
   return {
-    async allows(url: URL): Promise<boolean> {
+    async allows(url: URL, signal: AbortSignal): Promise<boolean> {
       const { origin } = url
-      let rules = await known.get(origin)
+      let rules = await unlessLeft(known.get(origin), signal)
       if (rules === undefined || rules.until < now()) {
         if (known.size >= MOST_ORIGINS) known.delete(known.keys().next().value!)
         known.delete(origin)
         const loading = load(origin)
         known.set(origin, loading)
-        rules = await loading
+        rules = await unlessLeft(loading, signal)
       }
       return rules.allows(url.href)
     },
   }
 }
+/** Rules are everybody's, so they are read to their end; who leaves stops waiting for them. */
+async function unlessLeft<T>(loading: T | Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted()
+  const left = Promise.withResolvers<never>()
+  const leave = () => left.reject(signal.reason)
+  signal.addEventListener('abort', leave, { once: true })
+  try {
+    return await Promise.race([loading, left.promise])
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
+}
+
 export type Robots = ReturnType<typeof createRobots>

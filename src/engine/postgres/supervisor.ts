@@ -39,7 +39,7 @@ export async function startPostgres(options: {
 async function start({ dataDir, log }: { dataDir: string; log: (line: string) => void }): Promise<EmbeddedPostgres> {
   const found = findPackage()
   makeDataDir(dataDir)
-  const place = placeCluster(realpathSync(dataDir), databaseUser(), log)
+  const place = placeCluster(realpathSync(dataDir), databaseUser(log), log)
   const { cluster, user } = place
   await using cleanup = new AsyncDisposableStack()
   // The data dir's lock is not enough: two copies of a data dir may link to one cluster.

@@ -14,9 +14,9 @@ export interface OsUser {
  * The account for PostgreSQL, which refuses to run as root: `ukiyo` (made if `useradd` can), else `nobody`.
  * Null when this process is not root: PostgreSQL then runs as the same account. Source of names: /etc/passwd.
  */
-export function databaseUser(): OsUser | null {
+export function databaseUser(log: (line: string) => void): OsUser | null {
   if (process.getuid?.() !== 0) return null
-  return findUser('ukiyo') ?? makeUser() ?? findUser('nobody') ?? refuseRoot()
+  return findUser('ukiyo') ?? makeUser(log) ?? findUser('nobody') ?? refuseRoot()
 }
 
 /** The entry of a name or uid in /etc/passwd, or null. */
@@ -31,9 +31,10 @@ export function findUser(nameOrUid: string | number): OsUser | null {
 }
 
 /** Looks again whatever `useradd` says: another server may have made the account in the same moment. */
-function makeUser(): OsUser | null {
+function makeUser(log: (line: string) => void): OsUser | null {
   const args = ['--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin', 'ukiyo']
-  spawnSync('useradd', args, { stdio: 'ignore', timeout: 10_000 })
+  const { status } = spawnSync('useradd', args, { stdio: 'ignore', timeout: 10_000 })
+  if (status === 0) log('made the system user "ukiyo" for the database, which does not run as root')
   return findUser('ukiyo')
 }
 

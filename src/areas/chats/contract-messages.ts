@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import { base, idOut, mediaSource, usd, words } from '#kernel/contract.ts'
+import { usageSchema } from '#kernel/usage.ts'
+
+const text = words(1_000_000)
+const TextPart = z.strictObject({ type: z.literal('text'), text })
+const ImagePart = z.strictObject({ type: z.literal('image'), source: mediaSource })
+const FilePart = z.strictObject({
+  type: z.literal('file'),
+  source: mediaSource,
+  name: z.string().max(255).nullable().default(null),
+})
+/** What people send. */
+const GivenPart = z.discriminatedUnion('type', [TextPart, ImagePart, FilePart])
+/** What models, tools and the platform add. */
+export const Part = z
+  .discriminatedUnion('type', [
+    z.object({ type: z.literal('text'), text: z.string() }),
+    ImagePart,
+    FilePart,
+    z.object({
+      type: z.literal('reasoning'),
+      text: z.string(),
+      opaque: z.record(z.string(), z.string()).nullable().describe('What the provider wants back unchanged.'),
+    }),
+    z.object({
+      type: z.literal('tool_call'),
+      id: z.string(),
+      name: z.string(),
+      arguments: z.string().describe('JSON text, as the model wrote it.'),
+    }),
+    z.object({ type: z.literal('tool_result'), tool_call_id: z.string(), output: z.unknown(), is_error: z.boolean() }),
+    z.object({ type: z.literal('compaction'), summary: z.string(), until_message_id: idOut.nullable() }),
+  ])
+  .meta({ id: 'MessagePart' })
+
+export const GivenContent = z
+  .union([text.transform((text) => [{ type: 'text' as const, text }]), z.array(GivenPart).max(100)])
+  .refine((parts) => parts.some((part) => part.type !== 'text' || part.text.trim() !== ''), 'must say something')
+  .describe('Text, or parts: text, image, file.')
+
+export const model = z.string().min(1).max(200).describe('A model as `GET /models` lists it, such as `openai/gpt-5`.')
+
+export const Message = z
+  .object({
+    ...base,
+    chat_id: idOut,
+    parent_id: idOut.nullable().describe('The message before it. Several with one parent are branches.'),
+    run_id: idOut.nullable().describe('The run that it started or that wrote it.'),
+    role: z.enum(['system', 'user', 'assistant', 'tool']),
+    status: z
+      .enum(['queued', 'in_progress', 'completed', 'incomplete', 'failed'])
+      .describe('`incomplete`: its run was stopped, what had come by then is kept.'),
+    content: z.array(Part),
+    text: z.string().describe('The text parts of the content, joined.'),
+    model: z.string().nullable(),
+    provider: z.string().nullable(),
+    finish_reason: z.string().nullable(),
+    usage: usageSchema.nullable(),
+    cost_usd: usd.nullable().describe('Null until it is known, and where the model has no price.'),
+    seq: z.number().int().describe('Its number in the chat, in the order of making, across branches.'),
+    created_by: idOut.nullable(),
+  })
+  .meta({ id: 'Message' })

@@ -1,0 +1,62 @@
+import { z } from 'zod'
+import { endpoint, idOut, one, time } from '#kernel/contract.ts'
+
+export const FileText = z
+  .object({
+    id: idOut,
+    created_at: time,
+    lines: z.array(
+      z.object({
+        number: z.number().int().describe('From 1.'),
+        text: z.string(),
+        match: z.boolean().nullable().describe('Whether the pattern is in it; null without a pattern.'),
+      }),
+    ),
+    total_lines: z.number().int().nullable(),
+    truncated: z
+      .boolean()
+      .describe('Whether there is more than is shown: lines after these, matches after these, or the rest of a line.'),
+    encoding: z.string().describe('How the file is written: `utf-8`, `utf-16le`, `utf-16be` or `windows-1252`.'),
+    content_version: z.number().int().nullable(),
+    content_updated_at: time.nullable().describe('Goes into `expected_updated_at` of the edit that follows.'),
+  })
+  .meta({ id: 'FileText' })
+
+export const textEndpoints = {
+  content: endpoint('GET /drive/files/:id/content', {
+    summary: 'Read the text of a file by lines',
+    description:
+      'A page of lines, its `tail`, or the lines with a `pattern` and what is around them. UTF-8, UTF-16 with its mark, else Windows-1252. A line is cut at 64 KiB, an answer at 8 MiB; a pattern is looked for in the first 512 MiB.',
+    scope: 'drive:read',
+    on: 'file',
+    query: {
+      offset: z.coerce
+        .number()
+        .int()
+        .min(0)
+        .default(0)
+        .describe('Lines to skip; with a pattern, lines that match to skip.'),
+      limit: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .max(10_000)
+        .default(2_000)
+        .describe('How many lines; with a pattern, how many that match.'),
+      tail: z.coerce.number().int().min(1).max(10_000).optional().describe('So many of the last lines.'),
+      pattern: z
+        .string()
+        .min(1)
+        .max(1_000)
+        .optional()
+        .describe('A regular expression in the syntax of RE2, of 2,000 states at most.'),
+      context: z.coerce.number().int().min(0).max(100).default(0).describe('Lines around each that matches.'),
+      case: z
+        .enum(['sensitive', 'insensitive', 'smart'])
+        .default('sensitive')
+        .describe('`smart`: insensitive unless the pattern has a capital.'),
+    },
+    reply: one(FileText),
+    errors: ['invalid_pattern', 'unsupported_media_type'],
+  }),
+}

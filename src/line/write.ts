@@ -1,0 +1,83 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { etagOf, names } from './reply.ts'
+
+export function setHeaders(response: ServerResponse, headers: Record<string, string>): void {
+  for (const name in headers) response.setHeader(name, headers[name]!)
+}
+
+export function clientRequestId({ headers }: IncomingMessage): string | null {
+  const id = headers['x-client-request-id']
+  return typeof id === 'string' && /^[\x21-\x7e]{1,128}$/.test(id) ? id : null
+}
+
+export function echoClientRequestId(request: IncomingMessage, response: ServerResponse): void {
+  const id = clientRequestId(request)
+  if (id !== null) response.setHeader('x-client-request-id', id)
+}
+
+/** `tagged`: with its entity tag, and 304 for who has it already. */
+export function sendJson(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  body: string,
+  tagged: boolean,
+): void {
+  if (tagged) {
+    const etag = etagOf(body)
+    response.setHeader('etag', etag)
+    const known = request.headers['if-none-match']
+    if (known !== undefined && names(known, etag, 'weakly')) return void response.writeHead(304).end()
+  }
+  response
+    .writeHead(status, {
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(body),
+      'cache-control': 'no-store',
+    })
+    .end(body)
+}
+
+/** So much of a refused body is read to keep its connection. */
+const READ_ON_BYTES = 1 << 20
+
+/** The answer to a call that is refused, as soon as that is known: most often before its body has come. */
+export function sendRefused(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body }: { status: number; headers: Record<string, string>; body: object },
+): void {
+  setHeaders(response, headers)
+  // The rest of a file that is refused is not waited for.
+  if (!request.complete && Number(request.headers['content-length'] ?? Infinity) > READ_ON_BYTES)
+    response.shouldKeepAlive = false
+  const text = JSON.stringify(body)
+  response
+    .writeHead(status, {
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(text),
+    })
+    .write(text)
+  endAfterBody(request, response)
+}
+
+/** How long a refused upload is listened to, so that its sender, who reads only afterwards, still finds the answer. */
+const LINGER_MS = 5_000
+
+/**
+ * Ends an answer that may have come before the end of its request. A connection that closes with unread bytes is reset,
+ * and the reset takes the answer with it; one that stays open is read to its end by Node.
+ */
+function endAfterBody(request: IncomingMessage, response: ServerResponse): void {
+  request.unpipe()
+  if (request.complete || response.shouldKeepAlive) {
+    response.end()
+    return void request.resume()
+  }
+  const end = () => {
+    clearTimeout(timer)
+    response.end()
+  }
+  const timer = setTimeout(end, LINGER_MS)
+  request.once('close', end).once('end', end).resume()
+}
