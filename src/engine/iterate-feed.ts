@@ -1,7 +1,11 @@
 import type { Event, Sink } from '#kernel/contract.ts'
 
 /** What a sink would have sent, as events: for those who do not take bytes. */
-export async function* iterate(open: (sink: Sink) => Disposable, signal: AbortSignal): AsyncGenerator<Event> {
+export async function* iterate(
+  open: (sink: Sink) => Disposable,
+  signal: AbortSignal,
+  recheck: Sink['recheck'] = async () => {},
+): AsyncGenerator<Event> {
   const waiting: Event[] = []
   let over = signal.aborted
   let wake = (): void => {}
@@ -23,6 +27,7 @@ export async function* iterate(open: (sink: Sink) => Disposable, signal: AbortSi
     },
     drained: () => (waiting.length === 0 || over ? Promise.resolve() : new Promise((resolve) => (taken = resolve))),
     end: stop,
+    recheck,
   })
   for (;;) {
     const next = waiting.shift()

@@ -313,6 +313,8 @@ export interface Sink {
   drained(): Promise<void>
   /** For the reader to resume elsewhere. */
   end(): void
+  /** What the feed knows of the reader's rights may be old: they are looked at again, and the feed hears of it. */
+  recheck(): Promise<void>
 }
 /**
  * A stream whose events many readers share: each is written out once and sent to all as the same bytes. `attach` may be

@@ -16,7 +16,7 @@ import type { Origins } from './origin.ts'
 import { deeperThan, readBytes } from './read.ts'
 import { envelope, refusedAnswer } from './reply.ts'
 import type { Versions } from './version.ts'
-import { watchRights } from './watch.ts'
+import { Watch } from './watch.ts'
 import { echoClientRequestId, setHeaders } from './write.ts'
 
 const BODY_LIMIT = 1 << 20
@@ -179,8 +179,17 @@ export function createAgentDoor({
     credential: Presented,
     over: AbortController,
   ): AsyncGenerator<Event> {
-    const kept = isFeed(events) ? events.recheck : undefined
-    using _watch = watchRights(authority, line, { ...ready, credential }, (why) => over.abort(why), kept)
+    using _watch = new Watch(
+      authority,
+      line,
+      { start: ready.ctx, entry: ready.entry, input: ready.input, credential },
+      {
+        close: (why) => over.abort(why),
+        async kept(ctx) {
+          if (isFeed(events)) await events.recheck(ctx)
+        },
+      },
+    )
     yield* events
   }
 

@@ -1,68 +1,97 @@
 import type { ServerResponse } from 'node:http'
-import type { Feed } from '#kernel/contract.ts'
-import { EVENT_STREAM, HEARTBEAT_MS, UNREAD_BYTES, caughtUp } from './sse.ts'
+import type { Context } from '#engine/context.ts'
+import type { Feed, Sink } from '#kernel/contract.ts'
+import type { Authority } from '#kernel/principal.ts'
+import { beat, still } from './heartbeat.ts'
+import type { Line } from './invoke.ts'
+import { EVENT_STREAM, UNREAD_BYTES, caughtUp } from './sse.ts'
+import { Watch, type Watched } from './watch.ts'
 
 /**
- * Lets a feed write to a reader until the reader leaves or `signal` fires. There are thousands of such readers, so
- * nothing runs per reader while nothing is said: no generator, no timer.
+ * Who follows feeds through one door. There are thousands of them, and nearly always nothing is said: so nothing runs or
+ * waits per follower, no generator, no promise, no timer, and nothing of its request is kept but what rights are
+ * looked at with again.
  */
-export function sendFeed(response: ServerResponse, feed: Feed, signal: AbortSignal): Promise<void> {
-  response.writeHead(200, EVENT_STREAM)
-  response.flushHeaders()
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const attached = feed.attach({
-    write(bytes) {
-      // One that reads too slowly goes, and resumes by id. Looked at before, for what is said at once may be larger.
-      if (response.writableLength > UNREAD_BYTES) response.destroy()
-      if (response.destroyed) return 0
-      response.write(bytes)
-      return response.writableLength
-    },
-    async drained() {
-      if (response.writableNeedDrain && !(await caughtUp(response, signal))) response.destroy()
-    },
-    end: () => response.end(),
-  })
-  const heart = beat(response)
-  const done = (): void => {
-    signal.removeEventListener('abort', done)
-    response.off('close', done)
-    heart[Symbol.dispose]()
-    attached[Symbol.dispose]()
-    if (!response.destroyed) response.end()
-    resolve()
-  }
-  // Either may have come while the feed was attached.
-  if (response.destroyed || signal.aborted) done()
-  else {
-    response.on('close', done)
-    signal.addEventListener('abort', done)
-  }
-  return promise
+export interface Followers {
+  /** Until the follower leaves, its rights end, or the door closes; then `held` is let go of. */
+  add(response: ServerResponse, feed: Feed, watched: Watched, held: Disposable): void
 }
 
-const SLOTS = HEARTBEAT_MS / 1_000
-const slots: Set<ServerResponse>[] = Array.from({ length: SLOTS }, () => new Set())
-const HEARTBEAT = Buffer.from(':\n\n')
-let ticking: NodeJS.Timeout | null = null
-let now = 0
-let beating = 0
-
-/** A heartbeat for a reader, on one timer for all: each second a fifteenth of them. */
-function beat(response: ServerResponse): Disposable {
-  const slot = slots[now]!.add(response)
-  beating += 1
-  ticking ??= setInterval(() => {
-    now = (now + 1) % SLOTS
-    for (const each of slots[now]!) each.write(HEARTBEAT)
-  }, 1_000)
+export function createFollowers(authority: Authority, line: Line, closing: AbortSignal): Followers {
+  const all = new Set<Follower>()
+  closing.addEventListener('abort', () => {
+    for (const follower of all) follower.close()
+  })
   return {
-    [Symbol.dispose]() {
-      slot.delete(response)
-      beating -= 1
-      if (beating > 0 || ticking === null) return
-      clearInterval(ticking)
-      ticking = null
+    add(response, feed, watched, held) {
+      response.writeHead(200, EVENT_STREAM)
+      response.flushHeaders()
+      const follower = new Follower(response, held, closing, all)
+      follower.begin(feed, new Watch(authority, line, watched, follower))
     },
+  }
+}
+
+class Follower implements Sink {
+  readonly #response: ServerResponse
+  readonly #closing: AbortSignal
+  readonly #all: Set<Follower>
+  readonly #held: Disposable
+  #watch: Watch | null = null
+  #attached: Disposable | null = null
+  #feed: Feed | null = null
+  #slot = 0
+
+  constructor(response: ServerResponse, held: Disposable, closing: AbortSignal, all: Set<Follower>) {
+    this.#response = response
+    this.#held = held
+    this.#closing = closing
+    this.#all = all
+  }
+
+  begin(feed: Feed, watch: Watch): void {
+    this.#feed = feed
+    this.#watch = watch
+    this.#all.add(this)
+    this.#slot = beat(this.#response)
+    this.#attached = feed.attach(this)
+    // Either may have come while the feed was attached.
+    if (this.#response.destroyed || this.#closing.aborted) this.close()
+    else this.#response.on('close', () => this.close())
+  }
+
+  write(bytes: Uint8Array): number {
+    const response = this.#response
+    // One that reads too slowly goes, and resumes by id. Looked at before, for what is said at once may be larger.
+    if (response.writableLength > UNREAD_BYTES) response.destroy()
+    if (response.destroyed) return 0
+    response.write(bytes)
+    return response.writableLength
+  }
+
+  async drained(): Promise<void> {
+    if (this.#response.writableNeedDrain && !(await caughtUp(this.#response, this.#closing))) this.#response.destroy()
+  }
+
+  end(): void {
+    this.#response.end()
+  }
+
+  async recheck(): Promise<void> {
+    await this.#watch?.recheck()
+  }
+
+  /** For `Watch`. */
+  async kept(ctx: Context): Promise<void> {
+    await this.#feed?.recheck(ctx)
+  }
+
+  close(): void {
+    if (!this.#all.delete(this)) return
+    still(this.#response, this.#slot)
+    this.#watch?.[Symbol.dispose]()
+    this.#attached?.[Symbol.dispose]()
+    this.#held[Symbol.dispose]()
+    if (!this.#response.destroyed) this.#response.end()
   }
 }

@@ -19,11 +19,11 @@ import type { Origins } from './origin.ts'
 import { checkScope, permit } from './permit.ts'
 import { envelope, isBackground, refusedAnswer } from './reply.ts'
 import { type Match, createRouter } from './router.ts'
-import { sendFeed } from './feed.ts'
+import { createFollowers } from './feed.ts'
 import { sendBytes } from './send-bytes.ts'
 import { EVENT_STREAM, sendEvents } from './sse.ts'
 import type { Versions } from './version.ts'
-import { watchRights } from './watch.ts'
+import { Watch } from './watch.ts'
 import { clientRequestId, echoClientRequestId, sendJson, sendRefused, setHeaders } from './write.ts'
 
 /** A part of the address space that is no REST: the gateways, `/mcp`, the docs, the app, health. */
@@ -69,6 +69,7 @@ export function createDoor(parts: DoorParts): Door {
   const checkIfMatch = createIfMatch(line.entries.values(), versions)
   const mounts = parts.mounts.toSorted((a, b) => b.prefix.length - a.prefix.length)
   const closing = new AbortController()
+  const followers = createFollowers(authority, line, closing.signal)
   let draining = false
 
   const server = createServer({
@@ -173,7 +174,8 @@ export function createDoor(parts: DoorParts): Door {
     const principal = open ? anonymous : await authenticate(authority, credential)
     // Nobody in particular is known by the address alone.
     const stranger = endpoint.auth === 'open' ? `address ${origins.clientIp(request)}` : null
-    using _flight = open && stranger === null ? null : limits.enter(stranger ?? principal.accountId)
+    using held = new DisposableStack()
+    if (!open || stranger !== null) held.use(limits.enter(stranger ?? principal.accountId))
     const limitClass = endpoint.limit ?? (endpoint.method === 'GET' ? 'reads' : 'writes')
     if (!open) setHeaders(response, limits.take(callerOf(principal), limitClass))
     else if (stranger !== null) limits.take(stranger, limitClass)
@@ -182,13 +184,8 @@ export function createDoor(parts: DoorParts): Door {
 
     // Who follows or waits goes on elsewhere; what changes something is let run to its end.
     using life = lifeOf(response, endpoint.reply.kind === 'stream' || endpoint.method === 'GET')
-    const ctx = line.context({
-      principal,
-      requestId,
-      version,
-      signal: life.signal,
-      caller: origins.callerOf(request),
-    })
+    const start = { principal, requestId, version, signal: life.signal, caller: origins.callerOf(request) }
+    const ctx = line.context(start)
     checkScope(ctx, entry)
     const input = await readInput(ctx, entry, values, request, search, versions)
     await permit(ctx, entry, input)
@@ -202,9 +199,10 @@ export function createDoor(parts: DoorParts): Door {
     if (ctx.answer.session !== undefined) setSessionCookie(response, ctx.answer.session)
     if (endpoint.reply.kind === 'stream') {
       const events = result as AsyncIterable<Event>
-      const feed = isFeed(events) ? events : null
-      using _watch = watchRights(authority, line, { ctx, entry, input, credential }, life.end, feed?.recheck)
-      return await (feed ? sendFeed(response, feed, life.signal) : sendEvents(response, {}, events, life.signal))
+      const watched = { start: { ...start, signal: closing.signal }, entry, input, credential }
+      if (isFeed(events)) return followers.add(response, events, watched, held.move())
+      using _watch = new Watch(authority, line, watched, { close: life.end, kept: async () => {} })
+      return await sendEvents(response, {}, events, life.signal)
     }
     if (endpoint.reply.kind === 'bytes') return await sendBytes(request, response, result as Bytes, life.signal)
     const status = ctx.answer.status ?? (isBackground(result) ? 202 : (endpoint.status ?? 200))

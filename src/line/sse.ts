@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { type Event, encodeEvent } from '#kernel/contract.ts'
+import { beat, still } from './heartbeat.ts'
 
 export const EVENT_STREAM = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -7,7 +8,6 @@ export const EVENT_STREAM = {
   'x-accel-buffering': 'no',
 }
 
-export const HEARTBEAT_MS = 15_000
 /** What a reader may have unread. One that does not catch up is cut off, and resumes by id. */
 export const UNREAD_BYTES = 1 << 20
 /** How long a reader may take to catch up with that: one event may be larger, and many may come at once. */
@@ -25,7 +25,7 @@ export async function sendEvents(
 ): Promise<void> {
   response.writeHead(200, { ...headers, ...EVENT_STREAM })
   response.flushHeaders()
-  const heartbeat = setInterval(() => response.write(':\n\n'), HEARTBEAT_MS)
+  const slot = beat(response)
   const iterator = events[Symbol.asyncIterator]()
   // One promise per event: what waits beside a promise that outlives them all would keep every event until then.
   let stop: ((nothing: null) => void) | null = null
@@ -47,7 +47,7 @@ export async function sendEvents(
       }
     }
   } finally {
-    clearInterval(heartbeat)
+    still(response, slot)
     signal.removeEventListener('abort', onAbort)
     // Not awaited: a generator that waits inside ends by the same signal.
     iterator.return?.().catch?.(() => {})

@@ -1,54 +1,80 @@
 import type { Context } from '#engine/context.ts'
-import type { Authority } from '#kernel/principal.ts'
+import type { Authority, Principal } from '#kernel/principal.ts'
 import type { Entry } from '#kernel/registry.ts'
 import { type Presented, authenticate } from './authenticate.ts'
-import type { Line } from './invoke.ts'
+import type { CallStart, Line } from './invoke.ts'
 import { checkScope, permit } from './permit.ts'
 
+/** What the checks of a call are made again with. */
 export interface Watched {
-  ctx: Context
+  start: CallStart
   entry: Entry<Context>
   input: Record<string, unknown>
   credential: Presented
 }
 
-/**
- * Ends a stream whose caller has lost the right to it: the same checks as at its start, made again. `kept` hears of a
- * change that left the endpoint permitted.
- */
-export function watchRights(
-  authority: Authority,
-  line: Line,
-  { ctx, entry, input, credential }: Watched,
-  end: (why: unknown) => void,
-  kept?: (ctx: Context) => Promise<void>,
-): Disposable {
-  const recheck = async () => {
+/** A stream under watch. */
+export interface Guarded {
+  /** Its caller has lost the right to it. */
+  close(why: unknown): void
+  /** A right changed and left it permitted. */
+  kept(ctx: Context): Promise<void>
+}
+
+/** Closes a stream whose caller has lost the right to it: the same checks as at its start, made again. */
+export class Watch implements Disposable {
+  readonly #authority: Authority
+  readonly #line: Line
+  readonly #watched: Watched
+  readonly #guarded: Guarded
+  readonly #heard: Disposable
+  #timer: NodeJS.Timeout | null = null
+  #over = false
+
+  constructor(authority: Authority, line: Line, watched: Watched, guarded: Guarded) {
+    this.#authority = authority
+    this.#line = line
+    this.#watched = watched
+    this.#guarded = guarded
+    const { principal } = watched.start
+    this.#heard = authority.onChange(principal.accountId, () => void this.recheck())
+    this.#setTimer(principal)
+    // What changed since the caller was known, while its body came or its stream was prepared, was not heard here.
+    void this.#recheckIfOther()
+  }
+
+  async recheck(): Promise<void> {
+    const { start, entry, input, credential } = this.#watched
     try {
-      const principal = await authenticate(authority, credential)
-      const again = line.context({ ...ctx, principal })
+      const principal = await authenticate(this.#authority, credential)
+      const again = this.#line.context({ ...start, principal })
       checkScope(again, entry)
       await permit(again, entry, input)
-      await kept?.(again)
+      // A session that was used meanwhile ends later than it would have.
+      this.#setTimer(principal)
+      await this.#guarded.kept(again)
     } catch (error) {
-      end(error)
+      this.#guarded.close(error)
     }
   }
-  const watch = authority.onChange(ctx.principal.accountId, () => void recheck())
-  // What changed since the caller was known, while its body came or its stream was prepared, was not heard here.
-  void recheckIfOther()
-  async function recheckIfOther(): Promise<void> {
-    const present = await Promise.try(authenticate, authority, credential).catch(() => null)
-    if (present !== ctx.principal) await recheck()
+
+  async #recheckIfOther(): Promise<void> {
+    const { start, credential } = this.#watched
+    const present = await Promise.try(authenticate, this.#authority, credential).catch(() => null)
+    if (present !== start.principal) await this.recheck()
   }
-  const { credential: held } = ctx.principal
-  const expiresAt = held.kind === 'server' ? null : held.expiresAt
-  const timer =
-    expiresAt && setTimeout(() => void recheck(), Math.min(2 ** 31 - 1, expiresAt.getTime() - Date.now() + 10)).unref()
-  return {
-    [Symbol.dispose]() {
-      watch[Symbol.dispose]()
-      if (timer) clearTimeout(timer)
-    },
+
+  #setTimer({ credential }: Principal): void {
+    if (this.#timer) clearTimeout(this.#timer)
+    const expiresAt = credential.kind === 'server' ? null : credential.expiresAt
+    if (expiresAt === null || this.#over) return
+    const left = Math.min(2 ** 31 - 1, expiresAt.getTime() - Date.now() + 10)
+    this.#timer = setTimeout(() => void this.recheck(), left).unref()
+  }
+
+  [Symbol.dispose](): void {
+    this.#over = true
+    this.#heard[Symbol.dispose]()
+    if (this.#timer) clearTimeout(this.#timer)
   }
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { type Context, implement } from '#engine/context.ts'
-import { area, endpoint, none, stream } from '#kernel/contract.ts'
+import { type Feed, type Sink, area, endpoint, none, stream } from '#kernel/contract.ts'
 import { z } from 'zod'
 import { testServer } from '#test/server.ts'
 
@@ -131,6 +131,67 @@ test('a stream keeps no event that was sent', { timeout: 20_000 }, async () => {
   const alice = await server.person('Alice')
   assert.equal((await alice.get('/ticks')).text.split('event: tick').length, 201)
   assert.ok(kept >= 0 && kept < 10, `${kept} of 100 events were kept`)
+})
+
+test('who follows a feed keeps nothing of the call that it began with', { timeout: 20_000 }, async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const attached = Promise.withResolvers<Sink>()
+  let call: WeakRef<Context> | null = null
+  const service = implement(contract, {
+    follow(ctx) {
+      call = new WeakRef(ctx)
+      const feed: Feed = {
+        attach(sink) {
+          attached.resolve(sink)
+          return { [Symbol.dispose]() {} }
+        },
+        recheck: async () => {},
+        [Symbol.asyncIterator]: () => assert.fail('it is attached'),
+      }
+      return feed
+    },
+    prepare: () => assert.fail('not asked'),
+  })
+  await using server = await testServer({ services: [service] })
+  const alice = await server.person('Alice')
+  const answer = alice.get('/ticks')
+  const sink = await attached.promise
+  const turn = () => new Promise((resolve) => setTimeout(resolve, 10))
+  // Who looks at it keeps it until the next turn of the loop.
+  for (let kept = true; kept; kept = call!.deref() !== undefined) {
+    await turn()
+    collect()
+    await turn()
+  }
+  sink.end()
+  assert.equal((await answer).status, 200)
+})
+
+test('a stream lasts as long as its session, which lasts longer when it is used', { timeout: 20_000 }, async () => {
+  const { service } = ticks(async function* (ctx) {
+    yield { event: 'tick', data: { words: '1' } }
+    await gone(ctx)
+  })
+  await using server = await testServer({ services: [service] })
+  const alice = await server.person('Alice')
+  const { pool } = server.app.engine.postgres
+  const ends = (ms: number) =>
+    pool.query(`update sessions set expires_at = now() + make_interval(secs => $1)`, [ms / 1000])
+  const signedIn = await server.stranger.post(
+    '/auth/sign-in',
+    { email: alice.email, password: alice.password },
+    { 'x-uk-csrf': '1' },
+  )
+  const cookie = signedIn.headers.get('set-cookie')!.split(';')[0]!
+  await ends(500)
+  const startedAt = performance.now()
+  const answer = server.stranger.get('/ticks', { cookie })
+  await new Promise((resolve) => setTimeout(resolve, 250))
+  await ends(1_250)
+  await answer
+  const lasted = performance.now() - startedAt
+  assert.ok(lasted > 1_400 && lasted < 5_000, `${lasted} ms`)
 })
 
 test(

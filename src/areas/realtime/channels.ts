@@ -3,7 +3,7 @@ import { sharedPlace } from '#engine/shares.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import { type Id, parseId } from '#kernel/ids.ts'
 import { checkPlace } from '#kernel/place.ts'
-import { type Membership, hasScope, membershipIn, isHeldToOne } from '#kernel/principal.ts'
+import { type Membership, type Principal, hasScope, membershipIn, isHeldToOne } from '#kernel/principal.ts'
 import { type Scope, isScope, scopes } from '#kernel/scopes.ts'
 
 export type Channel =
@@ -91,11 +91,21 @@ async function seen(ctx: Context, name: string, id: Id): Promise<unknown> {
   }
 }
 
+/** Stands for a role that nothing narrows. */
+const whole = {}
+const known = new WeakMap<Principal, WeakMap<object, ReadonlySet<Scope>>>()
+
+/** One set for all who come with the same credential to the same place: there may be thousands of them. */
 function heardScopes({ principal }: Context, membership: Membership | null): ReadonlySet<Scope> | null {
-  const { credential } = principal
   const permissions = membership?.permissions ?? null
-  if (credential.kind === 'session' && permissions === null) return null
-  return new Set(scopes.filter((scope) => hasScope(principal, scope) && (permissions?.has(scope) ?? true)))
+  if (principal.credential.kind === 'session' && permissions === null) return null
+  const ofPrincipal = known.get(principal) ?? new WeakMap<object, ReadonlySet<Scope>>()
+  known.set(principal, ofPrincipal)
+  const heard =
+    ofPrincipal.get(permissions ?? whole) ??
+    new Set(scopes.filter((scope) => hasScope(principal, scope) && (permissions?.has(scope) ?? true)))
+  ofPrincipal.set(permissions ?? whole, heard)
+  return heard
 }
 
 /** The channel of a path, for who may read it; else 404. */

@@ -1,42 +1,95 @@
 import type { Context } from '#engine/context.ts'
-import type { Sink } from '#kernel/contract.ts'
+import { iterate } from '#engine/iterate-feed.ts'
+import type { Event, Feed, Sink } from '#kernel/contract.ts'
 import type { Scope } from '#kernel/scopes.ts'
-import { type Readable, mayHear } from './channels.ts'
+import { type Readable, mayHear, readable } from './channels.ts'
+import { eventFrame } from './frames.ts'
+import type { Hub } from './hub.ts'
 
-/** A subscription. `position` is how far it has come in the log of changes. */
-export class Reader {
+/** Where a subscription begins, and what it is told of that. */
+export interface Start {
+  position: bigint
+  /** The end of the log. */
+  head: bigint
+  /** Channels that begin later, because their changes since `position` are not all there. */
+  from: ReadonlyMap<string, bigint>
+  /** `subscribed`, and a `reset` for each channel that cannot go on where it was. */
+  frames: readonly Buffer[]
+}
+
+/** A subscription. `position` is how far it has come in the log of changes. There are thousands: it holds what it must. */
+export class Reader implements Feed {
   /** What it follows, and with which rights as they are now. */
   readonly channels: Map<string, Readable>
   position: bigint
   /** Whether changes reach it as they come; before that it catches up from the log. */
   live = false
+  readonly #hub: Hub
+  /** Channels that begin later than `position`: what lies before cannot be told whole. */
+  readonly #from: ReadonlyMap<string, bigint> | null
+  /** Until somebody reads. */
+  #waiting: { ctx: Context; start: Start } | null
   #sink: Sink | null = null
   #pending: Buffer[] = []
-  /** Channels that begin later than `position`: what lies before cannot be told whole. */
-  readonly #from: ReadonlyMap<string, bigint>
-  /** Leaves, with a word, what may not be read any more; with other rights when the context has others. */
-  readonly recheck: (ctx?: Context) => Promise<void>
 
-  constructor(parts: {
-    channels: Map<string, Readable>
-    position: bigint
-    from: ReadonlyMap<string, bigint>
-    recheck: (reader: Reader, ctx?: Context) => Promise<void>
-  }) {
-    this.channels = parts.channels
-    this.position = parts.position
-    this.#from = parts.from
-    this.recheck = (ctx) => parts.recheck(this, ctx)
+  constructor(hub: Hub, ctx: Context, channels: Map<string, Readable>, start: Start) {
+    this.#hub = hub
+    this.channels = channels
+    this.position = start.position
+    this.#from = start.from.size === 0 ? null : start.from
+    this.#waiting = { ctx, start }
   }
 
-  attach(sink: Sink): void {
+  attach(sink: Sink): Disposable {
+    if (this.#waiting === null) throw new Error('a subscription has one reader')
+    const { frames, head } = this.#waiting.start
+    this.#waiting = null
     this.#sink = sink
+    for (const frame of frames) this.add(frame)
+    this.flush()
+    this.#hub.add(this, head)
+    return this
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Event> {
+    if (this.#waiting === null) throw new Error('a subscription has one reader')
+    const { ctx } = this.#waiting
+    return iterate(
+      (sink) => this.attach(sink),
+      ctx.signal,
+      () => this.recheck(ctx),
+    )
+  }
+
+  [Symbol.dispose](): void {
+    this.#hub.remove(this)
+  }
+
+  /** Leaves, with a word, what may not be read any more; when nothing is left, the stream ends. */
+  async recheck(again: unknown): Promise<void> {
+    const ctx = again as Context
+    for (const [name, { channel }] of this.channels) {
+      const still = await readable(ctx, channel)
+      // Two may look at once.
+      if (!this.channels.has(name)) continue
+      if (still) this.channels.set(name, still)
+      else {
+        this.#hub.leave(this, name)
+        this.say(eventFrame('revoked', { channel: name }))
+      }
+    }
+    if (this.channels.size === 0) this.end()
+  }
+
+  /** What it follows may have gone elsewhere. */
+  async doubt(): Promise<void> {
+    await this.#sink?.recheck()
   }
 
   hears(channel: string, seq: bigint, scope: Scope | null): boolean {
     const readable = this.channels.get(channel)
     if (readable === undefined || !mayHear(readable, scope)) return false
-    return this.#from.size === 0 || seq > (this.#from.get(channel) ?? 0n)
+    return this.#from === null || seq > (this.#from.get(channel) ?? 0n)
   }
 
   /** Kept until `flush`: what comes at once goes in one write. */

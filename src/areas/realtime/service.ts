@@ -104,7 +104,7 @@ async function checkPlaces({ postgres: { db } }: Pick<Context['engine'], 'postgr
       const held = reader.channels.get(`chat:${id}`)
       const place = places.get(id)
       if (held?.workspaceId !== place?.workspace_id || (held?.shared && place?.status === 'trashed'))
-        await reader.recheck()
+        await reader.doubt()
     }
 }
 

@@ -1,25 +1,13 @@
 import { type ChannelState, channelStates, forgottenSeq, offsetsAt } from '#engine/changes.ts'
 import type { Context } from '#engine/context.ts'
-import { iterate } from '#engine/iterate-feed.ts'
-import type { Event, Feed, Sink } from '#kernel/contract.ts'
+import type { Feed } from '#kernel/contract.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Readable, noChannel, parseChannel, readable } from './channels.ts'
 import { eventFrame } from './frames.ts'
 import { type Hub, hubOf } from './hub.ts'
-import { Reader } from './reader.ts'
+import { Reader, type Start } from './reader.ts'
 
 const MOST_CHANNELS = 100
-
-/** Where a subscription begins, and what it is told of that. */
-interface Start {
-  position: bigint
-  /** The end of the log. */
-  head: bigint
-  /** Channels that begin later, because their changes since `position` are not all there. */
-  from: Map<string, bigint>
-  /** `subscribed`, and a `reset` for each channel that cannot go on where it was. */
-  frames: Buffer[]
-}
 
 /** Refuses before the stream begins; afterwards a channel that may no longer be read is left with `revoked`. */
 export async function subscribe(
@@ -28,24 +16,7 @@ export async function subscribe(
 ): Promise<Feed> {
   const channels = await readableOnes(ctx, words)
   const hub = hubOf(ctx.engine)
-  const { position, head, from, frames } = await startOf(ctx, hub, [...channels.keys()], last_event_id)
-  const reader = new Reader({ channels, position, from, recheck: recheckOf(hub, ctx) })
-  let attached = false
-
-  function attach(sink: Sink): Disposable {
-    if (attached) throw new Error('a subscription has one reader')
-    attached = true
-    reader.attach(sink)
-    for (const frame of frames) reader.add(frame)
-    reader.flush()
-    hub.add(reader, head)
-    return { [Symbol.dispose]: () => hub.remove(reader) }
-  }
-  return {
-    attach,
-    recheck: (again) => reader.recheck(again as Context),
-    [Symbol.asyncIterator]: (): AsyncIterator<Event> => iterate(attach, ctx.signal),
-  }
+  return new Reader(hub, ctx, channels, await startOf(ctx, hub, [...channels.keys()], last_event_id))
 }
 
 async function readableOnes(ctx: Context, words: string): Promise<Map<string, Readable>> {
@@ -125,23 +96,4 @@ function begin(hub: Hub, head: bigint, states: readonly ChannelState[], how: rea
     return [eventFrame('reset', { channel, epoch, offset: Number(offset), reason }, id)]
   })
   return { position, head, from, frames: [eventFrame('subscribed', { channels }, id), ...resets] }
-}
-
-/** Leaves what may not be read any more, with a word; when nothing is left, the stream ends. */
-function recheckOf(hub: Hub, first: Context): (reader: Reader, ctx?: Context) => Promise<void> {
-  let ctx = first
-  return async (reader, again = ctx) => {
-    ctx = again
-    for (const [name, { channel }] of reader.channels) {
-      const still = await readable(ctx, channel)
-      // Two may look at once.
-      if (!reader.channels.has(name)) continue
-      if (still) reader.channels.set(name, still)
-      else {
-        hub.leave(reader, name)
-        reader.say(eventFrame('revoked', { channel: name }))
-      }
-    }
-    if (reader.channels.size === 0) reader.end()
-  }
 }
