@@ -20,15 +20,19 @@ export interface TestDatabase extends AsyncDisposable {
 let server: ReturnType<typeof startTestPostgres> | undefined
 let inUse = 0
 let idle: NodeJS.Timeout | undefined
+const TEMPLATE = 'ukiyo_template'
 /** Hooks of a file run in the order they were made, so the server goes when its last database has been gone for a moment. */
 const IDLE_MS = 150
 
-export async function testDatabase(): Promise<TestDatabase> {
+/** `like`: a database that nobody uses any more, to begin as it is. */
+export async function testDatabase(like?: TestDatabase): Promise<TestDatabase> {
   inUse += 1
   clearTimeout(idle)
   const connection = await serverConnection()
   const database = `t_${randomBytes(6).toString('hex')}`
-  await admin(connection, (client) => client.query(`create database ${database} template ukiyo_template`))
+  await admin(connection, (client) =>
+    client.query(`create database ${database} template ${like?.connection.database ?? TEMPLATE}`),
+  )
   const dataDir = mkdtempSync(join(tmpdir(), 'ukiyo-test-'))
   return {
     connection: { ...connection, database },

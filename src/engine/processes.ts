@@ -48,29 +48,21 @@ export async function startProcess({
       })
       beatAt = startedAt
     }
-    const { rows } = await pool.query<{ n: number }>({
-      name: 'process_count',
-      text: 'select count(*)::int as n from processes where expires_at > now()',
+    const { rows } = await pool.query<{ id: Id; pid: number; here: boolean | null }>({
+      name: 'process_look',
+      text: 'select id, pid, place = $1 as here from processes where expires_at > now()',
+      values: [place],
     })
-    live = Math.max(1, rows[0]!.n)
     contactAt = startedAt
-  }
-
-  /** Whoever ran here and is no more need not be waited for until its lease expires. */
-  async function endDeadNeighbours(): Promise<void> {
-    if (place === null) return
-    const { rows } = await pool.query<{ id: Id; pid: number }>(
-      'select id, pid from processes where place = $1 and expires_at > now()',
-      [place],
-    )
-    const dead = rows.filter(({ pid }) => pid !== process.pid && !isAlive(pid)).map((row) => row.id)
+    // Whoever ran here and is no more need not be waited for until its lease expires.
+    const dead = rows.filter(({ pid, here }) => here === true && pid !== process.pid && !isAlive(pid))
+    live = Math.max(1, rows.length - dead.length)
     if (dead.length === 0) return
-    await pool.query('update processes set expires_at = now() where id = any($1)', [dead])
+    await pool.query('update processes set expires_at = now() where id = any($1)', [dead.map((row) => row.id)])
     log.warn({ processes: dead.length }, 'server processes of this machine had ended without a goodbye')
   }
 
   await look()
-  await endDeadNeighbours()
   await pool.query(`delete from processes where expires_at < now() - interval '1 day'`)
   const timer = setInterval(() => {
     looking ??= look()

@@ -80,7 +80,8 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
   }
   /** A turn of the model is durable before its tools are begun: whoever takes the run over goes on from here. */
   const keep = async (): Promise<void> => {
-    await teller.told()
+    // Settled before its step says so: a step without its line in the books would be a cost that nobody paid.
+    await Promise.all([teller.told(), engine.ledger.flush()])
     const served = completion?.served ?? null
     await engine.postgres.db.transaction().execute(async (db) => {
       const { usage = null, cost = null } = served ?? {}

@@ -9,6 +9,7 @@ import { scopes as allScopes } from '#kernel/scopes.ts'
 import { accept } from './accept.ts'
 import { goalEvent } from './goal-events.ts'
 import { type GoalRow, goalStore } from './goal-store.ts'
+import { tellUntold } from './interrupted.ts'
 import { hashOf, judge, lastWords } from './judge.ts'
 import { messageStore } from './message-store.ts'
 import type { Part } from './parts.ts'
@@ -116,6 +117,8 @@ async function failedTurn(engine: Engine, goal: GoalRow, error: ErrorBody['error
 
 async function judgedTurn(engine: Engine, goal: GoalRow, run: RunRow, signal: AbortSignal): Promise<GoalRow | null> {
   const { db } = engine.postgres
+  // A judge may have been asked whose verdict nobody heard.
+  await db.transaction().execute((tx) => tellUntold(tx, run))
   const [message, path] = await Promise.all([
     messageStore.get(db, goal.chat_id, run.output_message_id),
     messageStore.said(engine.postgres, run.output_message_id),
@@ -130,6 +133,8 @@ async function judgedTurn(engine: Engine, goal: GoalRow, run: RunRow, signal: Ab
     const answer = hashOf(said)
     // What repeats itself gets nowhere, whatever the judge makes of it.
     const progress = verdict.progress && answer !== goal.last_answer
+    // Settled before its step says so, as a run's calls are.
+    await engine.ledger.flush()
     return await db.transaction().execute(async (tx) => {
       const judged = await goalStore.step(tx, goal, {
         judge_nano: goal.judge_nano + (served?.cost ?? 0n),

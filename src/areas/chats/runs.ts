@@ -9,6 +9,7 @@ import { denyExpired } from './decide.ts'
 import { type EventWriter, createEventWriter } from './event-writer.ts'
 import { generate } from './generate.ts'
 import { HAND_OVER, STOPPED } from './leaving.ts'
+import { tellUntold } from './interrupted.ts'
 import { messageStore } from './message-store.ts'
 import { RunLog } from './run-log.ts'
 import { type RunRow, eventStore, runStore, stepStore } from './run-store.ts'
@@ -96,7 +97,8 @@ export function startRuns(engine: Engine): Runs {
       },
       told: () => writer.flushed(runLog),
     })
-    await writer.flushed(runLog)
+    // Settled before a step says so: a step without its line in the books would be a cost that nobody paid.
+    await Promise.all([writer.flushed(runLog), durably(() => engine.ledger.flush())])
     if (runLog.lost.aborted) return
     if (ending.status === 'requires_action') return await durably(() => rest(claim.run, ending, runLog))
     const handedOver = ending.status === 'cancelled' && stop.signal.reason === HAND_OVER
@@ -200,6 +202,7 @@ export function startRuns(engine: Engine): Runs {
   /** A run whose process is no more begins again where its readers cannot tell, or goes on from what was kept; else it has failed. */
   async function adopt(orphan: RunRow): Promise<void> {
     const claim = await inChat(orphan.chat_id, async (tx) => {
+      await tellUntold(tx, orphan)
       const { before, kept, lastSeq } = await keptOf(tx, orphan)
       if (orphan.cancel_requested_at !== null) await endFromOutside(tx, orphan, processId, { status: 'cancelled' })
       else if (kept === null || orphan.adoptions >= MOST_ADOPTIONS)
