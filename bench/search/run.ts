@@ -95,7 +95,7 @@ export async function search(): Promise<Report> {
 
     process.stdout.write('  rows …\n')
     await fillRows(client, place, { rows: ROWS, dimensions: DIMENSIONS, model: MODEL })
-    await client.query('vacuum analyze search_rows, search_bodies, search_vectors')
+    await client.query('vacuum analyze search_rows, search_bodies, search_signs')
     process.stdout.write('  search …\n')
     const words = vocabulary(20_000)
     const next = random(9)
@@ -142,7 +142,7 @@ async function recallOf(
   const best: { id: string; score: number }[] = []
   for (let after = '0'; ;) {
     const { rows } = await client.query<{ row_id: string; id: string; vector: Buffer }>(
-      `select v.row_id, s.id, p.vector from search_vectors v join search_rows s using (row_id) join search_passages p using (row_id, chunk) where v.workspace_id = $1 and v.row_id > $2 order by v.row_id limit 20000`,
+      `select s.row_id, s.id, p.vector from search_rows s join search_passages p using (row_id) where s.workspace_id = $1 and s.row_id > $2 order by s.row_id limit 20000`,
       [workspaceId, after],
     )
     if (rows.length === 0) break

@@ -28,19 +28,20 @@ export async function find(
   const { q, mode } = asked
   const reach = await reachOf(ctx, asked.types ?? searchTypes, asked.workspace_id)
   const position = positionOf('search', asked, cursor)
-  const meaning = mode === 'keyword' ? null : await embedQuestion(ctx, q)
-  const vector = meaning !== null && typeof meaning !== 'string' ? meaning : null
-  const degraded = typeof meaning === 'string' ? [meaning] : []
-  const used: Asked['mode'] = vector === null ? 'keyword' : mode
   const words = wordsOf(q)
-  if (reach.length === 0) return { rows: [], next: null, extra: { mode: used, degraded } }
-  const [byWords, byMeaning] = await Promise.all([
-    used === 'semantic' ? null : wordsAndTitles(ctx, reach, q, words),
-    vector === null ? null : queryStore.byMeaning(ctx.db, reach, vector.model, vector.vector),
+  if (reach.length === 0) return { rows: [], next: null, extra: { mode, degraded: [] } }
+  // At the same time: a question needs a moment at its embedding model.
+  const [byWords, byMeaning, stems] = await Promise.all([
+    mode === 'semantic' ? [] : wordsAndTitles(ctx, reach, q, words),
+    mode === 'keyword' ? null : meant(ctx, reach, q),
+    queryStore.stems(ctx.db, q),
   ])
+  const degraded = typeof byMeaning === 'string' ? [byMeaning] : []
+  const used = typeof byMeaning === 'string' ? 'keyword' : mode
+  const lists = mode === 'semantic' && used === 'keyword' ? await wordsAndTitles(ctx, reach, q, words) : byWords
   const all = fuse([
-    ...(byWords ?? []).map((rows) => ({ by: 'keyword' as const, rows })),
-    ...(byMeaning === null ? [] : [{ by: 'semantic' as const, rows: byMeaning }]),
+    ...lists.map((rows) => ({ by: 'keyword' as const, rows })),
+    ...(Array.isArray(byMeaning) ? [{ by: 'semantic' as const, rows: byMeaning }] : []),
   ]).slice(0, MOST_FOUND)
   // Behind the last that was shown, wherever it stands now; where it is gone, behind as many as were shown.
   const last = position === null ? -1 : all.findIndex(({ row_id }) => String(row_id) === position[1])
@@ -51,7 +52,6 @@ export async function find(
     reach,
     page.map(({ row_id }) => row_id),
   )
-  const stems = await queryStore.stems(ctx.db, q)
   const more = all.length > start + page.length
   return {
     rows: page.flatMap((hit) => {
@@ -61,6 +61,14 @@ export async function find(
     next: more ? cursorOf('search', asked, [start + page.length, String(page.at(-1)!.row_id)]) : null,
     extra: { mode: used, degraded },
   }
+}
+
+/** The best by meaning, or why there are none. */
+async function meant(ctx: Context, reach: Reach, question: string): Promise<bigint[] | string> {
+  const meaning = await embedQuestion(ctx, question)
+  return typeof meaning === 'string'
+    ? meaning
+    : await queryStore.byMeaning(ctx.db, reach, meaning.model, meaning.vector)
 }
 
 async function wordsAndTitles(ctx: Context, reach: Reach, question: string, words: Words): Promise<bigint[][]> {

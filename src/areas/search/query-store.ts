@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Words } from './words.ts'
-import { cosine, signs } from './vectors.ts'
-import { type Reach, type SearchType, resourceOfVector, visible } from './visible.ts'
+import { cosines, signs } from './vectors.ts'
+import { type Reach, type SearchType, inSpaces, visible } from './visible.ts'
 
 /** So many of those that hold the words are ranked: the newest. */
 const MOST_RANKED = 1_000
@@ -31,13 +31,41 @@ const tsquery = ({ head, last, prefix }: Words): RawBuilder<unknown> =>
     ? sql`websearch_to_tsquery('english', ${`${head} ${last}`})`
     : sql`(websearch_to_tsquery('english', ${head}) && (websearch_to_tsquery('english', ${last}) || to_tsquery('simple', ${`${prefix}:*`})))`
 
+/** Blocks of 4,096 rows, counted from the newest: what was found in these is enough, or the next are looked through. */
+const WINDOWS = sql`(values (1, 0, 4), (2, 4, 24)) w(nth, after, upto)`
+const WINDOWED = 24
+/** With more workspaces it takes longer to look them up than to look at their rows. */
+const MOST_WORKSPACES = 64
+
+/** What the index of words can tell of `visible`. */
+function near(reach: Reach): RawBuilder<unknown> {
+  const workspaces = [...new Set(reach.flatMap((one) => one.workspaces))]
+  const all = reach.every(({ shared, sharedFolders }) => shared.length + sharedFolders.length === 0)
+  return all && workspaces.length <= MOST_WORKSPACES
+    ? sql`array[s.workspace_id::text] && ${workspaces}::text[]`
+    : sql`true`
+}
+
 export const queryStore = {
-  /** The best by their words, best first. */
+  /**
+   * The best by their words, best first. The newest of a word that is everywhere are found without going through all of
+   * it. The words are kept from the planner, which would go through every row for frequent ones.
+   */
   async byWords(db: Db, reach: Reach, words: Words): Promise<bigint[]> {
-    const { rows } = await sql<{ row_id: bigint }>`with held as materialized (
-        select s.row_id, s.tsv from search_rows s where s.tsv @@ ${tsquery(words)} and ${visible(reach)}
-        order by s.row_id desc limit ${MOST_RANKED})
-      select row_id from held order by ts_rank_cd(tsv, ${tsquery(words)}, 1) desc, row_id desc limit ${MOST_FOUND}`.execute(
+    const found = (where: RawBuilder<unknown>) => sql`select s.row_id, s.tsv from search_rows s
+      where s.tsv @@ (select query from asked) and ${near(reach)} and ${where} and ${visible(reach)}
+      order by s.row_id + 0 desc limit ${MOST_RANKED}`
+    const { rows } = await sql<{ row_id: bigint }>`with asked as materialized (select ${tsquery(words)} as query),
+      top as materialized (select coalesce(max(row_id), 0) >> 12 as block from search_rows),
+      windows as (
+        select array(select generate_series(greatest(block - upto + 1, 0), block - after)::int4) as blocks
+        from top, ${WINDOWS} where block >= after order by nth),
+      held as materialized (
+        select x.row_id, x.tsv from windows cross join lateral (${found(sql`array[(s.row_id >> 12)::int4] && blocks`)}) x
+        union all
+        select y.row_id, y.tsv from (${found(sql`s.row_id >> 12 <= (select block - ${sql.lit(WINDOWED)} from top)`)}) y
+        limit ${MOST_RANKED})
+      select row_id from held order by ts_rank_cd(tsv, (select query from asked), 1) desc, row_id desc limit ${MOST_FOUND}`.execute(
       db,
     )
     return rows.map(({ row_id }) => row_id)
@@ -57,15 +85,25 @@ export const queryStore = {
   /** The best by their meaning: the nearest by signs (Hamming), put in order by the exact cosine of their nearest passage. */
   async byMeaning(db: Db, reach: Reach, model: string, vector: Float32Array): Promise<bigint[]> {
     const bits = signs(vector)
-    const { rows } = await sql<{ row_id: bigint; vector: Buffer }>`with near as materialized (
-        select s.row_id, s.chunk from search_vectors s
-        where s.model = ${model} and length(s.bits) = ${bits.length} and ${visible(reach, resourceOfVector)}
+    // One text instead of a row for each: most of the time went into reading them here.
+    const { rows } = await sql<{
+      ids: string[] | null
+      vectors: string
+    }>`with near as materialized (
+        select s.row_id, s.chunk from search_signs s
+        where not s.hidden and ${inSpaces(reach, model, vector.length)}
         order by bit_count(s.bits # ${bits}::bit varying) limit ${MOST_COMPARED})
-      select n.row_id, p.vector from near n join search_passages p using (row_id, chunk)`.execute(db)
+      select array_agg(n.row_id::text) as ids, encode(string_agg(p.vector, ''), 'base64') as vectors
+      from near n join search_passages p using (row_id, chunk) where length(p.vector) = ${vector.length * 4}`.execute(
+      db,
+    )
+    const { ids, vectors } = rows[0]!
+    if (ids === null) return []
+    const scores = cosines(vector, Buffer.from(vectors, 'base64'))
     const best = new Map<bigint, number>()
-    for (const row of rows) {
-      const score = cosine(vector, row.vector)
-      if (score > (best.get(row.row_id) ?? -Infinity)) best.set(row.row_id, score)
+    for (const [i, text] of ids.entries()) {
+      const id = BigInt(text)
+      best.set(id, Math.max(scores[i]!, best.get(id) ?? -Infinity))
     }
     return [...best]
       .sort(([a, x], [b, y]) => y - x || Number(b - a))

@@ -1,4 +1,5 @@
 /** Vectors as they are stored and compared. Pure. */
+import { createHash } from 'node:crypto'
 
 /** float4 in network order, as PostgreSQL and every other machine read them alike. */
 export function packed(vector: Float32Array): Buffer {
@@ -14,11 +15,18 @@ export function signs(vector: Float32Array): string {
   return bits
 }
 
-/** The cosine of two vectors of length 1. 0 where they are not of one model. */
-export function cosine(a: Float32Array, bytes: Buffer): number {
-  if (bytes.length !== a.length * 4) return 0
+/** The cosines of a vector and several that are packed one behind the other, all of length 1 and of one model. */
+export function cosines(a: Float32Array, bytes: Buffer): Float32Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  let sum = 0
-  for (let i = 0; i < a.length; i++) sum += a[i]! * view.getFloat32(i * 4)
-  return sum
+  const found = new Float32Array(bytes.length / (a.length * 4))
+  for (let at = 0, k = 0; k < found.length; k++) {
+    let sum = 0
+    for (let i = 0; i < a.length; i++, at += 4) sum += a[i]! * view.getFloat32(at)
+    found[k] = sum
+  }
+  return found
 }
+
+/** `search_space` of the database, as text of an int8: what vectors a question may be held against, as one number. */
+export const spaceOf = (model: string, dimensions: number, type: string, workspaceId: string): string =>
+  String(createHash('sha256').update(`${model} ${dimensions} ${type} ${workspaceId}`).digest().readBigInt64BE())

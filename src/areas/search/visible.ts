@@ -6,6 +6,7 @@ import type { Id } from '#kernel/ids.ts'
 import { hasScope, reachableWorkspaces } from '#kernel/principal.ts'
 import type { Scope } from '#kernel/scopes.ts'
 import type { searchTypes } from './contract.ts'
+import { spaceOf } from './vectors.ts'
 
 export type SearchType = (typeof searchTypes)[number]
 
@@ -46,17 +47,37 @@ export async function reachOf(ctx: Context, types: readonly SearchType[], worksp
   return reach
 }
 
-/** The same as a condition on `s`, rows of the index or their vectors. */
-export const visible = (reach: Reach, resource: RawBuilder<unknown> = sql`s.resource_id`): RawBuilder<boolean> =>
+/** The same as a condition on `s`, rows of the index. */
+export const visible = (reach: Reach): RawBuilder<boolean> =>
   sql<boolean>`not s.hidden and (${sql.join(
     reach.map(
       ({ types, workspaces, shared, sharedFolders }) =>
         sql`(s.type = any(${types}::text[]) and (s.workspace_id = any(${workspaces}::text[])
-          ${shared.length === 0 ? sql`` : sql`or ${resource} = any(${shared}::text[])`}
-          ${sharedFolders.length === 0 ? sql`` : sql`or exists (select from files f where f.id = ${resource} and f.ancestors && ${sharedFolders}::text[])`}))`,
+          ${shared.length === 0 ? sql`` : sql`or s.resource_id = any(${shared}::text[])`}
+          ${sharedFolders.length === 0 ? sql`` : sql`or exists (select from files f where f.id = s.resource_id and f.ancestors && ${sharedFolders}::text[])`}))`,
     ),
     sql` or `,
   )})`
 
-/** Of a row of vectors. */
-export const resourceOfVector = sql`(select x.resource_id from search_rows x where x.row_id = s.row_id)`
+/**
+ * The same for `s`, signs of vectors of a model. What has been written anew and is shared waits for its new vectors.
+ * Two spaces of one number would only let in what `rows` leaves out.
+ */
+export function inSpaces(reach: Reach, model: string, dimensions: number): RawBuilder<boolean> {
+  const spaces = reach.flatMap(({ types, workspaces }) =>
+    types.flatMap((type) => workspaces.map((id) => spaceOf(model, dimensions, type, id))),
+  )
+  const shared = reach.flatMap(({ types, shared, sharedFolders }) => {
+    const found = sql`select x.row_id from search_rows x`
+    const fit = sql`x.embedded = ${model} and x.type = any(${types}::text[])`
+    return [
+      ...(shared.length > 0 ? [sql`${found} where x.resource_id = any(${shared}::text[]) and ${fit}`] : []),
+      ...(sharedFolders.length > 0
+        ? [sql`${found} join files f on f.id = x.resource_id where f.ancestors && ${sharedFolders}::text[] and ${fit}`]
+        : []),
+    ]
+  })
+  const own = sql<boolean>`s.space = any(${spaces}::int8[])`
+  if (shared.length === 0) return own
+  return sql<boolean>`(${own} or s.row_id in (${sql.join(shared, sql` union all `)}) and length(s.bits) = ${dimensions})`
+}
