@@ -95,7 +95,7 @@ export async function search(): Promise<Report> {
 
     process.stdout.write('  rows …\n')
     await fillRows(client, place, { rows: ROWS, dimensions: DIMENSIONS, model: MODEL })
-    await client.query('vacuum analyze search_rows, search_bodies, search_signs')
+    await client.query('vacuum analyze search_rows, search_bodies, search_vectors')
     process.stdout.write('  search …\n')
     const words = vocabulary(20_000)
     const next = random(9)

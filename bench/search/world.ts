@@ -129,7 +129,7 @@ export async function fillRows(
          select 'agent', id, id, workspace, false, title, setweight(to_tsvector('english', title), 'A') || to_tsvector('english', body), $7, now(), now()
          from unnest($1::text[], $2::text[], $3::text[], $4::text[]) x(id, workspace, title, body) returning row_id, id, workspace_id),
        bodies as (insert into search_bodies select m.row_id, x.body from made m join unnest($1::text[], $4::text[]) x(id, body) on x.id = m.id),
-       signs as (insert into search_signs (row_id, space, chunk, hidden, bits)
+       signs as (insert into search_vectors (row_id, space, chunk, hidden, bits)
          select m.row_id, search_space($7, length(x.bits), 'agent', m.workspace_id), 0, false, x.bits::bit varying
          from made m join unnest($1::text[], $5::text[]) x(id, bits) on x.id = m.id)
        insert into search_passages (row_id, chunk, vector)
@@ -137,7 +137,7 @@ export async function fillRows(
       [column('id'), column('workspace'), column('title'), column('body'), column('bits'), column('vector'), model],
     )
   }
-  await client.query('analyze search_rows, search_signs, resources')
+  await client.query('analyze search_rows, search_vectors, resources')
 }
 
 /** A vector that a question may have: near one of the clusters. */

@@ -130,12 +130,12 @@ async function keep(
     const still = new Set(held.rows.map(({ row_id }) => row_id))
     const kept = all.filter(({ row }) => still.has(row.row_id))
     const rowIds = [...new Set(kept.map(({ row }) => String(row.row_id)))]
-    await sql`delete from search_signs where row_id = any(${rowIds}::int8[])`.execute(db)
+    await sql`delete from search_vectors where row_id = any(${rowIds}::int8[])`.execute(db)
     await sql`with given as (
         select * from unnest(${kept.map(({ row }) => String(row.row_id))}::int8[], ${kept.map(({ chunk }) => chunk)}::int[],
           ${kept.map(({ vector }) => signs(vector))}::text[], ${kept.map(({ vector }) => packed(vector).toString('base64'))}::text[]) x(row_id, chunk, bits, vector)
       ), compared as (
-        insert into search_signs (row_id, space, chunk, hidden, bits)
+        insert into search_vectors (row_id, space, chunk, hidden, bits)
         select s.row_id, search_space(${model}, length(g.bits), s.type, s.workspace_id), g.chunk, s.hidden, g.bits::bit varying
         from given g join search_rows s on s.row_id = g.row_id returning row_id, chunk
       )

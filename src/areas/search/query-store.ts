@@ -8,7 +8,7 @@ import { type Reach, type SearchType, inSpaces, visible } from './visible.ts'
 /** So many of those that hold the words are ranked: the newest. */
 const MOST_RANKED = 1_000
 /** So many of the nearest by signs are compared exactly. */
-const MOST_COMPARED = 1_000
+const MOST_COMPARED = 600
 export const MOST_FOUND = 500
 const MOST_ALIKE = 50
 /** Two letters of a word may have changed places. */
@@ -85,12 +85,12 @@ export const queryStore = {
   /** The best by their meaning: the nearest by signs (Hamming), put in order by the exact cosine of their nearest passage. */
   async byMeaning(db: Db, reach: Reach, model: string, vector: Float32Array): Promise<bigint[]> {
     const bits = signs(vector)
-    // One text instead of a row for each: most of the time went into reading them here.
+    // One text for all: reading a row for each took longer than comparing them.
     const { rows } = await sql<{
       ids: string[] | null
       vectors: string
     }>`with near as materialized (
-        select s.row_id, s.chunk from search_signs s
+        select s.row_id, s.chunk from search_vectors s
         where not s.hidden and ${inSpaces(reach, model, vector.length)}
         order by bit_count(s.bits # ${bits}::bit varying) limit ${MOST_COMPARED})
       select array_agg(n.row_id::text) as ids, encode(string_agg(p.vector, ''), 'base64') as vectors

@@ -190,3 +190,32 @@ test('what alice shares bob finds, a folder with all that is in it, until she ta
   await alice.delete(`/shares?share_id=${made.body.data.id}`)
   assert.deepEqual((await search(bob, { q: 'axolotl' })).hits, [])
 })
+
+test('a word is found in old rows and new ones, a million of others apart', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const bob = await server.person('Bob')
+  const others = (await alice.post('/workspaces', { name: 'Others' })).body.data.id
+  const titles = async (query: Record<string, string>) =>
+    (await search(alice, query)).hits.map(({ title }) => title).toSorted()
+  for (const [i, row] of [1, 90_000, 99_000, 1_200_000, 1_290_000, 1_300_000].entries()) {
+    await server.app.engine.postgres.pool.query(`select setval('search_rows_row_id_seq', ${row})`)
+    for (const [who, workspace] of [
+      [alice, others] as const,
+      [alice, alice.workspaceId] as const,
+      [bob, bob.workspaceId] as const,
+    ])
+      await who.post('/agents', {
+        name: `${workspace === others ? 'theirs' : 'mine'} ${i}`,
+        workspace_id: workspace,
+        system_prompt: 'a wombat digs',
+      })
+    await soon(alice, { q: 'wombat', limit: '100' }, (hits) => hits.length === 2 * (i + 1))
+  }
+  const own = [0, 1, 2, 3, 4, 5].map((i) => `mine ${i}`)
+  assert.deepEqual(await titles({ q: 'wombat', limit: '100' }), [
+    ...own,
+    ...own.map((name) => name.replace('mine', 'theirs')),
+  ])
+  assert.deepEqual(await titles({ q: 'dig womb', workspace_id: alice.workspaceId }), own)
+})

@@ -15,10 +15,11 @@ insert into search_signs select row_id, search_space(model, length(bits), type, 
   from search_vectors order by row_id, chunk;
 alter table search_passages drop constraint search_passages_row_id_chunk_fkey;
 drop table search_vectors;
-alter table search_signs add primary key (row_id, chunk),
+alter table search_signs rename to search_vectors;
+alter table search_vectors add primary key (row_id, chunk),
   add foreign key (row_id) references search_rows on delete cascade;
-create index search_signs_space on search_signs (space);
-alter table search_passages add foreign key (row_id, chunk) references search_signs on delete cascade;
+create index search_vectors_space on search_vectors (space);
+alter table search_passages add foreign key (row_id, chunk) references search_vectors on delete cascade;
 
 -- Words of few thousands of rows at a time, the newest first, and of some workspaces: a word that is everywhere costs no
 -- more than what is ranked of it.
@@ -31,11 +32,11 @@ begin
   update search_rows set workspace_id = new.workspace_id, hidden = new.status = 'trashed' where resource_id = new.id;
   if new.workspace_id is distinct from old.workspace_id then
     -- Of words that were written anew since: they wait for other vectors.
-    delete from search_signs v using search_rows s where s.resource_id = new.id and v.row_id = s.row_id and s.embedded is null;
-    update search_signs v set space = search_space(s.embedded, length(v.bits), s.type, s.workspace_id)
+    delete from search_vectors v using search_rows s where s.resource_id = new.id and v.row_id = s.row_id and s.embedded is null;
+    update search_vectors v set space = search_space(s.embedded, length(v.bits), s.type, s.workspace_id)
       from search_rows s where s.resource_id = new.id and v.row_id = s.row_id;
   end if;
-  update search_signs v set hidden = new.status = 'trashed'
+  update search_vectors v set hidden = new.status = 'trashed'
     from search_rows s where s.resource_id = new.id and v.row_id = s.row_id and v.hidden <> (new.status = 'trashed');
   return null;
 end $$;
