@@ -1,5 +1,5 @@
 import { type ColumnType, type Selectable, type Updateable, sql } from 'kysely'
-import { type Db, nextTime } from '#engine/postgres/client.ts'
+import { type Db, nextTime, nextTimeOf } from '#engine/postgres/client.ts'
 import type { ErrorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
@@ -91,7 +91,7 @@ export const runStore = {
   async succeed(db: Db, ended: readonly { id: Id; cost: Nano | null }[], at: Date): Promise<AutomationRunRow[]> {
     const { rows } = await sql<AutomationRunRow>`update automation_runs x set status = 'succeeded', error = null,
         cost_nano = greatest(x.cost_nano, e.cost), completed_at = ${at},
-        updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), x.updated_at + interval '1 millisecond')
+        updated_at = ${nextTimeOf('x')}
       from unnest(${ended.map(({ id }) => id)}::text[], ${ended.map(({ cost }) => cost)}::int8[]) as e(id, cost)
       where x.id = e.id and x.status = 'running' returning x.*`.execute(db)
     return rows
@@ -220,7 +220,7 @@ export const runStore = {
   /** Queued → running, each with the run of its chat. */
   async begin(db: Db, begun: readonly { id: Id; chat_id: Id; run_id: Id }[], at: Date): Promise<void> {
     await sql`update automation_runs x set status = 'running', chat_id = b.chat_id, run_id = b.run_id, started_at = ${at},
-        error = null, updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), x.updated_at + interval '1 millisecond')
+        error = null, updated_at = ${nextTimeOf('x')}
       from jsonb_to_recordset(${JSON.stringify(begun)}::jsonb) as b(id text, chat_id text, run_id text) where x.id = b.id`.execute(
       db,
     )

@@ -1,6 +1,6 @@
 import { type ColumnType, type Generated, type Selectable, sql } from 'kysely'
 import type { Postgres } from '#engine/postgres/client.ts'
-import { type Db, nextTime } from '#engine/postgres/client.ts'
+import { type Db, nextTime, nextTimeOf } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import type { Usage } from '#kernel/usage.ts'
@@ -212,33 +212,26 @@ export const messageStore = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
-  /** The end of an answer. */
-  finish: (
+  /** The ends of answers. */
+  async finish(
     db: Db,
-    id: Id,
-    end: Pick<
+    ends: readonly Pick<
       MessageRow,
-      'status' | 'content' | 'text' | 'model' | 'provider' | 'finish_reason' | 'usage' | 'cost_nano'
-    >,
-  ): Promise<MessageRow> =>
-    db
-      .updateTable('messages')
-      .set({
-        ...end,
-        // What an earlier try at it cost, whose process died, stays in the sum.
-        cost_nano: sql<Nano | null>`case when ${end.cost_nano}::int8 is null then cost_nano else coalesce(cost_nano, 0) + ${end.cost_nano}::int8 end`,
-        content: JSON.stringify(end.content),
-        // Without a further call, who served stays who served.
-        model: sql<
-          string | null
-        >`case when ${end.provider}::text is null then coalesce(model, ${end.model}) else ${end.model} end`,
-        provider: sql<string | null>`coalesce(${end.provider}, provider)`,
-        usage: sql<string | null>`coalesce(${end.usage && JSON.stringify(end.usage)}::jsonb, usage)`,
-        updated_at: nextTime,
-      })
-      .where('id', '=', id)
-      .returningAll()
-      .executeTakeFirstOrThrow(),
+      'id' | 'status' | 'content' | 'text' | 'model' | 'provider' | 'finish_reason' | 'usage' | 'cost_nano'
+    >[],
+  ): Promise<Map<Id, MessageRow>> {
+    const given = ends.map((end) => ({ ...end, cost_nano: end.cost_nano === null ? null : String(end.cost_nano) }))
+    // What an earlier try at it cost, whose process died, stays in the sum; without a further call, who served stays who served.
+    const { rows } = await sql<MessageRow>`update messages m set status = e.status, content = e.content, text = e.text,
+        finish_reason = e.finish_reason, usage = coalesce(e.usage, m.usage), provider = coalesce(e.provider, m.provider),
+        model = case when e.provider is null then coalesce(m.model, e.model) else e.model end,
+        cost_nano = case when e.cost_nano is null then m.cost_nano else coalesce(m.cost_nano, 0) + e.cost_nano end,
+        updated_at = ${nextTimeOf('m')}
+      from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as e(id text, status text, content jsonb, text text, model text,
+        provider text, finish_reason text, usage jsonb, cost_nano bigint)
+      where m.id = e.id returning m.*`.execute(db)
+    return new Map(rows.map((row) => [row.id, row]))
+  },
 
   /** What a try at it cost whose process died. Undefined when the message is gone. */
   addCost: (

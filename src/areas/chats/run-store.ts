@@ -1,6 +1,6 @@
 import { type ColumnType, type Generated, type Selectable, sql } from 'kysely'
 import type { Postgres } from '#engine/postgres/client.ts'
-import { type Db, nextTime } from '#engine/postgres/client.ts'
+import { type Db, nextTime, nextTimeOf } from '#engine/postgres/client.ts'
 import type { ErrorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
@@ -140,6 +140,9 @@ export type FreshRun = Pick<
   | 'updated_at'
 >
 
+/** JSON has no whole numbers beyond 2⁵³. */
+const decimal = (nano: Nano | null): string | null => (nano === null ? null : String(nano))
+
 const UNFINISHED: RunStatus[] = ['queued', 'running', 'requires_action']
 
 export const runStore = {
@@ -201,7 +204,7 @@ export const runStore = {
 
   /** Many at once, in no order. */
   async insertMany(db: Db, runs: readonly FreshRun[]): Promise<RunRow[]> {
-    const json = JSON.stringify(runs, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
+    const json = JSON.stringify(runs.map((run) => ({ ...run, budget_nano: decimal(run.budget_nano) })))
     const { rows } =
       await sql<RunRow>`insert into runs (id, chat_id, workspace_id, account_id, key_id, scopes, held_to, agent_id,
         automation_run_id, budget_nano, status, status_reason, on_busy, model, input_message_id, output_message_id, process_id,
@@ -233,6 +236,15 @@ export const runStore = {
       .where('status', '=', 'queued')
       .returningAll()
       .executeTakeFirst(),
+
+  /** Of each of these chats the next in its line, where nothing runs there. */
+  nextOf: async (db: Db, chatIds: readonly Id[]): Promise<Id[]> => {
+    const { rows } = await sql<{ id: Id }>`select distinct on (chat_id) chat_id, id from runs q
+      where chat_id = any(${chatIds}::ulid[]) and status = 'queued'
+        and not exists (select from runs a where a.chat_id = q.chat_id and a.status in ('running', 'requires_action'))
+      order by chat_id, place`.execute(db)
+    return rows.map(({ id }) => id)
+  },
 
   /** The next in the chat's line, if nothing runs there. */
   next: async (db: Db, chatId: Id): Promise<Id | null> => {
@@ -275,36 +287,30 @@ export const runStore = {
       .returningAll()
       .executeTakeFirst(),
 
-  /** To an end. Null when its holder changed or it ended meanwhile. */
-  finish: (
+  /** To an end, many at once. Those whose holder changed, or that ended meanwhile, are absent. */
+  async finish(
     db: Db,
-    { id, fence }: Pick<RunRow, 'id' | 'fence'>,
-    end: {
+    ends: readonly {
+      run: Pick<RunRow, 'id' | 'fence'>
       status: 'completed' | 'failed' | 'cancelled'
       error: ErrorBody['error'] | null
       usage: Usage | null
       /** Of this attempt; what the run has cost before stays in the sum. */
       cost: Nano | null
-    },
-  ): Promise<RunRow | undefined> =>
-    db
-      .updateTable('runs')
-      .set({
-        status: end.status,
-        status_reason: null,
-        error: end.error && JSON.stringify(end.error),
-        usage: end.usage && JSON.stringify(end.usage),
-        ...(end.cost !== null && { cost_nano: sql<Nano>`coalesce(cost_nano, 0) + ${end.cost}` }),
-        pending_actions: '[]',
-        process_id: null,
-        completed_at: sql<Date>`date_trunc('milliseconds', clock_timestamp())`,
-        updated_at: nextTime,
-      })
-      .where('id', '=', id)
-      .where('fence', '=', fence)
-      .where('status', 'in', UNFINISHED)
-      .returningAll()
-      .executeTakeFirst(),
+    }[],
+  ): Promise<Map<Id, RunRow>> {
+    const given = ends.map(({ run: { id, fence }, cost, ...end }) => ({ ...end, id, fence, cost: decimal(cost) }))
+    const { rows } =
+      await sql<RunRow>`update runs r set status = e.status, status_reason = null, error = e.error, usage = e.usage,
+        cost_nano = case when e.cost is null then r.cost_nano else coalesce(r.cost_nano, 0) + e.cost end, pending_actions = '[]',
+        process_id = null, completed_at = date_trunc('milliseconds', clock_timestamp()),
+        updated_at = ${nextTimeOf('r')}
+      from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as e(id text, fence int, status text, error jsonb, usage jsonb, cost bigint)
+      where r.id = e.id and r.fence = e.fence and r.status in ('queued', 'running', 'requires_action') returning r.*`.execute(
+        db,
+      )
+    return new Map(rows.map((row) => [row.id, row]))
+  },
 
   /** Running → waiting for a person. Undefined when its holder changed or it ended meanwhile. */
   pause: (
@@ -580,19 +586,23 @@ export const stepStore = {
   },
 
   /** A step that has ended. */
-  async insert(db: Db, run: Pick<RunRow, 'id' | 'attempt'>, step: Step): Promise<void> {
-    const { result, error, ...rest } = step
-    await db
-      .insertInto('steps')
-      .values({
-        ...rest,
-        run_id: run.id,
-        attempt: run.attempt,
-        index: sql<number>`(select coalesce(max(index), 0) + 1 from steps where run_id = ${run.id})`,
-        result: result && JSON.stringify(result),
-        error: error && JSON.stringify(error),
-        completed_at: sql<Date>`clock_timestamp()`,
-      })
-      .execute()
+  insert: (db: Db, run: Pick<RunRow, 'id' | 'attempt'>, step: Step): Promise<void> =>
+    stepStore.insertMany(db, [{ run, step }]),
+
+  /** The same of many runs, one of each. */
+  async insertMany(db: Db, ended: readonly { run: Pick<RunRow, 'id' | 'attempt'>; step: Step }[]): Promise<void> {
+    if (ended.length === 0) return
+    const given = ended.map(({ run, step: { cost_nano, ...step } }) => ({
+      ...step,
+      run_id: run.id,
+      attempt: run.attempt,
+      cost_nano: decimal(cost_nano),
+    }))
+    await sql`insert into steps (run_id, index, attempt, kind, name, status, idempotent, result, error, cost_nano, started_at,
+        completed_at)
+      select run_id, (select coalesce(max(s.index), 0) + 1 from steps s where s.run_id = x.run_id), attempt, kind, name, status,
+        idempotent, result, error, cost_nano, started_at, clock_timestamp()
+      from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as x(run_id text, attempt int, kind text, name text, status text,
+        idempotent boolean, result jsonb, error jsonb, cost_nano bigint, started_at timestamptz)`.execute(db)
   },
 }

@@ -7,6 +7,7 @@ import { hasShown, keptParts } from './answer.ts'
 import { addUsage } from './cost.ts'
 import { denyExpired } from './decide.ts'
 import { type EventWriter, createEventWriter } from './event-writer.ts'
+import { createFinisher } from './finish.ts'
 import { generate } from './generate.ts'
 import { HAND_OVER, STOPPED } from './leaving.ts'
 import { tellUntold } from './interrupted.ts'
@@ -15,7 +16,7 @@ import { RunLog } from './run-log.ts'
 import { type RunRow, eventStore, runStore, stepStore } from './run-store.ts'
 import { RunWatch } from './run-watch.ts'
 import { chatStore } from './store.ts'
-import { type Claim, type Ending, cancelWaiting, claimNext, end, endFromOutside, pause } from './transitions.ts'
+import { type Claim, type Ending, cancelWaiting, claimNext, endFromOutside, pause } from './transitions.ts'
 
 const SWEEP_MS = 1_000
 const AGAIN_MS = 500
@@ -71,6 +72,7 @@ export function startRuns(engine: Engine): Runs {
   const active = new Map<Id, Active>()
   const writer: EventWriter = createEventWriter({ postgres, log })
   const watch = new RunWatch(postgres, log)
+  const written = createFinisher(engine)
   let draining = false
   const closing = new AbortController()
 
@@ -125,11 +127,7 @@ export function startRuns(engine: Engine): Runs {
 
   /** Writes the end, gives the turn to whoever waits, and only then shows it. */
   async function finish(run: RunRow, ending: Ending, runLog: RunLog): Promise<void> {
-    const done = await db.transaction().execute(async (tx) => {
-      if ((await chatStore.hold(tx, run.chat_id)) === null) return null
-      const ended = await end(tx, run, ending, runLog.lastSeq)
-      return ended && { ended, next: draining ? null : await claimNext(tx, run.chat_id, processId) }
-    })
+    const done = await written({ run, ending, lastSeq: runLog.lastSeq, handOn: !draining })
     if (done === null) return
     runLog.tail.push(done.ended.events)
     bus.poke('outbox')

@@ -110,6 +110,13 @@ export const chatStore = {
     return rows[0] ?? null
   },
 
+  /** Takes the turns of many, as far as nobody else has them now; answers which it got. */
+  async holdFree(db: Db, ids: readonly Id[]): Promise<Set<Id>> {
+    const { rows } = await sql<{ id: Id }>`select id from resources where id = any(${ids}::ulid[]) and kind = 'chat'
+      order by id for update skip locked`.execute(db)
+    return new Set(rows.map(({ id }) => id))
+  },
+
   /** After new messages: the head, their number, and a later `updated_at`. */
   async grow(db: Db, id: Id, to: { head: Id; lastSeq: number; at: Date; title: string | null }): Promise<void> {
     await sql`with r as (update resources set updated_at = ${nextTime} where id = ${id})

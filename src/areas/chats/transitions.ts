@@ -1,7 +1,7 @@
 /** The moves of a run, each within a transaction that holds its chat. */
 import type { AgentRow } from '#areas/agents/service.ts'
 import type { Emitted } from '#engine/context.ts'
-import { writeOutbox } from '#engine/outbox.ts'
+import { writeOutbox, writeOutboxEach } from '#engine/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import type { ErrorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
@@ -108,42 +108,79 @@ export async function claimNext(db: Db, chatId: Id, processId: Id): Promise<Clai
   return next === null ? null : claim(db, next, processId)
 }
 
-/** To an end, with everything that tells of it. Null when the claim no longer holds. `begun`: its answer was told of. */
-export async function end(
-  db: Db,
-  before: RunRow,
-  ending: Ending,
-  lastSeq: number,
-  begun = lastSeq > 0,
-): Promise<{ run: RunRow; output: MessageRow; events: Logged[] } | null> {
-  const { status, parts, error, step } = ending
-  const run = await runStore.finish(db, before, {
-    status,
-    error,
-    usage: addUsage(before.usage, ending.usage),
-    cost: ending.cost,
-  })
-  if (!run) return null
-  const output = await messageStore.finish(db, run.output_message_id, {
-    status: status === 'cancelled' ? 'incomplete' : status,
-    content: parts,
-    text: textOf(parts),
-    model: ending.model,
-    provider: ending.provider,
-    finish_reason: ending.finishReason,
-    usage: ending.usage && addUsage(ending.before ?? null, ending.usage),
-    cost_nano: ending.cost,
-  })
-  if (step) await stepStore.insert(db, run, step)
-  const events = numbered(endingFacts(run, output, ending, begun), lastSeq)
-  await eventStore.insert(db, run.id, events)
-  await writeOutbox(
+/** A run that is to end. `begun`: its answer was told of. */
+export interface End {
+  run: RunRow
+  ending: Ending
+  lastSeq: number
+  begun?: boolean
+}
+export interface Ended {
+  run: RunRow
+  output: MessageRow
+  events: Logged[]
+}
+
+/** To an end, with everything that tells of it. Null when the claim no longer holds. */
+export async function end(db: Db, one: End): Promise<Ended | null> {
+  const [ended] = await endAll(db, [one])
+  return ended ?? null
+}
+
+/** The same for many of different chats, in as many statements as for one. In their order; null where the claim no longer holds. */
+export async function endAll(db: Db, ends: readonly End[]): Promise<(Ended | null)[]> {
+  const runs = await runStore.finish(
     db,
-    messageEvent(output, run.workspace_id, status === 'failed' ? 'failed' : 'completed'),
-    actorOf(run),
+    ends.map(({ run, ending: { status, error, usage, cost } }) => ({
+      run,
+      status,
+      error,
+      usage: addUsage(run.usage, usage),
+      cost,
+    })),
   )
-  await writeOutbox(db, runEvent(run, status), actorOf(run))
-  return { run, output, events }
+  const over = ends.flatMap(({ run: before, ...end }) => {
+    const run = runs.get(before.id)
+    return run ? [{ run, ...end }] : []
+  })
+  if (over.length === 0) return ends.map(() => null)
+  const outputs = await messageStore.finish(
+    db,
+    over.map(({ run, ending: { status, parts, ...ending } }) => ({
+      id: run.output_message_id,
+      status: status === 'cancelled' ? 'incomplete' : status,
+      content: parts,
+      text: textOf(parts),
+      model: ending.model,
+      provider: ending.provider,
+      finish_reason: ending.finishReason,
+      usage: ending.usage && addUsage(ending.before ?? null, ending.usage),
+      cost_nano: ending.cost,
+    })),
+  )
+  await stepStore.insertMany(
+    db,
+    over.flatMap(({ run, ending: { step } }) => (step ? [{ run, step }] : [])),
+  )
+  const ended = over.map(({ run, ending, lastSeq, begun = lastSeq > 0 }): Ended => {
+    const output = outputs.get(run.output_message_id)
+    if (!output) throw new Error('the answer of a run is gone')
+    return { run, output, events: numbered(endingFacts(run, output, ending, begun), lastSeq) }
+  })
+  await eventStore.insertMany(db, ended)
+  await writeOutboxEach(
+    db,
+    ended.flatMap(({ run, output }) => {
+      const actor = actorOf(run)
+      const verb = run.status === 'failed' ? 'failed' : 'completed'
+      return [
+        { event: messageEvent(output, run.workspace_id, verb), actor },
+        { event: runEvent(run, run.status), actor },
+      ]
+    }),
+  )
+  const byId = new Map(ended.map((one) => [one.run.id, one]))
+  return ends.map(({ run }) => byId.get(run.id) ?? null)
 }
 
 function endingFacts(run: RunRow, output: MessageRow, { status, error }: Ending, begun: boolean): Fact[] {
@@ -189,7 +226,8 @@ export async function cancelWaiting(db: Db, run: RunRow): Promise<RunRow> {
   const last = events.at(-1)
   // A retry that waits has the log of the attempts before it.
   const begun = last !== undefined && !isEnd(last.type)
-  const ended = await end(db, run, { ...NOTHING, status: 'cancelled', parts }, last?.seq ?? 0, begun)
+  const ending = { ...NOTHING, status: 'cancelled' as const, parts }
+  const ended = await end(db, { run, ending, lastSeq: last?.seq ?? 0, begun })
   return ended?.run ?? run
 }
 
@@ -204,5 +242,5 @@ export async function endFromOutside(
   if (!run) return null
   const events = await eventStore.all(db, run.id)
   const ending = { ...NOTHING, ...why, parts: partsOf(run.output_message_id, events) }
-  return (await end(db, run, ending, events.at(-1)?.seq ?? 0))?.run ?? null
+  return (await end(db, { run, ending, lastSeq: events.at(-1)?.seq ?? 0 }))?.run ?? null
 }

@@ -42,6 +42,10 @@ export function connectPostgres(connection: pg.PoolConfig, log: (error: Error) =
 /** The next `updated_at` of a row: now, and always later than the one it had (times strictly increase per row). */
 export const nextTime = sql<Date>`greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')`
 
+/** The same where the statement names its rows: `update runs r set updated_at = ${nextTimeOf('r')}`. */
+export const nextTimeOf = (name: string) =>
+  sql<Date>`greatest(date_trunc('milliseconds', clock_timestamp()), ${sql.ref(`${name}.updated_at`)} + interval '1 millisecond')`
+
 /** PostgreSQL's SQLSTATE of an error, or null: `23505` is a broken unique constraint. */
 export const sqlState = (error: unknown): string | null =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code)
