@@ -14,7 +14,7 @@ import { services } from '#areas/services.ts'
 import type { Config } from '#config'
 import { openBlobs } from '#engine/blobs/open.ts'
 import { connectBus } from '#engine/bus.ts'
-import type { Context, Engine } from '#engine/context.ts'
+import type { Acting, Context, Engine } from '#engine/context.ts'
 import { createDocumentReader } from '#engine/documents/reader.ts'
 import { startJobs } from '#engine/jobs.ts'
 import { createLeases } from '#engine/leases.ts'
@@ -36,6 +36,7 @@ import { mcpMount } from '#faces/mcp/mount.ts'
 import { createGateway } from '#gateway/mount.ts'
 import type { Service } from '#kernel/implement.ts'
 import { newId } from '#kernel/ids.ts'
+import type { Principal } from '#kernel/principal.ts'
 import { registry } from '#kernel/registry.ts'
 import { createAgentDoor } from '#line/agent.ts'
 import { presentedKey } from '#line/authenticate.ts'
@@ -147,8 +148,9 @@ export async function startApp({
         return { output: structuredContent, is_error: isError === true }
       },
     },
-    async actAs({ accountId, scopes, workspaceId, payingKeyId, signal }) {
-      const principal = await authority.onBehalf(accountId, scopes, workspaceId, payingKeyId)
+    async actAs({ accountId, scopes, workspaceId, payingKeyId, run, signal }) {
+      const known = await authority.onBehalf(accountId, scopes, workspaceId, payingKeyId)
+      const principal = known && run ? within(known, run) : known
       const caller = { ip: '', userAgent: null, loopback: false }
       return principal && line.context({ principal, requestId: newId(), version: versions.newest, signal, caller })
     },
@@ -191,6 +193,12 @@ export async function startApp({
   const running = stack.move()
   return { origin, engine, door, [Symbol.asyncDispose]: () => running.disposeAsync() }
 }
+
+/** The server acting for an account within a run. */
+const within = (principal: Principal, run: NonNullable<Acting['run']>): Principal => ({
+  ...principal,
+  credential: principal.credential.kind === 'server' ? { ...principal.credential, run } : principal.credential,
+})
 
 function policyOf(setting: string, lines: readonly string[]): AddressPolicy {
   try {

@@ -2,6 +2,7 @@ import type { CallContext } from '#kernel/context.ts'
 import type { EventTable } from '#kernel/events.ts'
 import { implementWith } from '#kernel/implement.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Budget } from '#kernel/money.ts'
 import type { Config } from '#config'
 import type { Blobs } from './blobs/blobs.ts'
 import type { Bus } from './bus.ts'
@@ -52,6 +53,8 @@ export interface Acting {
   workspaceId: Id | null
   /** The key that started it, under whose cap it pays. */
   payingKeyId: Id | null
+  /** The run whose agent it acts for. */
+  run?: { id: Id; budgets: readonly Budget[] }
   signal: AbortSignal
 }
 

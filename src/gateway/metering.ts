@@ -99,6 +99,7 @@ export class Metering {
       const tokens = left === null ? most : covered(left)
       throw new Refusal(error.code, {
         message: `${error.message} It would cover ${tokens} output tokens.`,
+        ...(error.param !== undefined && { param: error.param }),
         details: { ...error.details, affordable_output_tokens: tokens },
         ...(error.headers && { headers: error.headers }),
       })

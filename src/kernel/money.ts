@@ -1,3 +1,4 @@
+import type { Id } from './ids.ts'
 import type { Period } from './time.ts'
 
 /** Money is whole nano-dollars (10⁻⁹ USD) in bigint; on the wire a JSON number of dollars with up to 9 decimals. */
@@ -8,6 +9,15 @@ export const NANO = 1_000_000_000n
 /** What may be spent in a period. */
 export interface Cap {
   nano: Nano
+  period: Period
+}
+
+/** What counts for it is added up under `subject`, which is the id of the thing. A call may stand under several. */
+export interface Budget {
+  kind: 'workspace' | 'agent' | 'automation' | 'chat' | 'goal' | 'run'
+  subject: Id
+  /** Null: counted for `spent`, never refused. So that a budget set later knows what was spent. */
+  nano: Nano | null
   period: Period
 }
 

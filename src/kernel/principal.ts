@@ -1,5 +1,5 @@
 import type { Id } from './ids.ts'
-import type { Cap } from './money.ts'
+import type { Budget, Cap } from './money.ts'
 import type { Role, Scope } from './scopes.ts'
 
 export type Tier = 'standard' | 'unlimited'
@@ -36,6 +36,8 @@ export type Credential =
       ownToo?: true
       /** The key that started it: what the server does for it counts under that key's cap. */
       payingKey?: { id: Id; cap: Cap | null }
+      /** The run whose agent it acts for: what that calls counts under the run's budgets, and what it begins stands below it. */
+      run?: { id: Id; budgets: readonly Budget[] }
     }
 
 /** Who calls. Made once per credential and kept until a right of the account changes. */

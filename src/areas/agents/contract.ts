@@ -7,9 +7,11 @@ import {
   lifecycle,
   one,
   page,
+  period,
   resourceFields,
   statusFilter,
   time,
+  usd,
   workspaceId,
 } from '#kernel/contract.ts'
 
@@ -47,11 +49,27 @@ const definition = {
     .describe('Model calls per run at most. Null is the default of the server.'),
 }
 
+/** What it may spend is no part of what it is: a change makes no version. */
+const budget = {
+  spend_cap_usd: z
+    .number()
+    .min(0)
+    .max(1_000_000)
+    .nullable()
+    .describe(
+      'What the model calls of its runs may cost per period, whoever talks to it. What was spent before it was set counts. It is reached as `402 budget_reached`. Null has no budget. Who has the agent by a share does not set it.',
+    ),
+  spend_cap_period: period.describe('UTC: day, ISO week, calendar month, or total.'),
+}
+
 export const Agent = z
   .object({
     ...resourceFields,
     ...definition,
     version: z.number().int().describe('Counts up with every change of the fields above; a move is none.'),
+    spend_cap_usd: usd.nullable(),
+    spend_cap_period: period,
+    spent_usd: usd.describe('In the present period of the budget.'),
   })
   .meta({ id: 'Agent' })
 
@@ -98,6 +116,8 @@ export const agents = area(
         tools: definition.tools.default([]),
         output_schema: definition.output_schema.default(null),
         max_turns: definition.max_turns.default(null),
+        spend_cap_usd: budget.spend_cap_usd.default(null),
+        spend_cap_period: budget.spend_cap_period.default('month'),
       },
       reply: one(Agent),
       status: 201,
@@ -105,11 +125,11 @@ export const agents = area(
     update: endpoint('PATCH /agents/:id', {
       summary: 'Change an agent; what is left out stays',
       description:
-        'Makes the next version. What changes nothing makes none. Who has it by a share changes all but its `tools`. `If-Match` keeps out changes in between.',
+        'Makes the next version. What changes nothing makes none. Budgets are no part of it. Who has it by a share changes all but `tools` and budget. `If-Match` keeps out changes in between.',
       scope: 'agent:write',
       on: 'agent',
       onShare: 'edit',
-      body: z.object(definition).partial().shape,
+      body: z.object({ ...definition, ...budget }).partial().shape,
       reply: one(Agent),
       errors: ['invalid_state'],
     }),

@@ -15,11 +15,13 @@ import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf, wholeAt } from '#kernel/paging.ts'
+import { nanoOrNull } from '#kernel/money.ts'
 import { checkPlace } from '#kernel/place.ts'
 import { membershipIn } from '#kernel/principal.ts'
+import type { Period } from '#kernel/time.ts'
 import { agents } from './contract.ts'
 import { changed, definitionOf, showAgent, showVersion } from './show.ts'
-import { type AgentRow, type Definition, agentStore } from './store.ts'
+import { type AgentRow, type Budgeted, type CountedAgent, type Definition, agentStore } from './store.ts'
 
 export type { AgentRow } from './store.ts'
 export { agentSearchable } from './searchable.ts'
@@ -44,25 +46,25 @@ export const agentService = implement(
 
     get: (ctx) => showAgent(agent.of(ctx)),
 
-    create: (ctx, given) => ctx.transaction((ctx) => insert(ctx, ctx.workspace!.id, definitionOf(given))),
+    create: (ctx, given) =>
+      ctx.transaction((ctx) => insert(ctx, ctx.workspace!.id, definitionOf(given), budgetOf(given))),
 
-    update: (ctx, { id, ...changes }) =>
+    update: (ctx, { id, spend_cap_usd, spend_cap_period, ...changes }) =>
       ctx.transaction(async (ctx) => {
         // Held before it is read: of two changes at once the second sees what the first left.
         await lockResource(ctx, 'agent', id)
         const before = await read(ctx, id)
         const definition = changed(definitionOf(before), changes)
-        if (isDeepStrictEqual(definition, definitionOf(before))) return showAgent(before)
+        const budget = budgetOf({ spend_cap_usd, spend_cap_period })
+        const same = isDeepStrictEqual(definition, definitionOf(before))
+        if (same && isDeepStrictEqual({ ...before, ...budget }, before)) return showAgent(before)
         // Tools act in the rights of whoever talks to it, which nobody outside may lend himself.
         const member = membershipIn(ctx.principal, before.workspace_id) !== null
-        if (!member && !isDeepStrictEqual(definition.tools, before.tools))
-          refuse('insufficient_role', {
-            param: 'tools',
-            message: 'This agent is shared with you; only members of its workspace choose its tools.',
-          })
+        if (!member && !isDeepStrictEqual(definition.tools, before.tools)) membersOnly('tools')
+        if (!member && Object.keys(budget).length > 0) membersOnly('spend_cap_usd')
         const register = await touchResource(ctx, 'agent', id)
-        const version = await agentStore.update(ctx.db, id, definition)
-        await keepVersion(ctx, id, version, definition)
+        if (Object.keys(budget).length > 0) await agentStore.budget(ctx.db, id, budget)
+        if (!same) await keepVersion(ctx, id, await agentStore.update(ctx.db, id, definition), definition)
         await tell(ctx, 'updated', register)
         return showAgent(await read(ctx, id))
       }),
@@ -82,7 +84,7 @@ export const agentService = implement(
 
     copy_to_workspace(ctx, { workspace_id }) {
       checkTarget(ctx, workspace_id, 'agent:write')
-      return ctx.transaction((ctx) => insert(ctx, workspace_id, definitionOf(agent.of(ctx))))
+      return ctx.transaction((ctx) => insert(ctx, workspace_id, definitionOf(agent.of(ctx)), {}))
     },
 
     async versions(ctx, { id, cursor, limit }) {
@@ -121,10 +123,25 @@ export async function agentBehind(ctx: Context, id: Id, workspaceId: Id): Promis
   return row.workspace_id === workspaceId ? row : agentFor(ctx, id).catch(() => null)
 }
 
-async function insert(ctx: Context, workspace_id: Id, definition: Definition) {
+const membersOnly = (param: string): never =>
+  refuse('insufficient_role', {
+    param,
+    message: `This agent is shared with you; only members of its workspace choose its \`${param}\`.`,
+  })
+
+/** The columns of what is given of a budget. */
+const budgetOf = (given: {
+  spend_cap_usd?: number | null | undefined
+  spend_cap_period?: Period | undefined
+}): Budgeted => ({
+  ...(given.spend_cap_usd !== undefined && { spend_cap_nano: nanoOrNull(given.spend_cap_usd) }),
+  ...(given.spend_cap_period !== undefined && { spend_cap_period: given.spend_cap_period }),
+})
+
+async function insert(ctx: Context, workspace_id: Id, definition: Definition, budget: Budgeted) {
   const id = newId()
   const register = await insertResource(ctx, { id, kind: 'agent', workspace_id })
-  await agentStore.insert(ctx.db, id, definition)
+  await agentStore.insert(ctx.db, id, definition, budget)
   await keepVersion(ctx, id, 1, definition)
   await tell(ctx, 'created', register)
   return showAgent(await read(ctx, id))
@@ -139,7 +156,7 @@ const keepVersion = (ctx: Context, agent_id: Id, version: number, definition: De
     created_by: ctx.principal.accountId,
   })
 
-const read = async (ctx: Context, id: Id): Promise<AgentRow> =>
+const read = async (ctx: Context, id: Id): Promise<CountedAgent> =>
   (await agentStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
 
 const tell = (ctx: Context, verb: string, { id, workspace_id, status }: ResourceRow, also: string[] = []) =>

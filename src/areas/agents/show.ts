@@ -1,8 +1,9 @@
 import type { z } from 'zod'
 import { showResource } from '#engine/resources.ts'
+import { toUsd, usdOrNull } from '#kernel/money.ts'
 import { iso } from '#kernel/time.ts'
 import type { Agent, AgentVersion } from './contract.ts'
-import type { AgentRow, AgentVersionRow, Definition } from './store.ts'
+import type { AgentVersionRow, CountedAgent, Definition } from './store.ts'
 
 export const definitionOf = (from: Definition): Definition => ({
   name: from.name,
@@ -23,10 +24,13 @@ export const changed = (
   ...(Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as Partial<Definition>),
 })
 
-export const showAgent = (row: AgentRow): z.output<typeof Agent> => ({
+export const showAgent = (row: CountedAgent): z.output<typeof Agent> => ({
   ...showResource(row),
   ...definitionOf(row),
   version: row.version,
+  spend_cap_usd: usdOrNull(row.spend_cap_nano),
+  spend_cap_period: row.spend_cap_period,
+  spent_usd: toUsd(row.spent_nano ?? 0n),
 })
 
 export const showVersion = (row: AgentVersionRow): z.output<typeof AgentVersion> => ({

@@ -2,6 +2,8 @@ import { type ColumnType, type Generated, type JSONColumnType, type Selectable, 
 import type { Db, Postgres } from '#engine/postgres/client.ts'
 import { type ResourcePage, type ResourceRow, resourcePageText } from '#engine/resources.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
+import type { Period } from '#kernel/time.ts'
 
 declare module '#engine/postgres/tables.ts' {
   interface Database {
@@ -26,8 +28,12 @@ interface AgentTable extends Omit<Definition, 'tools' | 'output_schema'> {
   tools: JSONColumnType<Definition['tools']>
   output_schema: Json<Definition['output_schema']>
   version: Generated<number>
+  spend_cap_nano: Generated<Nano | null>
+  spend_cap_period: Generated<Period>
 }
 export type AgentRow = Selectable<AgentTable> & ResourceRow
+export type CountedAgent = AgentRow & { spent_nano: Nano | null }
+export type Budgeted = Partial<Pick<AgentRow, 'spend_cap_nano' | 'spend_cap_period'>>
 
 interface AgentVersionTable {
   id: Id
@@ -45,17 +51,22 @@ const stored = ({ tools, output_schema, ...rest }: Definition) => ({
   output_schema: output_schema && JSON.stringify(output_schema),
 })
 
+/** What was spent in the present period of its budget. */
+const spent = `(select s.nano from spends s where s.subject = a.id and s.period =
+  (periods_of((now() at time zone 'UTC')::date))[array_position(array['day', 'week', 'month', 'total'], a.spend_cap_period)])`
+
 const listText = (after: boolean): string =>
-  `select r.*, a.* from ${resourcePageText(after)} r join agents a on a.id = r.id order by r.id desc`
+  `select r.*, a.*, ${spent} as spent_nano from ${resourcePageText(after)} r join agents a on a.id = r.id order by r.id desc`
 const LIST = { name: 'agents_list', text: listText(false) }
 const LIST_AFTER = { name: 'agents_list_after', text: listText(true) }
 
 export const agentStore = {
-  get: (db: Db, id: Id): Promise<AgentRow | undefined> =>
+  get: (db: Db, id: Id): Promise<CountedAgent | undefined> =>
     db
       .selectFrom('resources as r')
       .innerJoin('agents as a', 'a.id', 'r.id')
       .selectAll(['r', 'a'])
+      .select(sql.raw<Nano | null>(spent).as('spent_nano'))
       .where('r.id', '=', id)
       .executeTakeFirst(),
 
@@ -68,18 +79,18 @@ export const agentStore = {
   async list(
     { pool }: Postgres,
     { workspaces, status, before, limit }: Omit<ResourcePage, 'kind' | 'also'>,
-  ): Promise<AgentRow[]> {
-    const { rows } = await pool.query<AgentRow>({
+  ): Promise<CountedAgent[]> {
+    const { rows } = await pool.query<CountedAgent>({
       ...(before === null ? LIST : LIST_AFTER),
       values: [workspaces, 'agent', status, limit, ...(before === null ? [] : [before])],
     })
     return rows
   },
 
-  async insert(db: Db, id: Id, definition: Definition): Promise<void> {
+  async insert(db: Db, id: Id, definition: Definition, budget: Budgeted): Promise<void> {
     await db
       .insertInto('agents')
-      .values({ id, ...stored(definition) })
+      .values({ id, ...stored(definition), ...budget })
       .execute()
   },
 
@@ -92,6 +103,10 @@ export const agentStore = {
       .returning('version')
       .executeTakeFirstOrThrow()
     return version
+  },
+
+  async budget(db: Db, id: Id, budget: Budgeted): Promise<void> {
+    await db.updateTable('agents').set(budget).where('id', '=', id).execute()
   },
 
   async insertVersion(

@@ -16,13 +16,17 @@ export interface Sent {
   parent_id?: Id | null | undefined
   model?: string | undefined
   on_busy: OnBusy
-  /** The automation's run that says it, and what it may spend. */
-  automation?: { runId: Id; budget: Nano | null }
+  /** What the run may spend; null: what its chat and its payer may. */
+  budget?: Nano | null
+  /** The automation's run that says it. */
+  automationRunId?: Id
   /** The goal that it is a turn of. */
   goalId?: Id
 }
 
 const MOST_WAITING = 100
+/** Runs that stand above one another, each begun by a tool of the one above it. */
+const MOST_DEPTH = 5
 
 /**
  * Takes a message in: the message, the answer to come and the run that writes it are durable when this resolves. The
@@ -39,6 +43,7 @@ export async function accept(outer: Context, chat: ChatRow, sent: Sent): Promise
     const parent = parentId === null ? null : await messageStore.parent(ctx.db, held.id, parentId)
     if (parentId !== null && parent === null)
       refuse('not_found', { param: 'parent_id', message: 'There is no such message in this chat.' })
+    const above = await runAbove(ctx)
     const busy = await makeRoom(ctx, held.id, sent.on_busy)
     const at = ctx.now()
     const waits = busy.length > 0 || runs.draining
@@ -46,7 +51,9 @@ export async function accept(outer: Context, chat: ChatRow, sent: Sent): Promise
     await messageStore.insert(ctx.db, [input, output])
     const run = await runStore.insert(ctx.db, {
       ...callerOf(ctx),
-      ...(sent.automation && { automation_run_id: sent.automation.runId, budget_nano: sent.automation.budget }),
+      ...(sent.budget !== undefined && { budget_nano: sent.budget }),
+      ...(sent.automationRunId !== undefined && { automation_run_id: sent.automationRunId }),
+      ...(above !== null && { parent_run_id: above.id, depth: above.depth + 1 }),
       ...(sent.goalId !== undefined && { goal_id: sent.goalId }),
       id: input.run_id!,
       chat_id: held.id,
@@ -142,6 +149,18 @@ async function agentOf(ctx: Context, { agent_id, workspace_id }: ChatRow) {
       param: 'agent_id',
     })
   return agent
+}
+
+/** The run whose agent sends this, if one does. Agents that send to one another come to an end. */
+async function runAbove({ db, principal: { credential } }: Context): Promise<Pick<RunRow, 'id' | 'depth'> | null> {
+  const id = credential.kind === 'server' ? credential.run?.id : undefined
+  const [run] = id === undefined ? [] : await runStore.byIds(db, [id])
+  if (run !== undefined && run.depth >= MOST_DEPTH)
+    refuse('limit_reached', {
+      message: `Agents have handed this on ${MOST_DEPTH} times; it goes no further.`,
+      details: { limit: MOST_DEPTH },
+    })
+  return run ?? null
 }
 
 /** What is in the way, as `on_busy` says; answers the runs that are still to be waited for. */

@@ -1,4 +1,5 @@
 import type { Context, Engine } from '#engine/context.ts'
+import type { Budget } from '#kernel/money.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
 import { iso } from '#kernel/time.ts'
 import type { Fact } from './answer.ts'
@@ -25,6 +26,8 @@ const DECIDE_MS = 7 * 86_400_000
 export interface Calling {
   engine: Engine
   run: RunRow
+  /** What its calls count for. */
+  budgets: readonly Budget[]
   tools: AgentTools
   parts: Part[]
   /** Fires when the run is to end. */
@@ -85,7 +88,7 @@ async function decide(calling: Calling, open: OpenCall): Promise<Result | Pendin
 
 /** Its step is written before it is begun: whoever takes the run over knows what may have been done. */
 async function carryOut(
-  { engine, run, signal }: Calling,
+  { engine, run, budgets, signal }: Calling,
   { call, index }: OpenCall,
   { tool, endpoint, repeatable }: Reached,
   given: Record<string, unknown>,
@@ -100,7 +103,7 @@ async function carryOut(
   if (step === null) throw new Error('another process has the run')
   const late = AbortSignal.timeout(CALL_MS)
   const until = AbortSignal.any([signal, late])
-  const result = await Promise.race([called(engine, run, until, call.name, given), ended(until)])
+  const result = await Promise.race([called(engine, run, budgets, until, call.name, given), ended(until)])
   if (signal.aborted) {
     // Left for any other reason the run goes on elsewhere, where it counts that this may have been done.
     if (signal.reason === STOPPED) await stepStore.end(db, run.id, step, 'cancelled', null)
@@ -117,6 +120,7 @@ async function carryOut(
 async function called(
   engine: Engine,
   run: RunRow,
+  budgets: readonly Budget[],
   signal: AbortSignal,
   name: string,
   given: Record<string, unknown>,
@@ -128,6 +132,7 @@ async function called(
     scopes: run.scopes ?? allScopes,
     workspaceId: run.workspace_id,
     payingKeyId: run.key_id,
+    run: { id: run.id, budgets },
     signal,
   })
   return ctx === null ? mistake('Who asked is gone.') : engine.toolbox.call(ctx, name, given)

@@ -6,6 +6,7 @@ import { refuse } from '#kernel/errors.ts'
 import { newId } from '#kernel/ids.ts'
 import { holdActive } from './accept.ts'
 import { Answer } from './answer.ts'
+import { chatBudget } from './budgets.ts'
 import { chooseModel } from './choose-model.ts'
 import { turnOf } from './history.ts'
 import { messageStore } from './message-store.ts'
@@ -36,7 +37,11 @@ export async function compact(outer: Context, chat: ChatRow, model: string | und
   const chosen = await chooseModel(outer, [model, chat.model, agent?.model])
   const path = await messageStore.said(engine.postgres, head)
   const id = newId()
-  const payer = payerOf(principal, chat.workspace_id, { chatId: chat.id, messageId: id })
+  const payer = payerOf(principal, chat.workspace_id, {
+    chatId: chat.id,
+    messageId: id,
+    budgets: [chatBudget(chat.id, chat.max_cost_nano)],
+  })
   const messages = [
     ...turnOf(null, path),
     { role: 'user' as const, content: [{ type: 'text' as const, text: INSTRUCTION }] },

@@ -13,12 +13,20 @@ import {
   statusFilter,
   stream,
   time,
+  usd,
   workspaceId,
 } from '#kernel/contract.ts'
 import { costEndpoints } from './contract-costs.ts'
 import { goalEndpoints } from './contract-goals.ts'
 import { GivenContent, Message, model } from './contract-messages.ts'
 import { Answered, RunEvent, background, runEndpoints, sendErrors } from './contract-runs.ts'
+
+const maxCost = z.number().min(0).max(1_000_000)
+const chatsMaxCost = maxCost
+  .nullable()
+  .describe(
+    'What all its model calls together may cost, whoever pays. What was spent before it was set counts. It is reached as `402 budget_reached`, before anything is spent. Null has no budget. Who has the chat by a share does not set it.',
+  )
 
 export const Chat = z
   .object({
@@ -32,6 +40,10 @@ export const Chat = z
     head_message_id: idOut.nullable().describe('The end of the active branch.'),
     active_run_id: idOut.nullable().describe('The run that is not finished and goes first.'),
     forked_from: z.object({ chat_id: idOut, message_id: idOut.nullable() }).nullable(),
+    max_cost_usd: usd.nullable(),
+    spent_usd: usd.describe(
+      'What counts for `max_cost_usd`: all its model calls, judges, summaries and sub-agents included.',
+    ),
     message_count: z.number().int().describe('On all branches.'),
     last_message_at: time.nullable(),
   })
@@ -52,6 +64,11 @@ const send = {
     .enum(['enqueue', 'reject', 'interrupt'])
     .default('enqueue')
     .describe('While another run of the chat is not finished: wait for it, refuse with 409 `chat_busy`, or stop it.'),
+  max_cost_usd: maxCost
+    .optional()
+    .describe(
+      'What this run may spend at most, its tools and sub-agents included. Default: what its chat and its payer may.',
+    ),
 } as const
 
 const copying = {
@@ -82,13 +99,14 @@ export const chats = area(
         title: z.string().trim().min(1).max(200).optional().describe('Default: made of the first message.'),
         agent_id: id.nullable().default(null),
         model: model.nullable().default(null),
+        max_cost_usd: chatsMaxCost.default(null),
       },
       reply: one(Chat),
       status: 201,
     }),
     get: endpoint('GET /chats/:id', { summary: 'Read a chat', scope: 'chat:read', on: 'chat', reply: one(Chat) }),
     update: endpoint('PATCH /chats/:id', {
-      summary: 'Change title, model, agent, or the active branch',
+      summary: 'Change title, model, agent, budget, or the active branch',
       scope: 'chat:write',
       on: 'chat',
       onShare: 'edit',
@@ -96,6 +114,7 @@ export const chats = area(
         title: z.string().trim().min(1).max(200).optional(),
         agent_id: id.nullable().optional(),
         model: model.nullable().optional(),
+        max_cost_usd: chatsMaxCost.optional(),
         head_message_id: id.optional().describe('Makes the branch active that ends with this message.'),
       },
       reply: one(Chat),

@@ -10,10 +10,9 @@ import { checkPlace } from '#kernel/place.ts'
 import { membershipIn } from '#kernel/principal.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
 import { Answer, type Fact } from './answer.ts'
-import { budgetsOf } from './budgets.ts'
+import { type Lineal, budgetsOf, lineageOf } from './budgets.ts'
 import { answerCalls } from './call-tools.ts'
 import { addUsage } from './cost.ts'
-import { goalStore } from './goal-store.ts'
 import { turnOf } from './history.ts'
 import { messageStore } from './message-store.ts'
 import type { Part } from './parts.ts'
@@ -98,17 +97,11 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
     completion = null
   }
   try {
-    const [{ principal, agent, said: path }, before] = await Promise.all([
+    const [{ principal, agent, said: path, lineage: known }, before] = await Promise.all([
       claim.known ?? askAnew(engine, claim, signal),
       kept ? stepStore.of(engine.postgres.db, run) : [],
     ])
-    const goal = run.goal_id === null ? null : await goalStore.get(engine.postgres.db, run.goal_id)
-    const payer = payerOf(principal, run.workspace_id, {
-      chatId: run.chat_id,
-      runId: run.id,
-      messageId: output.id,
-      budgets: budgetsOf(run, goal),
-    })
+    let lineage: readonly Lineal[] | null = known
     const tools = agent?.tools ?? []
     const settings = settingsOf(engine, agent)
     const most = agent?.max_turns ?? MOST_TURNS
@@ -117,10 +110,14 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
       ;
       turns++
     ) {
+      // Anew for every turn: a budget that was changed meanwhile holds from then on.
+      const budgets = budgetsOf(lineage ?? (await lineageOf(engine.postgres, run.id)))
+      lineage = null
       if (tools.length > 0) {
         const pending = await answerCalls({
           engine,
           run: claim.run,
+          budgets,
           tools,
           parts: answer.parts,
           signal,
@@ -142,6 +139,12 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
       const said = [...path, { role: 'assistant' as const, content: answer.parts }]
       const turn = { model: run.model, messages: turnOf(agent?.system_prompt ?? null, said), ...settings }
       kept = false
+      const payer = payerOf(principal, run.workspace_id, {
+        chatId: run.chat_id,
+        runId: run.id,
+        messageId: output.id,
+        budgets,
+      })
       completion = engine.completeTurn(principal, turn, { signal, payer, surface: 'chat' })
       for await (const chunk of leaving(completion, signal)) {
         if (chunk.type === 'error') throw refusalOf(chunk.error)
@@ -161,7 +164,7 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
 
 /** A run may have waited for long: what its sender may do, and what it goes on from, is read when it begins. */
 async function askAnew(engine: Engine, { run }: Claim, signal: AbortSignal) {
-  const [ctx, said] = await Promise.all([
+  const [ctx, said, lineage] = await Promise.all([
     engine.actAs({
       accountId: run.account_id,
       scopes: run.scopes ?? allScopes,
@@ -170,6 +173,7 @@ async function askAnew(engine: Engine, { run }: Claim, signal: AbortSignal) {
       signal,
     }),
     messageStore.said(engine.postgres, run.input_message_id),
+    lineageOf(engine.postgres, run.id),
   ])
   if (ctx === null)
     return refuse('not_found', { message: 'Who asked is gone: the account, or the key that it asked with.' })
@@ -183,7 +187,7 @@ async function askAnew(engine: Engine, { run }: Claim, signal: AbortSignal) {
   checkPlace(place, 'chat:run')
   const agent = run.agent_id === null ? null : await agentBehind(ctx, run.agent_id, run.workspace_id)
   if (run.agent_id !== null && agent === null) refuse('not_found', { message: 'The agent of this chat is gone.' })
-  return { principal: ctx.principal, agent, said }
+  return { principal: ctx.principal, agent, said, lineage }
 }
 
 /** What an agent adds to every call of its model. */

@@ -5,7 +5,7 @@ import type { Context } from '#engine/context.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
 import { type Served, refusalOf } from '#gateway/complete.ts'
 import type { TurnMessage } from '#gateway/turn.ts'
-import { budgetsOf } from './budgets.ts'
+import { judgesBudgets, lineageOf } from './budgets.ts'
 import type { GoalRow } from './goal-store.ts'
 import type { Said } from './history.ts'
 import { type Part, textOf } from './parts.ts'
@@ -110,7 +110,7 @@ export async function judge(
   const payer = payerOf(ctx.principal, goal.workspace_id, {
     chatId: goal.chat_id,
     runId: run.id,
-    budgets: budgetsOf(null, goal),
+    budgets: judgesBudgets(await lineageOf(ctx.engine.postgres, run.id)),
   })
   const completion = ctx.engine.completeTurn(
     ctx.principal,

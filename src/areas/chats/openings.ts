@@ -8,6 +8,7 @@ import { checkTarget } from '#engine/resources.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { callerOf, messagesOf } from './accept.ts'
+import { aloneOf } from './budgets.ts'
 import { chooseModel } from './choose-model.ts'
 import { messageStore } from './message-store.ts'
 import { type RunRow, eventStore, runStore } from './run-store.ts'
@@ -100,7 +101,7 @@ export async function openChats(engine: Engine, db: Db, openings: readonly Openi
   const claims = made.map(({ leave, input, output, run: { id } }): Claim => {
     const run = rows.get(id)!
     const events = waits ? [] : numbered(beginning(run, output), 0)
-    const known = { principal: leave.ctx.principal, agent: leave.agent, said: [input] }
+    const known = { principal: leave.ctx.principal, agent: leave.agent, said: [input], lineage: [aloneOf(run, leave.agent)] }
     return { run, output, events, lastSeq: events.length, known }
   })
   await eventStore.insertMany(db, claims)

@@ -28,7 +28,14 @@ interface RunTable {
   scopes: string[] | null
   held_to: Id | null
   agent_id: Id | null
+  /** The run whose agent began it. */
   parent_run_id: Generated<Id | null>
+  /** The call there that handed it a task: `<attempt>:<part>`. Null where a tool merely sent a message. */
+  parent_call: Generated<string | null>
+  /** How many runs stand above it. */
+  depth: Generated<number>
+  /** What those below it have cost: a part of `cost_nano`. */
+  children_nano: Generated<Nano>
   goal_id: Generated<Id | null>
   automation_run_id: Generated<Id | null>
   /** What it may spend; null: what its payer may. */

@@ -7,7 +7,9 @@ import { finder } from '#kernel/context.ts'
 import type { Background } from '#kernel/contract.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
+import { nanoOrNull } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
+import { membershipIn } from '#kernel/principal.ts'
 import { accept, retry, stopAll } from './accept.ts'
 import { decide } from './actions.ts'
 import { compact } from './compact.ts'
@@ -76,7 +78,7 @@ export const chatService = implement(
 
     get: (ctx) => showChat(chat.of(ctx)),
 
-    async create(ctx, { title, agent_id, model }) {
+    async create(ctx, { title, agent_id, model, max_cost_usd }) {
       if (agent_id !== null) await agentFor(ctx, agent_id)
       return ctx.transaction(async (ctx) => {
         const id = newId()
@@ -87,13 +89,19 @@ export const chatService = implement(
           title_source: title === undefined ? 'default' : 'user',
           agent_id,
           model,
+          max_cost_nano: nanoOrNull(max_cost_usd),
         })
         await tell(ctx, register, 'created')
         return showChat(await read(ctx, id))
       })
     },
 
-    async update(ctx, { id, title, agent_id, model, head_message_id }) {
+    async update(ctx, { id, title, agent_id, model, max_cost_usd, head_message_id }) {
+      if (max_cost_usd !== undefined && membershipIn(ctx.principal, chat.of(ctx).workspace_id) === null)
+        refuse('insufficient_role', {
+          param: 'max_cost_usd',
+          message: 'This chat is shared with you; only members of its workspace set its budget.',
+        })
       if (agent_id) await agentFor(ctx, agent_id)
       return ctx.transaction(async (ctx) => {
         const register = await touchResource(ctx, 'chat', id)
@@ -103,6 +111,7 @@ export const chatService = implement(
           ...(title !== undefined && { title, title_source: 'user' }),
           ...(agent_id !== undefined && { agent_id }),
           ...(model !== undefined && { model }),
+          ...(max_cost_usd !== undefined && { max_cost_nano: nanoOrNull(max_cost_usd) }),
           ...(head_message_id !== undefined && { head_message_id }),
         })
         await tell(ctx, register, 'updated')
@@ -153,13 +162,13 @@ export const chatService = implement(
 
     messages: (ctx, input) => listMessages(ctx, chat.of(ctx), input),
 
-    async send(ctx, { background, ...sent }) {
-      const run = await accept(ctx, chat.of(ctx), sent)
+    async send(ctx, { background, max_cost_usd, ...sent }) {
+      const run = await accept(ctx, chat.of(ctx), { ...sent, budget: nanoOrNull(max_cost_usd ?? null) })
       return waitFor(ctx, run, background)
     },
 
-    async stream(ctx, sent) {
-      const run = await accept(ctx, chat.of(ctx), sent)
+    async stream(ctx, { max_cost_usd, ...sent }) {
+      const run = await accept(ctx, chat.of(ctx), { ...sent, budget: nanoOrNull(max_cost_usd ?? null) })
       return follow(ctx.engine, run.id, 0, ctx.signal)
     },
 

@@ -26,6 +26,8 @@ export const showChat = (row: ChatRow): z.output<typeof Chat> => ({
     row.forked_from_chat_id === null
       ? null
       : { chat_id: row.forked_from_chat_id, message_id: row.forked_from_message_id },
+  max_cost_usd: usdOrNull(row.max_cost_nano),
+  spent_usd: toUsd(row.spent_nano ?? 0n),
   message_count: row.last_seq,
   last_message_at: isoOrNull(row.last_message_at),
 })
@@ -57,6 +59,7 @@ export const showRun = (row: RunRow): z.output<typeof Run> => ({
   created_by: row.account_id,
   agent_id: row.agent_id,
   goal_id: row.goal_id,
+  parent_run_id: row.parent_run_id,
   status: row.status,
   status_reason: row.status_reason,
   on_busy: row.on_busy,
@@ -67,7 +70,9 @@ export const showRun = (row: RunRow): z.output<typeof Run> => ({
   pending_actions: row.pending_actions,
   error: row.error,
   usage: row.usage,
-  cost_usd: row.cost_nano === null ? null : toUsd(row.cost_nano),
+  max_cost_usd: usdOrNull(row.budget_nano),
+  cost_usd: usdOrNull(row.cost_nano),
+  children_cost_usd: toUsd(row.children_nano),
   queued_at: iso(row.queued_at),
   started_at: isoOrNull(row.started_at),
   completed_at: isoOrNull(row.completed_at),

@@ -46,7 +46,8 @@ export async function speak(
   return accept(ctx, chat, {
     content: text.map((each) => ({ type: 'text' as const, text: each })),
     on_busy: 'enqueue',
-    automation: { runId: by.automationRunId, budget: by.budget },
+    automationRunId: by.automationRunId,
+    budget: by.budget,
   })
 }
 

@@ -3,6 +3,7 @@ import type { Postgres } from '#engine/postgres/client.ts'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
 import { type ResourcePage, type ResourceRow, type Status, resourcePageText } from '#engine/resources.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
 
 declare module '#engine/postgres/tables.ts' {
   interface Database {
@@ -16,6 +17,10 @@ interface ChatTable {
   title_source: Generated<'default' | 'auto' | 'user'>
   agent_id: Id | null
   model: string | null
+  /** What it may cost in all. */
+  max_cost_nano: Generated<Nano | null>
+  /** The chat whose run handed its task to this one's agent. */
+  parent_chat_id: Generated<Id | null>
   head_message_id: ColumnType<Id | null, never, Id | null>
   forked_from_chat_id: Id | null
   forked_from_message_id: Id | null
@@ -23,19 +28,20 @@ interface ChatTable {
   last_seq: Generated<number>
   last_message_at: ColumnType<Date | null, never, Date>
 }
-export type ChatRow = Selectable<ChatTable> & ResourceRow & { active_run_id: Id | null }
+export type ChatRow = Selectable<ChatTable> & ResourceRow & { active_run_id: Id | null; spent_nano: Nano | null }
 
-/** The run that goes first among those that are not finished. */
-const activeRun = `(select u.id from runs u where u.chat_id = c.id and u.status in ('queued', 'running', 'requires_action')
-  order by u.status = 'queued', u.place limit 1) as active_run_id`
+/** The run that goes first among those that are not finished, and what was spent. */
+const further = `(select u.id from runs u where u.chat_id = c.id and u.status in ('queued', 'running', 'requires_action')
+  order by u.status = 'queued', u.place limit 1) as active_run_id,
+  (select s.nano from spends s where s.subject = c.id and s.period = 'total') as spent_nano`
 
-const FIND = `select r.*, c.*, ${activeRun} from resources r join chats c on c.id = r.id where r.id = $1`
+const FIND = `select r.*, c.*, ${further} from resources r join chats c on c.id = r.id where r.id = $1`
 
 function listOf(after: boolean, ofAgent: boolean): { name: string; text: string } {
   const also = ofAgent ? `exists (select from chats c where c.id = x.id and c.agent_id = $${after ? 6 : 5})` : ''
   return {
     name: `chats_list${after ? '_after' : ''}${ofAgent ? '_of_agent' : ''}`,
-    text: `select r.*, c.*, ${activeRun} from ${resourcePageText(after, also)} r join chats c on c.id = r.id order by r.id desc`,
+    text: `select r.*, c.*, ${further} from ${resourcePageText(after, also)} r join chats c on c.id = r.id order by r.id desc`,
   }
 }
 
@@ -61,7 +67,7 @@ export const chatStore = {
 
   /** The same within a transaction. */
   async get(db: Db, id: Id): Promise<ChatRow | null> {
-    const { rows } = await sql<ChatRow>`select r.*, c.*, ${sql.raw(activeRun)}
+    const { rows } = await sql<ChatRow>`select r.*, c.*, ${sql.raw(further)}
       from resources r join chats c on c.id = r.id where r.id = ${id}`.execute(db)
     return rows[0] ?? null
   },
@@ -85,7 +91,7 @@ export const chatStore = {
       title_source: 'default' | 'user'
       agent_id: Id | null
       model: string | null
-    } & Partial<Pick<ChatRow, 'forked_from_chat_id' | 'forked_from_message_id'>>,
+    } & Partial<Pick<ChatRow, 'forked_from_chat_id' | 'forked_from_message_id' | 'max_cost_nano' | 'parent_chat_id'>>,
   ): Promise<void> {
     await db
       .insertInto('chats')

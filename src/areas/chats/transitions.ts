@@ -9,6 +9,7 @@ import { type Nano, toUsd } from '#kernel/money.ts'
 import type { Principal } from '#kernel/principal.ts'
 import type { Usage } from '#kernel/usage.ts'
 import { type Fact, isEnd, partsOf } from './answer.ts'
+import type { Lineal } from './budgets.ts'
 import { addUsage } from './cost.ts'
 import { type MessageRow, messageStore } from './message-store.ts'
 import { type Part, textOf } from './parts.ts'
@@ -31,7 +32,12 @@ export interface Claim {
   events: Logged[]
   lastSeq: number
   /** What was read and judged in the transaction that began it: it need not be asked again. */
-  known?: { principal: Principal; agent: AgentRow; said: Pick<MessageRow, 'id' | 'role' | 'content'>[] }
+  known?: {
+    principal: Principal
+    agent: AgentRow
+    said: Pick<MessageRow, 'id' | 'role' | 'content'>[]
+    lineage: readonly Lineal[]
+  }
 }
 
 /** How a run ends. */

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { refuse } from '#kernel/errors.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { periodKey } from '#kernel/time.ts'
@@ -51,7 +51,12 @@ export function createLedger({ postgres, processId, log }: { postgres: Postgres;
         return refuse('unavailable', { message: 'Calls cannot be recorded now.', headers: { 'retry-after': '1' } })
       // An id that was released and not yet written would take its new reservation away again.
       if (queue.has(call.id)) await queue.flush()
-      const held = await reserve({ call, worst: worst ?? 0n, least: least ?? 0n })
+      const asked = { call, worst: worst ?? 0n, least: least ?? 0n }
+      let held = await reserve(asked)
+      if (held instanceof Refusal && queue.any()) {
+        await queue.flush()
+        held = await reserve(asked)
+      }
       if (held instanceof Error) throw held
       return held
     },

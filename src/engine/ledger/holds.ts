@@ -1,8 +1,8 @@
 import type { Id } from '#kernel/ids.ts'
-import type { Nano } from '#kernel/money.ts'
+import type { Budget, Nano } from '#kernel/money.ts'
 import { type Period, periodKey } from '#kernel/time.ts'
 import type { Billing } from '#kernel/usage.ts'
-import type { Budget, MeteredCall, Payer } from './ledger.ts'
+import type { MeteredCall, Payer } from './ledger.ts'
 
 /** A cap that a call must fit under: what `subject` may spend in the period with this key. */
 export interface Hold {

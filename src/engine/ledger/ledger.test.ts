@@ -12,7 +12,8 @@ import { createLog } from '../log.ts'
 import { connectPostgres } from '../postgres/client.ts'
 import { startProcess } from '../processes.ts'
 import { createLedger } from './create-ledger.ts'
-import type { Budget, Ledger, Payer } from './ledger.ts'
+import type { Budget } from '#kernel/money.ts'
+import type { Ledger, Payer } from './ledger.ts'
 
 const log = createLog('silent')
 

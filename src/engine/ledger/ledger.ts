@@ -1,6 +1,6 @@
 import type { Db } from '../postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { Cap, Nano } from '#kernel/money.ts'
+import type { Budget, Cap, Nano } from '#kernel/money.ts'
 import type { Tier } from '#kernel/principal.ts'
 import type { Period } from '#kernel/time.ts'
 import type { Billing, CostSource, Usage } from '#kernel/usage.ts'
@@ -17,15 +17,6 @@ export interface Payer {
   messageId?: Id
   /** Further caps, all checked in the one step with balance and key. */
   budgets?: readonly Budget[]
-}
-
-/** What counts for it is added up under `subject`, which is the id of the thing. A call may stand under several. */
-export interface Budget {
-  kind: 'workspace' | 'automation' | 'chat' | 'goal' | 'run'
-  subject: Id
-  /** Null: counted for `spent`, never refused. So that a budget set later knows what was spent. */
-  nano: Nano | null
-  period: Period
 }
 
 /**
@@ -81,7 +72,8 @@ export interface Ledger extends AsyncDisposable {
   affordable(payer: Payer, billing: Billing): Promise<Nano | null>
   /**
    * Holds `worst` (null: unpriced) durably before anything is sent upstream; where balance and caps leave less, all that
-   * they leave, if that is not below `least`. Answers what is held. Refuses with 402 `insufficient_credits`,
+   * they leave, if that is not below `least`. Answers what is held; what this process's calls that are over still hold
+   * refuses nobody. Refuses with 402 `insufficient_credits`,
    * `spend_cap_reached`, `budget_reached` or `unpriced_model`; writes nothing when it refuses. Many callers share one
    * round trip. The refusal's details have `available_usd` and `needed_usd`, of a cap also `cap_usd` and `period`.
    */

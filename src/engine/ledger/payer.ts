@@ -1,10 +1,11 @@
 import type { Id } from '#kernel/ids.ts'
+import type { Budget } from '#kernel/money.ts'
 import type { Principal } from '#kernel/principal.ts'
-import type { Budget, Payer } from './ledger.ts'
+import type { Payer } from './ledger.ts'
 
 /**
- * Who pays for what this caller does in a workspace, under that workspace's budget and those that are named. A run or an
- * operation pays like whoever started it.
+ * Who pays for what this caller does in a workspace, under that workspace's budget, those of the run that it acts for, and
+ * those that are named. A run or an operation pays like whoever started it.
  */
 export function payerOf(
   principal: Principal,
@@ -19,7 +20,11 @@ export function payerOf(
         ? (credential.payingKey ?? null)
         : null
   const cap = principal.memberships.get(workspaceId)?.budget
-  const all: readonly Budget[] =
-    cap === undefined ? budgets : [{ kind: 'workspace', subject: workspaceId, ...cap }, ...budgets]
+  const within = credential.kind === 'server' ? (credential.run?.budgets ?? []) : []
+  const all: readonly Budget[] = [
+    ...(cap === undefined ? [] : [{ kind: 'workspace' as const, subject: workspaceId, ...cap }]),
+    ...within,
+    ...budgets,
+  ]
   return { accountId, tier, key, workspaceId, ...more, ...(all.length > 0 && { budgets: all }) }
 }

@@ -15,6 +15,8 @@ const SPARE = 2
 export interface SettleQueue extends AsyncDisposable {
   add(item: Item): void
   full(): boolean
+  /** Whether anything waits to be written. */
+  any(): boolean
   /** Whether something about this reserved call waits to be written. */
   has(id: string): boolean
   /** Waits until all that was added so far is durable; throws when it cannot be now. */
@@ -106,6 +108,7 @@ export function createSettleQueue(pool: pg.Pool, log: Log): SettleQueue {
       else void write().catch(() => {})
     },
     full: () => count >= MOST,
+    any: () => count > 0,
     has: (id) => waiting.has(id),
     async flush() {
       // What was added during a write is written by the one after it.

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { Refusal } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import { type Nano, toUsd } from '#kernel/money.ts'
+import { type Nano, formatUsd, toUsd } from '#kernel/money.ts'
 import type { Hold } from './holds.ts'
 import { type Shared, sharedBy } from './item.ts'
 import type { MeteredCall } from './ledger.ts'
@@ -93,10 +93,15 @@ interface Kind {
 function refusal({ call, worst }: Reserve, hold: Hold | undefined, by: number, available: Nano): Error {
   if (by < 0) return new Error(`call ${call.id} is reserved already: every attempt needs an id of its own`)
   const of = hold?.of ?? null
+  const left = available > 0n ? available : 0n
   return new Refusal(of === null ? 'insufficient_credits' : of === 'key' ? 'spend_cap_reached' : 'budget_reached', {
-    ...(of !== null && of !== 'key' && { message: `The budget of the ${of} does not cover this call.` }),
+    ...(of !== null &&
+      of !== 'key' && {
+        param: of === 'workspace' || of === 'agent' ? 'spend_cap_usd' : 'max_cost_usd',
+        message: `The budget of the ${of} does not cover this call: ${formatUsd(left)} USD of it are left, and the call may cost ${formatUsd(worst)}.`,
+      }),
     details: {
-      available_usd: toUsd(available > 0n ? available : 0n),
+      available_usd: toUsd(left),
       needed_usd: toUsd(worst),
       ...(hold && hold.of !== 'key' && { budget: hold.of, subject: hold.subject }),
       ...(hold && { period: hold.period, cap_usd: toUsd(hold.cap) }),

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type Answer, type Caller, type Person, type TestServer, caller, testServer } from '#test/server.ts'
+
+// 1 / 2 USD per million tokens, which are words: 100 words in and 100 out cost 0.0003 USD. A call without a limit of its
+// own holds at least 1,024 tokens of output, 0.002048 USD, and a token per byte of what it sends.
+const words = (n: number): string => Array.from({ length: n }, () => 'word').join(' ')
+const script = (...turns: object[][]): string => JSON.stringify({ turns })
+const call = (name: string, given: object) => ({ tool_call: { name, arguments: given } })
+
+let server: TestServer
+let twin: TestServer
+let alice: Person
+let beyond: Caller
+before(async () => {
+  server = await testServer()
+  twin = await server.twin()
+  alice = await server.person('Alice')
+  beyond = caller(twin.origin, alice.headers)
+})
+after(async () => {
+  await twin[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+const settled = () => Promise.all([server.app.engine.ledger.flush(), twin.app.engine.ledger.flush()])
+async function made(path: string, body: object, who: Caller = alice) {
+  const answer = await who.post(path, body)
+  assert.equal(answer.status, 201, answer.text)
+  return answer.body.data
+}
+const say = (chat: string, content: string, more: object = {}, who: Caller = alice) =>
+  who.post(`/chats/${chat}/messages`, { content, ...more })
+const read = async (path: string) => {
+  await settled()
+  return (await alice.get(path)).body.data
+}
+/** What the calls of these runs have cost, as the ledger has it. */
+async function paid(column: 'run_id' | 'chat_id', ids: readonly string[]): Promise<number> {
+  await settled()
+  const { rows } = await server.app.engine.postgres.pool.query(
+    `select coalesce(sum(cost_nano), 0)::int8 as nano from calls where ${column} = any($1::text[])`,
+    [ids],
+  )
+  return Number(rows[0].nano) / 1e9
+}
+function refusedBy({ status, body }: Answer, budget: string, subject: string): { available_usd: number } {
+  assert.deepEqual([status, body.error?.code], [402, 'budget_reached'], JSON.stringify(body))
+  const { param, message, details } = body.error
+  assert.equal(param, budget === 'agent' || budget === 'workspace' ? 'spend_cap_usd' : 'max_cost_usd')
+  assert.deepEqual([details.budget, details.subject], [budget, subject])
+  assert.ok(details.needed_usd > details.available_usd)
+  assert.match(message, new RegExp(`budget of the ${budget} .* USD of it are left`))
+  return details
+}
+
+test('a chat has a budget: what was spent before counts, no call crosses it, and a bigger one lets the run be tried again', async () => {
+  const chat = await made('/chats', { model: 'sim/echo' })
+  assert.deepEqual([chat.max_cost_usd, chat.spent_usd], [null, 0])
+  assert.equal((await say(chat.id, words(100))).status, 200)
+  assert.equal((await read(`/chats/${chat.id}`)).spent_usd, 0.0003)
+  const set = await alice.patch(`/chats/${chat.id}`, { max_cost_usd: 0.0045 })
+  assert.deepEqual([set.body.data.max_cost_usd, set.body.data.spent_usd], [0.0045, 0.0003])
+  let last = await say(chat.id, words(100), {}, beyond)
+  for (const who of [alice, beyond, alice, beyond, alice]) {
+    await settled()
+    if (last.status !== 200) break
+    last = await say(chat.id, words(100), {}, who)
+  }
+  const { available_usd: left } = refusedBy(last, 'chat', chat.id)
+  const now = await read(`/chats/${chat.id}`)
+  assert.ok(now.spent_usd > 0.0003 && now.spent_usd <= 0.0045, String(now.spent_usd))
+  assert.equal(left, Number((0.0045 - now.spent_usd).toFixed(9)))
+  assert.equal(await paid('chat_id', [chat.id]), now.spent_usd)
+  // A summary is a call of the chat like any other.
+  refusedBy(await alice.post(`/chats/${chat.id}/compact`), 'chat', chat.id)
+
+  const { run_id: failed } = last.body.error.details
+  await beyond.patch(`/chats/${chat.id}`, { max_cost_usd: 1 })
+  assert.equal((await alice.post(`/chats/${chat.id}/runs/${failed}/retry`)).status, 200)
+  const wrong = await alice.patch(`/chats/${chat.id}`, { max_cost_usd: -1 })
+  assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'max_cost_usd'])
+})
+
+test('a run and a goal have budgets of their own, and stop at the chat’s', async () => {
+  const chat = await made('/chats', { model: 'sim/echo', max_cost_usd: 0.01 })
+  const refused = await say(chat.id, words(10), { max_cost_usd: 0.002 })
+  const [run] = (await alice.get(`/chats/${chat.id}/runs`)).body.data
+  refusedBy(refused, 'run', run.id)
+  assert.equal(run.max_cost_usd, 0.002)
+  assert.equal((await say(chat.id, words(10), { max_cost_usd: 0.004 })).status, 200)
+
+  await alice.post(`/chats/${chat.id}/goal`, { objective: words(20_000), max_cost_usd: 1 })
+  let goal = await read(`/chats/${chat.id}/goal`)
+  while (goal.status === 'active') goal = await read(`/chats/${chat.id}/goal`)
+  assert.deepEqual([goal.status, goal.error.code, goal.error.details.budget], ['failed', 'budget_reached', 'chat'])
+})
+
+test('an agent has a budget per period: two processes hold it in twenty chats at once; nobody lifts it from outside', async () => {
+  const agent = await made('/agents', { name: 'Dear', model: 'sim/echo' })
+  const first = await made('/chats', { agent_id: agent.id })
+  assert.equal((await say(first.id, words(100))).status, 200)
+  assert.equal((await read(`/agents/${agent.id}`)).spent_usd, 0.0003)
+  const set = await alice.patch(`/agents/${agent.id}`, { spend_cap_usd: 0.006, spend_cap_period: 'day' })
+  assert.deepEqual(
+    [set.body.data.spend_cap_usd, set.body.data.spend_cap_period, set.body.data.spent_usd, set.body.data.version],
+    [0.006, 'day', 0.0003, 1],
+  )
+  const chats = await Promise.all(Array.from({ length: 20 }, () => made('/chats', { agent_id: agent.id })))
+  const answers = await Promise.all(chats.map(({ id }, i) => say(id, words(100), {}, i % 2 === 0 ? alice : beyond)))
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200, 402]))
+  for (const answer of answers) if (answer.status === 402) refusedBy(answer, 'agent', agent.id)
+  const { spent_usd } = await read(`/agents/${agent.id}`)
+  assert.ok(spent_usd <= 0.006, String(spent_usd))
+  assert.equal(
+    await paid(
+      'chat_id',
+      [first, ...chats].map(({ id }) => id),
+    ),
+    spent_usd,
+  )
+  const bob = await server.person('Bob')
+  const shared = { resource_type: 'agent', resource_id: agent.id, grantee: { email: bob.email }, access: 'edit' }
+  const { token } = (await alice.post('/shares', shared)).body.data
+  assert.equal((await bob.post('/invitations/accept', { token })).status, 200)
+  const lifted = await bob.patch(`/agents/${agent.id}`, { spend_cap_usd: null })
+  assert.deepEqual([lifted.status, lifted.body.error.param], [403, 'spend_cap_usd'])
+})
+
+test('the workspace’s budget holds in its chats, in both processes', async () => {
+  const team = await made('/workspaces', { name: 'Team', spend_cap_usd: 0.005 })
+  const chats = await Promise.all(
+    Array.from({ length: 10 }, () => made('/chats', { workspace_id: team.id, model: 'sim/echo' })),
+  )
+  const answers = await Promise.all(chats.map(({ id }, i) => say(id, words(100), {}, i % 2 === 0 ? alice : beyond)))
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200, 402]))
+  for (const answer of answers) if (answer.status === 402) refusedBy(answer, 'workspace', team.id)
+  assert.ok((await read(`/workspaces/${team.id}`)).spent_usd <= 0.005)
+})
+
+test('what an agent’s tools spend counts for its run and chat; what they begin is a part of its cost', async () => {
+  const tools = ['inference.text', 'chats.send'].map((name) => ({ name, policy: 'allow' }))
+  const agent = await made('/agents', { name: 'Spender', model: 'sim/script', tools })
+  const chat = await made('/chats', { agent_id: agent.id, max_cost_usd: 0.05 })
+  const other = await made('/chats', { model: 'sim/echo' })
+  const messages = [{ role: 'user', content: words(10) }]
+  const ask = (max_output_tokens: number) => call('inference_text', { model: 'sim/echo', messages, max_output_tokens })
+  const said = await say(
+    chat.id,
+    script([ask(100_000), ask(1_000), call('chats_send', { id: other.id, content: words(100) })], [{ text: 'done' }]),
+  )
+  assert.equal(said.status, 200, said.text)
+  const results = said.body.data.content.filter(({ type }: { type: string }) => type === 'tool_result')
+  assert.deepEqual(
+    results.map(({ is_error }: { is_error: boolean }) => is_error),
+    [true, false, false],
+  )
+  assert.deepEqual([results[0].output.error.code, results[0].output.error.details.subject], ['budget_reached', chat.id])
+  const [sent] = (await alice.get(`/chats/${other.id}/runs`)).body.data
+  const run = await read(`/chats/${chat.id}/runs/${said.body.data.run.id}`)
+  const own = await paid('run_id', [run.id])
+  assert.deepEqual(
+    [sent.parent_run_id, sent.cost_usd, run.children_cost_usd, run.cost_usd],
+    [run.id, 0.0003, 0.0003, Number((own + 0.0003).toFixed(9))],
+  )
+  // The 20 words of the one call of `inference.text` that was made.
+  const asked = 0.00003
+  assert.equal((await read(`/chats/${chat.id}`)).spent_usd, Number((own + 0.0003 + asked).toFixed(9)))
+})
+
+test('agents that hand on to one another come to an end', async () => {
+  const tools = [{ name: 'chats.send', policy: 'allow' }]
+  const agent = await made('/agents', { name: 'Caller', model: 'sim/script', tools })
+  const chats = await Promise.all(Array.from({ length: 7 }, () => made('/chats', { agent_id: agent.id })))
+  let content = 'the end'
+  for (const { id } of chats.slice(1).toReversed()) content = script([call('chats_send', { id, content })], [])
+  assert.equal((await say(chats[0]!.id, content)).status, 200)
+  const counts = await Promise.all(chats.map(async ({ id }) => (await alice.get(`/chats/${id}/runs`)).body.data.length))
+  assert.deepEqual(counts, [1, 1, 1, 1, 1, 1, 0])
+  const [refused] = (await alice.get(`/chats/${chats[5]!.id}/messages?order=desc`)).body.data
+  assert.equal(refused.content.at(-1).output.error.code, 'limit_reached')
+})
