@@ -605,11 +605,15 @@ export const stepStore = {
       attempt: run.attempt,
       cost_nano: decimal(cost_nano),
     }))
-    await sql`insert into steps (run_id, index, attempt, kind, name, status, idempotent, result, error, cost_nano, started_at,
-        completed_at)
-      select run_id, (select coalesce(max(s.index), 0) + 1 from steps s where s.run_id = x.run_id), attempt, kind, name, status,
-        idempotent, result, error, cost_nano, started_at, clock_timestamp()
+    // Those before it are read once for all: a sub-select of each row would be a look through the table for each.
+    const ids = ended.map(({ run }) => run.id)
+    await sql`with before as (
+        select run_id, max(index) as index from steps where run_id = any(${ids}::ulid[]) group by run_id)
+      insert into steps (run_id, index, attempt, kind, name, status, idempotent, result, error, cost_nano, started_at, completed_at)
+      select x.run_id, coalesce(b.index, 0) + 1, attempt, kind, name, status, idempotent, result, error, cost_nano, started_at,
+        clock_timestamp()
       from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as x(run_id text, attempt int, kind text, name text, status text,
-        idempotent boolean, result jsonb, error jsonb, cost_nano bigint, started_at timestamptz)`.execute(db)
+        idempotent boolean, result jsonb, error jsonb, cost_nano bigint, started_at timestamptz)
+      left join before b on b.run_id = x.run_id`.execute(db)
   },
 }

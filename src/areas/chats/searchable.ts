@@ -13,7 +13,7 @@ export const chatSearchable: Searchable = {
       if (resource_id === null) continue
       ids.add(resource_id)
       // The first message may have named its chat; a new chat may be a copy that came with its messages.
-      if (type.startsWith('message.') && typeof data.chat_id === 'string') ids.add(data.chat_id)
+      if (type === 'message.created' && typeof data.chat_id === 'string') ids.add(data.chat_id)
       if (type === 'chat.created') copied.push(resource_id)
     }
     if (copied.length > 0)
