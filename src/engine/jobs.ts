@@ -5,6 +5,7 @@ import pg from 'pg'
 import type { Context } from './context.ts'
 import type { Log } from './log.ts'
 import type { Postgres } from './postgres/client.ts'
+import { KEEP_ALIVE, leaveSilent } from './postgres/silent.ts'
 import type { ServerProcess } from './processes.ts'
 
 /** Work that outlives its caller, on graphile-worker: durable with the transaction it is added in, tried again when it fails. */
@@ -56,9 +57,16 @@ export async function startJobs({
   log: Log
 }): Promise<JobRunner> {
   // Connections of their own: requests that take all others must not keep jobs from being done, nor the reverse.
-  const pool = new pg.Pool({ ...postgres.connection, max: 6, application_name: 'ukiyo jobs', types: plainTypes })
+  const pool = new pg.Pool({
+    ...KEEP_ALIVE,
+    ...postgres.connection,
+    max: 6,
+    application_name: 'ukiyo jobs',
+    types: plainTypes,
+  })
   pool.on('error', (error) => log.warn({ error }, 'a connection for jobs broke'))
   pool.on('connect', (client) => client.on('error', (error) => log.debug({ error }, 'a connection for jobs broke')))
+  leaveSilent(pool, postgres.connection, (error) => log.warn({ error }, 'a connection for jobs broke'))
   const utils = await makeWorkerUtils({ pgPool: pool, logger: loggerFor(log) })
   await utils.migrate()
   const stopping = new AbortController()

@@ -74,7 +74,8 @@ function storageFault(error: unknown): Refusal {
   if (state === '53100' || state === 'ENOSPC') return new Refusal('storage_full')
   if (
     /^57P0|^08|^ECONN|^ENOENT$/.test(state) ||
-    (error instanceof Error && /timeout exceeded when trying to connect|Connection terminated/.test(error.message))
+    (error instanceof Error &&
+      /timeout exceeded when trying to connect|Connection terminated|not queryable/.test(error.message))
   )
     return new Refusal('unavailable', {
       message: 'The database cannot be reached now.',

@@ -16,6 +16,9 @@ export async function connectNats(url: string, { name, log, take }: CarrierParts
     maxReconnectAttempts: -1,
     reconnectTimeWait: 500,
     timeout: 5_000,
+    // A server that vanished without a word is noticed when three of these in a row were not answered.
+    pingInterval: 5_000,
+    maxPingOut: 2,
   }).catch((error: unknown) => {
     throw new StartRefused(`UK_BUS: NATS at ${host} cannot be reached`, { cause: error })
   })

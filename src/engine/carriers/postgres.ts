@@ -1,9 +1,12 @@
 import pg from 'pg'
 import type { Carrier, CarrierParts } from '../bus.ts'
 import type { Postgres } from '../postgres/client.ts'
+import { KEEP_ALIVE, cutOff } from '../postgres/silent.ts'
 
 /** A notification holds less than 8,000 bytes (https://www.postgresql.org/docs/18/sql-notify.html). */
 const PART_BYTES = 7_800
+const ASK_MS = 5_000
+const ANSWER_MS = 3_000
 
 /**
  * `NOTIFY` on the database that is there anyway. Sent after the commit and many at once, for a NOTIFY inside a writing
@@ -18,7 +21,13 @@ export async function connectPostgresCarrier(postgres: Postgres, { log, take }: 
   const self = crypto.randomUUID().slice(0, 8)
 
   async function listen(): Promise<void> {
-    const client = new pg.Client({ ...(postgres.connection as pg.ClientConfig), application_name: 'ukiyo bus' })
+    const client = new pg.Client({
+      ...KEEP_ALIVE,
+      ...(postgres.connection as pg.ClientConfig),
+      application_name: 'ukiyo bus',
+      connectionTimeoutMillis: 5_000,
+      query_timeout: ANSWER_MS,
+    })
     client.on('notification', ({ payload }) => payload && joined(payload))
     client.on('error', () => {})
     try {
@@ -30,6 +39,9 @@ export async function connectPostgresCarrier(postgres: Postgres, { log, take }: 
     }
     if (closed) return client.end()
     listener = client
+    // Who only listens would not notice that nothing can come any more.
+    const asking = setInterval(() => void client.query('select 1').catch(() => cutOff(client)), ASK_MS).unref()
+    client.once('end', () => clearInterval(asking))
     // Not before: an attempt that fails comes to its end too, and whoever made it makes the next.
     client.once('end', () => {
       listener = null

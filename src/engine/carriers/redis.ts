@@ -1,5 +1,9 @@
+import type { Redis } from 'ioredis'
 import type { Carrier, CarrierParts } from '../bus.ts'
 import { StartRefused } from '../start-refused.ts'
+
+const ASK_MS = 5_000
+const ANSWER_MS = 3_000
 
 /** Redis publish and subscribe: at most once, as the bus promises no more. https://redis.io/docs/latest/develop/pubsub/ */
 export async function connectRedis(url: string, { name, log, take }: CarrierParts): Promise<Carrier> {
@@ -8,6 +12,7 @@ export async function connectRedis(url: string, { name, log, take }: CarrierPart
   const options = {
     lazyConnect: true,
     connectTimeout: 5_000,
+    commandTimeout: ANSWER_MS,
     // While it is away messages are lost rather than kept: late they would be worth nothing.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
@@ -27,6 +32,7 @@ export async function connectRedis(url: string, { name, log, take }: CarrierPart
     throw new StartRefused(`UK_BUS: Redis at ${new URL(url).host} cannot be reached`, { cause: error })
   }
   listens.on('message', (_, message) => take(message))
+  const asking = setInterval(() => void Promise.all([speaks, listens].map(ask)), ASK_MS).unref()
 
   return {
     publish(messages) {
@@ -35,8 +41,14 @@ export async function connectRedis(url: string, { name, log, take }: CarrierPart
       pipeline.exec().catch((error: unknown) => log.debug({ error }, 'a message was not sent'))
     },
     async [Symbol.asyncDispose]() {
+      clearInterval(asking)
       speaks.disconnect()
       listens.disconnect()
     },
   }
+}
+
+/** A server that vanished without a word is noticed, and reached anew. */
+async function ask(connection: Redis): Promise<void> {
+  if (connection.status === 'ready') await connection.ping().catch(() => connection.disconnect(true))
 }

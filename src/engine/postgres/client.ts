@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect, type Transaction, sql } from 'kysely'
 import pg from 'pg'
 import { prepareStatements } from './prepared.ts'
+import { KEEP_ALIVE, leaveSilent } from './silent.ts'
 import type { Database } from './tables.ts'
 
 export type Db = Kysely<Database> | Transaction<Database>
@@ -23,11 +24,15 @@ export function connectPostgres(connection: pg.PoolConfig, log: (error: Error) =
     application_name: 'ukiyo',
     // A statement that outlives its caller would hold a connection for nothing.
     statement_timeout: 60_000,
+    ...KEEP_ALIVE,
     ...connection,
   })
   // An idle connection that breaks reports here; the next query opens another.
   pool.on('error', log)
+  // One that breaks while it is in use tells its statement, and this besides: unheard it would end the process.
+  pool.on('connect', (client) => client.on('error', () => {}))
   prepareStatements(pool)
+  leaveSilent(pool, connection, log)
   const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
   return {
     pool,
