@@ -4,6 +4,7 @@ import type pg from 'pg'
 import { startApp } from '#app'
 import { prepareSetupToken } from '#areas/accounts/setup.ts'
 import { type Config, ConfigRefused, readConfig } from '#config'
+import { forgetStart } from '#engine/forget-start.ts'
 import { type Log, createLog } from '#engine/log.ts'
 import { connectPostgres } from '#engine/postgres/client.ts'
 import { lockDataDir } from '#engine/postgres/datadir.ts'
@@ -48,6 +49,7 @@ async function serve(): Promise<void> {
     const app = stack.use(await startApp({ config, connection: database.connection, rootKeys: keys, log }))
     process.stdout.write(`ready ${app.origin}\n`)
     prepareApp(config, log)
+    forgetStart()
     await Promise.race([stopped, failed])
   } else {
     const workers = stack.use(await startWorkers(config, { connection: database.connection, rootKeys: keys }))
@@ -144,6 +146,7 @@ async function work(): Promise<void> {
   try {
     await using app = await startApp({ config, ...inherited, log })
     process.send!({ origin: app.origin })
+    forgetStart()
     await Promise.race([stopped, orphaned])
   } catch (error) {
     process.send!({ refused: error instanceof Error ? error.message : String(error) })

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { needs } from './needs.ts'
 import { startProgram, temporaryDir } from './program.ts'
 import { caller } from './server.ts'
@@ -101,13 +102,48 @@ test('a setting that is not known is a warning with the nearest name', async () 
   assert.match(program.output().stderr, /UK_PROT is not a setting; did you mean UK_PORT\?/)
 })
 
+test('what few callers need is loaded with the first of them, and what only starting needs is given back', async () => {
+  using dir = temporaryDir()
+  using loaded = temporaryDir()
+  await using program = startProgram({ UK_DATA_DIR: dir.path, NODE_V8_COVERAGE: loaded.path })
+  await program.ready
+  const megabytes = () =>
+    Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${program.child.pid}/status`, 'utf8'))![1]) / 1024
+  for (const until = Date.now() + 30_000; megabytes() > 150 && Date.now() < until;) await setTimeout(100)
+  assert.ok(megabytes() <= 150, `an idle server holds ${megabytes()} MB`)
+  program.child.kill('SIGTERM')
+  assert.equal(await program.exited, 0)
+  const scripts = readdirSync(loaded.path).map((name) => readFileSync(join(loaded.path, name), 'utf8'))
+  const files = scripts.flatMap((text) => [...text.matchAll(/\/node_modules\/([^"]+)/g)].map(([, file]) => file!))
+  const { dependencies } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')) as {
+    dependencies: Record<string, string>
+  }
+  const atStart = Object.keys(dependencies).filter((name) => files.some((file) => file.startsWith(`${name}/`)))
+  assert.deepEqual(atStart, [
+    '@fastify/busboy',
+    'aws4fetch',
+    'croner',
+    'graphile-worker',
+    'ipaddr.js',
+    'kysely',
+    'pg',
+    'pino',
+    'prom-client',
+    're2js',
+    'robots-parser',
+    'undici',
+    'zod',
+  ])
+  assert.ok(!files.some((file) => file.startsWith('undici/lib/web/')), 'of undici what connects')
+})
+
 test('a stopping server finishes what it has begun', async () => {
   using dir = temporaryDir()
   const program = startProgram({ UK_DATA_DIR: dir.path })
   const origin = await program.ready
   // Hashing the password keeps this request busy while the signal arrives.
   const begun = caller(origin, csrf).post('/auth/sign-up', signUp)
-  await new Promise((resolve) => setTimeout(resolve, 10))
+  await setTimeout(10)
   program.child.kill('SIGTERM')
   assert.equal((await begun).status, 201)
   assert.equal(await program.exited, 0)

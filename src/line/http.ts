@@ -1,4 +1,4 @@
-import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Context, Engine } from '#engine/context.ts'
 import { logScope } from '#engine/log.ts'
 import type { Metrics } from '#engine/metrics.ts'
@@ -25,6 +25,9 @@ import { EVENT_STREAM, sendEvents } from './sse.ts'
 import type { Versions } from './version.ts'
 import { Watch } from './watch.ts'
 import { clientRequestId, echoClientRequestId, sendJson, sendRefused, setHeaders } from './write.ts'
+
+// Not imported: an import reads all that the module offers, and some of that loads the whole of Node's `fetch`: 10 MB.
+const { createServer } = process.getBuiltinModule('node:http')
 
 /** A part of the address space that is no REST: the gateways, `/mcp`, the docs, the app, health. */
 export interface Mount {

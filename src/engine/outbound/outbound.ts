@@ -1,7 +1,8 @@
 import { lookup } from 'node:dns'
 import { type LookupFunction, isIP } from 'node:net'
-import { type Dispatcher, buildConnector } from 'undici'
+import type { Dispatcher, buildConnector as Build } from 'undici'
 import type { AddressPolicy } from './address.ts'
+import { buildConnector } from './connector.ts'
 import { headOf } from './head.ts'
 import { Lane, NO_CONNECTION } from './lane.ts'
 
@@ -114,8 +115,8 @@ function dropIdle(lanes: Map<string, Lane>): void {
   }
 }
 
-function checkedConnector(policy: AddressPolicy, timeout: number): buildConnector.connector {
-  let connect: buildConnector.connector | null = null
+function checkedConnector(policy: AddressPolicy, timeout: number): Build.connector {
+  let connect: Build.connector | null = null
   return (options, callback) => {
     const { hostname } = options
     const port = Number(options.port) || (options.protocol === 'https:' ? 443 : 80)

@@ -3,9 +3,11 @@ import type { Send } from '#engine/outbound/outbound.ts'
 import type { ProviderEndpoint } from '../directory.ts'
 import { anthropicBody, dropped } from './anthropic-body.ts'
 import { type Carrier, CarryFailed, SETTING, headerIn } from './carrier.ts'
-import { unframed } from './unframe.ts'
 
 const VERSION = 'bedrock-2023-05-31'
+
+// Loaded with the first call: what checks the frames is large.
+let frames: typeof import('./unframe.ts') | null = null
 
 /** Models of other houses than Anthropic are asked by Converse, which is a shape of Bedrock's own. */
 export const isConverse = (model: string): boolean => !/claude/i.test(model)
@@ -23,6 +25,7 @@ export function bedrockCarrier({ apiKey, headers, shape, baseUrl }: ProviderEndp
   const claude = shape === 'anthropic-messages'
   return {
     async carry(send, { model, stream }) {
+      frames ??= await import('./unframe.ts')
       const plain = !claude
         ? send
         : isConverse(model)
@@ -40,7 +43,7 @@ export function bedrockCarrier({ apiKey, headers, shape, baseUrl }: ProviderEndp
       return sign(plain, { accessKeyId, secretAccessKey, sessionToken: token.join(':'), region })
     },
     ...(claude && {
-      unwrap: unframed,
+      unwrap: (handler) => frames!.unframed(handler),
       losses: (json, given) => {
         const { fields, beta } = dropped(json, given['anthropic-beta'], allowed)
         return beta ? [...fields, 'anthropic-beta'] : fields
