@@ -40,7 +40,7 @@ import type { Principal } from '#kernel/principal.ts'
 import { registry } from '#kernel/registry.ts'
 import { createAgentDoor } from '#line/agent.ts'
 import { presentedKey } from '#line/authenticate.ts'
-import { EXPOSED, answerPreflight } from '#line/cors.ts'
+import { EXPOSED, preflightHead } from '#line/cors.ts'
 import { type Door, createDoor } from '#line/http.ts'
 import { bytesMount } from '#line/bytes-mount.ts'
 import { createLine } from '#line/invoke.ts'
@@ -110,7 +110,7 @@ export async function startApp({
     books: createBooks({ postgres, ledger }),
     outbound,
     presentedKey,
-    answerPreflight,
+    preflightHead,
     exposedHeaders: EXPOSED,
   })
   const entries = registry([...services, ...further])

@@ -1,5 +1,6 @@
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
+import type { Reply } from '#kernel/exchange.ts'
 import { CarryFailed } from './carriers/carrier.ts'
 import { type Dialect, type Reading, producedCharacters, unread } from './dialects/dialect.ts'
 import { Ending, readEnding } from './ending.ts'
@@ -40,7 +41,7 @@ type Mode = 'head' | 'error' | 'whole' | 'large' | 'events'
 /** The bytes of one provider's answer, on their way to the client unchanged, and what they tell on the way. */
 export class Forward implements Dispatcher.DispatchHandler {
   readonly #attempt: Attempt
-  readonly #response: ServerResponse
+  readonly #response: Reply
   readonly #dialect: Dialect
   readonly #streaming: boolean
   readonly #redraft: Redraft | null
@@ -59,13 +60,7 @@ export class Forward implements Dispatcher.DispatchHandler {
   #resume: (() => void) | null = null
   #stall: NodeJS.Timeout | null = null
 
-  constructor(
-    attempt: Attempt,
-    response: ServerResponse,
-    dialect: Dialect,
-    streaming: boolean,
-    redraft: Redraft | null,
-  ) {
+  constructor(attempt: Attempt, response: Reply, dialect: Dialect, streaming: boolean, redraft: Redraft | null) {
     this.#attempt = attempt
     this.#response = response
     this.#dialect = dialect

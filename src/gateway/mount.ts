@@ -1,5 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { refuse } from '#kernel/errors.ts'
+import type { Reply, WholeRequest } from '#kernel/exchange.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Body, readBody } from './body.ts'
 import { type CompleteTurn, createCompleteTurn } from './complete.ts'
@@ -24,7 +25,9 @@ export interface GatewayMount {
   prefix: string
   /** The request id and all other headers are written here. */
   ownHead: true
-  handle(request: IncomingMessage, response: ServerResponse, requestId: Id): void
+  handle(request: IncomingMessage, response: Reply, requestId: Id): void
+  /** The same for calls that have come whole. */
+  plain?: { paths: readonly string[]; handle(request: WholeRequest, reply: Reply, requestId: Id): void }
 }
 
 export interface GatewayFaces {
@@ -69,7 +72,7 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
     return { surface, methods: {}, id: '' }
   }
 
-  function handle(request: IncomingMessage, response: ServerResponse, requestId: Id): void {
+  function handle(request: IncomingMessage | WholeRequest, response: Reply, requestId: Id): void {
     const { surface, methods, id } = placeOf(request.url!)!
     const visit = new Visit(gateway, surface, request, response, requestId)
     visit.attempt(() => {
@@ -79,6 +82,7 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
     })
   }
 
+  const posts = [...byUrl].flatMap(([path, { methods }]) => ('POST' in methods ? [path] : []))
   const prefixes = [
     ...new Set(surfaces.flatMap(({ roots: own }) => own.map((root) => root.slice(0, root.indexOf('/', 1) + 1)))),
   ]
@@ -88,6 +92,7 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
       prefix,
       ownHead: true,
       handle,
+      plain: { paths: posts.filter((path) => path.startsWith(prefix)), handle },
     })),
     completeTurn: createCompleteTurn(gateway),
     embed: createEmbed(gateway),
@@ -106,7 +111,7 @@ interface Place {
 function operationOf(
   { roots: [root], routes }: Surface,
   methods: Place['methods'],
-  { method, url }: IncomingMessage,
+  { method, url }: IncomingMessage | WholeRequest,
 ): Operation {
   const known = Object.keys(methods)
   if (known.length === 0)
@@ -121,8 +126,7 @@ function operationOf(
 }
 
 function preflight({ head, response, gateway }: Visit, methods: string[]): void {
-  for (let i = 0; i < head.length; i += 2) response.setHeader(head[i]!, head[i + 1]!)
-  gateway.answerPreflight(response, methods)
+  response.writeHead(204, [...head, ...gateway.preflightHead(methods)]).end()
 }
 
 const ENDPOINTS = '/endpoints'

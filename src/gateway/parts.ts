@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Engine } from '#engine/context.ts'
 import type { Metrics } from '#engine/metrics.ts'
 import type { Outbound } from '#engine/outbound/outbound.ts'
@@ -24,7 +24,8 @@ export interface GatewayParts {
   presentedKey(headers: IncomingHttpHeaders): string | null
   /** Of `access-control-expose-headers`. */
   exposedHeaders: string
-  answerPreflight(response: ServerResponse, methods: Iterable<string>): void
+  /** The headers of the answer to a preflight request: name, value, … */
+  preflightHead(methods: Iterable<string>): string[]
 }
 
 /** The parts, and what this process has seen of the providers. */

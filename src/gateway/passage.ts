@@ -1,5 +1,6 @@
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
+import type { Reply } from '#kernel/exchange.ts'
 import { type Reading, unread } from './dialects/dialect.ts'
 import { Ending } from './ending.ts'
 import { type Attempt, STALL_MS, faultOf } from './forward.ts'
@@ -13,7 +14,7 @@ const PASSED =
 /** Bytes of any kind — sound, pictures, JSON, events — on their way to the client, and what their end tells. */
 export class Passage implements Dispatcher.DispatchHandler {
   readonly #attempt: Attempt
-  readonly #response: ServerResponse
+  readonly #response: Reply
   readonly #read: (contentType: string, tail: string) => Reading
   readonly #ending = new Ending()
   #controller: Dispatcher.DispatchController | null = null
@@ -27,7 +28,7 @@ export class Passage implements Dispatcher.DispatchHandler {
   /** Nothing of what came is text to be counted. */
   readonly characters = 0
 
-  constructor(attempt: Attempt, response: ServerResponse, read: (contentType: string, tail: string) => Reading) {
+  constructor(attempt: Attempt, response: Reply, read: (contentType: string, tail: string) => Reading) {
     this.#attempt = attempt
     this.#response = response
     this.#read = read

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { Reply } from '#kernel/exchange.ts'
 import { usageOf } from '#kernel/usage.ts'
 import { Collector, type Collected } from './collect.ts'
 import { type Reading, unread } from './dialects/dialect.ts'
@@ -18,7 +18,7 @@ const MOST_CHARACTERS = 32 << 20
 /** An answer that comes as chunks and is written in the surface's own shape. */
 export class Played {
   readonly #attempt: Attempt
-  readonly #response: ServerResponse
+  readonly #response: Reply
   readonly #writer: Writer
   readonly #turn: Turn
   /** Its words are its tokens: of an answer without usage what was used is known all the same. */
@@ -31,7 +31,7 @@ export class Played {
   #over = false
   #beat: NodeJS.Timeout | null = null
 
-  constructor(attempt: Attempt, response: ServerResponse, writer: Writer, turn: Turn, simulated: boolean) {
+  constructor(attempt: Attempt, response: Reply, writer: Writer, turn: Turn, simulated: boolean) {
     this.#attempt = attempt
     this.#response = response
     this.#writer = writer

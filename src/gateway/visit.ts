@@ -1,6 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { WHOLE_MS, boundRest, leaveSender } from '#engine/slow-body.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
+import type { Reply, WholeRequest } from '#kernel/exchange.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Caller, callerOf, checkMayRun } from './caller.ts'
 import type { Gateway } from './parts.ts'
@@ -17,8 +18,8 @@ const LARGEST_BODY = 32 << 20
 export class Visit {
   readonly gateway: Gateway
   readonly surface: Surface
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
+  readonly request: IncomingMessage | WholeRequest
+  readonly response: Reply
   readonly id: Id
   readonly startedAt = performance.now()
   /**
@@ -34,7 +35,7 @@ export class Visit {
   #onLeave: (() => void) | null = null
   #slow: NodeJS.Timeout | undefined
 
-  constructor(gateway: Gateway, surface: Surface, request: IncomingMessage, response: ServerResponse, id: Id) {
+  constructor(gateway: Gateway, surface: Surface, request: IncomingMessage | WholeRequest, response: Reply, id: Id) {
     this.gateway = gateway
     this.surface = surface
     this.request = request
@@ -92,6 +93,7 @@ export class Visit {
     const { 'content-length': length, 'content-encoding': encoding } = request.headers
     if (encoding !== undefined && encoding !== 'identity')
       refuse('unsupported_media_type', { message: `Bodies in ${encoding} are not taken: send it plain.` })
+    if ('whole' in request) return next(request.whole)
     if (length !== undefined && Number(length) > LARGEST_BODY) this.#refuseLarge()
     this.#slow = setTimeout(leaveSender, WHOLE_MS, request)
     const parts: Buffer[] = []
@@ -166,7 +168,7 @@ export class Visit {
     head.push('content-type', 'application/json', 'content-length', String(Buffer.byteLength(text)))
     for (const name in headers) head.push(name, headers[name]!)
     this.response.writeHead(status, onceEach(head)).end(this.request.method === 'HEAD' ? undefined : text)
-    boundRest(this.request)
+    if (!('whole' in this.request)) boundRest(this.request)
   }
 
   /** A refusal, an upstream fault or a fault of ours, as the surface says it. */

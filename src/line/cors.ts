@@ -11,12 +11,16 @@ export function allowCors({ headers }: IncomingMessage, response: ServerResponse
   if (headers.origin !== undefined) response.setHeader('access-control-expose-headers', EXPOSED)
 }
 
+/** The headers of the answer to a preflight request: name, value, … */
+export const preflightHead = (methods: Iterable<string>): string[] => [
+  'access-control-allow-methods',
+  [...methods].join(', '),
+  'access-control-allow-headers',
+  ALLOWED,
+  'access-control-max-age',
+  '86400',
+]
+
 export function answerPreflight(response: ServerResponse, methods: Iterable<string>): void {
-  response
-    .writeHead(204, {
-      'access-control-allow-methods': [...methods].join(', '),
-      'access-control-allow-headers': ALLOWED,
-      'access-control-max-age': '86400',
-    })
-    .end()
+  response.writeHead(204, preflightHead(methods)).end()
 }

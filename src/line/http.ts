@@ -17,6 +17,7 @@ import { type Limits, callerOf } from './limit.ts'
 import { answerMalformed } from './malformed.ts'
 import type { Origins } from './origin.ts'
 import { checkScope, permit } from './permit.ts'
+import { type PlainMount, answerPlain } from './plain/front.ts'
 import { envelope, isBackground, refusedAnswer } from './reply.ts'
 import { type Match, createRouter } from './router.ts'
 import { createFollowers } from './feed.ts'
@@ -36,6 +37,7 @@ export interface Mount {
   /** It writes `X-Request-Id` and all other headers itself, at once with the status: what the hot path can afford. */
   ownHead?: true
   handle(request: IncomingMessage, response: ServerResponse, requestId: Id): void | Promise<void>
+  plain?: PlainMount
 }
 
 export interface Door {
@@ -76,7 +78,7 @@ export function createDoor(parts: DoorParts): Door {
   let draining = false
 
   const server = createServer({
-    keepAliveTimeout: 65_000,
+    keepAliveTimeout: KEEP_ALIVE_SECONDS * 1_000,
     // A large file may take hours. Slow senders are left by who reads: `readBytes`, `upload.ts`, the gateways.
     requestTimeout: 0,
     headersTimeout: 60_000,
@@ -121,6 +123,7 @@ export function createDoor(parts: DoorParts): Door {
   // An expectation that is not known may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', take)
   server.on('clientError', (error, socket) => answerMalformed(error, socket, versions.newest))
+  const plain = answerPlain(server, parts.mounts, KEEP_ALIVE_SECONDS, engine.log)
 
   async function rest(request: IncomingMessage, response: ServerResponse, requestId: Id): Promise<void> {
     const startedAt = performance.now()
@@ -275,15 +278,26 @@ export function createDoor(parts: DoorParts): Door {
       // Streams are asked to end at once (their readers resume elsewhere); other requests run to their end.
       closing.abort()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      server.closeIdleConnections()
-      const timer = setTimeout(() => server.closeAllConnections(), seconds * 1000)
-      const idle = setInterval(() => server.closeIdleConnections(), 50)
+      const closeIdle = () => {
+        server.closeIdleConnections()
+        plain.close()
+      }
+      const closeAll = () => {
+        server.closeAllConnections()
+        plain.closeAll()
+      }
+      closeIdle()
+      const timer = setTimeout(closeAll, seconds * 1000)
+      const idle = setInterval(closeIdle, 50)
       await closed
       clearTimeout(timer)
       clearInterval(idle)
+      plain.closeAll()
     },
   }
 }
+
+const KEEP_ALIVE_SECONDS = 65
 
 /** The path under `/v1`; `/auth` and `/admin` also stand at the origin. Null is nowhere. */
 function restPath(path: string): string | null {

@@ -1,0 +1,124 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Socket } from 'node:net'
+import type { PlainConnections } from './connections.ts'
+import { PlainHeads } from './head.ts'
+import { PlainReply, type ReplyHow } from './reply.ts'
+
+/** A request up to here is gathered; a larger one is for the full server. */
+const LARGEST = 262_144
+const LARGEST_HEAD = 16_384
+
+/** One connection: its requests one after the other, each answered before the next is looked at. */
+export class Connection implements ReplyHow {
+  readonly #socket: Socket
+  readonly #owner: PlainConnections
+  readonly #heads: PlainHeads
+  #reply: PlainReply | null = null
+  /** What has come of the next request. */
+  #held: Buffer[] = []
+  #heldBytes = 0
+  /** Bytes that the next request has in all; 0: not known. */
+  #expected = 0
+  /** Of the clock, since something last came or went. */
+  #turns = 0
+  /** By `performance.now()`. */
+  gathersSince = 0
+
+  constructor(socket: Socket, owner: PlainConnections) {
+    this.#socket = socket
+    this.#owner = owner
+    this.#heads = new PlainHeads(owner.options.paths)
+    socket.on('data', this.#data).on('drain', this.#drained)
+    socket.on('end', this.#ended).on('error', ignore).on('close', this.#closed)
+  }
+
+  /** No answer is in progress. */
+  get idle(): boolean {
+    return this.#reply === null
+  }
+
+  get keepAliveSeconds(): number {
+    return this.#owner.options.keepAliveSeconds
+  }
+
+  stays(): boolean {
+    return !this.#owner.closing
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  turn(idleTurns: number): void {
+    if (this.#reply === null && ++this.#turns > idleTurns) this.#socket.destroy()
+  }
+
+  #data = (bytes: Buffer): void => {
+    this.#held.push(bytes)
+    this.#heldBytes += bytes.length
+    if (this.#heldBytes < this.#expected) return
+    if (this.#reply === null) this.#read()
+    // Who sends on before its answer has come is not listened to beyond this.
+    else if (this.#heldBytes > LARGEST) this.#socket.pause()
+  }
+
+  #read(): void {
+    const bytes = this.#held.length === 1 ? this.#held[0]! : Buffer.concat(this.#held)
+    const end = bytes.indexOf('\r\n\r\n', 0, 'latin1') + 4
+    const head = end < 4 || end > LARGEST_HEAD ? null : this.#heads.read(bytes.toString('latin1', 0, end))
+    if (head === null || end + head.length > LARGEST) return this.handOver()
+    const whole = end + head.length
+    if (whole > bytes.length) return this.#gather(bytes, whole)
+    if (this.#expected > 0) this.#owner.gathered(this)
+    this.#expected = 0
+    this.#held = whole === bytes.length ? [] : [bytes.subarray(whole)]
+    this.#heldBytes = bytes.length - whole
+    this.#answer(head.url, head.headers, bytes.subarray(end, whole))
+  }
+
+  #gather(bytes: Buffer, expected: number): void {
+    this.#held = [bytes]
+    this.#expected = expected
+    this.#turns = 0
+    this.gathersSince = performance.now()
+    this.#owner.gathers(this)
+  }
+
+  #answer(url: string, headers: IncomingHttpHeaders, whole: Buffer): void {
+    const reply = (this.#reply = new PlainReply(this.#socket, this))
+    this.#owner.options.answer({ method: 'POST', url, headers, socket: this.#socket, whole }, reply)
+  }
+
+  over(stays: boolean): void {
+    this.#reply = null
+    this.#turns = 0
+    if (!stays) return this.#socket.destroySoon()
+    if (this.#heldBytes > LARGEST) this.#socket.resume()
+    if (this.#heldBytes > 0) this.#read()
+  }
+
+  /** The full server goes on from the first byte that was not answered. */
+  handOver(): void {
+    const socket = this.#socket
+    socket.off('data', this.#data).off('drain', this.#drained)
+    socket.off('end', this.#ended).off('error', ignore).off('close', this.#closed)
+    this.#owner.gone(this)
+    // Else what is put back would wait for a read that is not ours to make.
+    socket.pause()
+    socket.unshift(Buffer.concat(this.#held))
+    this.#owner.options.handOver(socket)
+    socket.resume()
+  }
+
+  #ended = (): void => void this.#socket.end()
+
+  #drained = (): void => this.#reply?.drained()
+
+  #closed = (): void => {
+    this.#owner.gone(this)
+    this.#reply?.lost()
+  }
+}
+
+/** What went wrong with a socket is told by its closing. */
+const ignore = (): void => {}

@@ -1,0 +1,74 @@
+import type { Socket } from 'node:net'
+import type { Reply, WholeRequest } from '#kernel/exchange.ts'
+import { Connection } from './connection.ts'
+
+export interface PlainOptions {
+  /** Whose POSTs are answered here. */
+  paths: { has(path: string): boolean }
+  answer(request: WholeRequest, reply: Reply): void
+  /** Takes a connection over for good; its first bytes are put back into it. */
+  handOver(socket: Socket): void
+  keepAliveSeconds: number
+}
+
+const CLOCK_MS = 1_000
+/** A request that has not wholly come after so long is for the full server, which knows how to be slow. */
+const GATHER_MS = 100
+
+/**
+ * Connections whose requests are ordinary: read and written here, at a third of what Node's server costs. The first
+ * request that is anything else hands its connection over to that server, with all its bytes.
+ */
+export class PlainConnections {
+  readonly options: PlainOptions
+  readonly #all = new Set<Connection>()
+  readonly #gathering = new Set<Connection>()
+  readonly #clock: NodeJS.Timeout
+  #gathers: NodeJS.Timeout | null = null
+  closing = false
+
+  constructor(options: PlainOptions) {
+    this.options = options
+    const turns = (options.keepAliveSeconds * 1_000) / CLOCK_MS
+    this.#clock = setInterval(() => {
+      for (const connection of this.#all) connection.turn(turns)
+    }, CLOCK_MS).unref()
+  }
+
+  take(socket: Socket): void {
+    this.#all.add(new Connection(socket, this))
+  }
+
+  /** A request has begun to come, and is not whole. */
+  gathers(connection: Connection): void {
+    this.#gathering.add(connection)
+    if (this.#gathers === null) this.#gathers = setTimeout(() => this.#handSlowOver(), GATHER_MS)
+  }
+
+  gathered(connection: Connection): void {
+    this.#gathering.delete(connection)
+  }
+
+  #handSlowOver(): void {
+    this.#gathers = null
+    const late = performance.now() - GATHER_MS / 2
+    for (const connection of this.#gathering) if (connection.gathersSince < late) connection.handOver()
+    if (this.#gathering.size > 0) this.#gathers = setTimeout(() => this.#handSlowOver(), GATHER_MS)
+  }
+
+  gone(connection: Connection): void {
+    this.#all.delete(connection)
+    this.#gathering.delete(connection)
+  }
+
+  /** Closes what is idle; answers in progress are the last of their connections. */
+  close(): void {
+    this.closing = true
+    for (const connection of this.#all) if (connection.idle) connection.destroy()
+  }
+
+  closeAll(): void {
+    clearInterval(this.#clock)
+    for (const connection of this.#all) connection.destroy()
+  }
+}

@@ -1,0 +1,41 @@
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Log } from '#engine/log.ts'
+import type { Reply, WholeRequest } from '#kernel/exchange.ts'
+import { type Id, newId } from '#kernel/ids.ts'
+import { PlainConnections } from './connections.ts'
+
+/** Paths whose ordinary POSTs come whole and by the short way. */
+export interface PlainMount {
+  paths: readonly string[]
+  handle(request: WholeRequest, reply: Reply, requestId: Id): void
+}
+
+/** Every connection of `server` is read the short way until something comes on it that is not ordinary. */
+export function answerPlain(
+  server: Server,
+  mounts: readonly { plain?: PlainMount }[],
+  keepAliveSeconds: number,
+  log: Log,
+): PlainConnections {
+  const [full] = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]
+  const byPath = new Map(mounts.flatMap(({ plain }) => plain?.paths.map((path) => [path, plain.handle] as const) ?? []))
+  const connections = new PlainConnections({
+    paths: byPath,
+    keepAliveSeconds,
+    handOver: (socket) => full!.call(server, socket),
+    answer(request, reply) {
+      const { url } = request
+      const mark = url.indexOf('?')
+      const requestId = newId()
+      try {
+        byPath.get(mark < 0 ? url : url.slice(0, mark))!(request, reply, requestId)
+      } catch (error) {
+        log.error({ error, request_id: requestId }, 'a request failed')
+        reply.destroy()
+      }
+    },
+  })
+  server.removeAllListeners('connection').on('connection', (socket: Socket) => connections.take(socket))
+  return connections
+}

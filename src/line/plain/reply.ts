@@ -1,0 +1,174 @@
+import { EventEmitter } from 'node:events'
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Reply } from '#kernel/exchange.ts'
+
+/** What waits for the end of the turn, at most; so much is copied behind its head, to leave in one piece. */
+const GATHERED = 65_536
+const NOTHING = Buffer.alloc(0)
+
+export interface ReplyHow {
+  /** The connection goes on after this answer; asked when the head is written. */
+  stays(): boolean
+  keepAliveSeconds: number
+  /** The answer has wholly left, or never will: the connection may go on, or is closed where it does not stay. */
+  over(stays: boolean): void
+}
+
+/**
+ * An answer to a request that came whole, written straight to its socket: head and body in one write, and what is
+ * written in one turn of the event loop together. As `ServerResponse` on the wire.
+ */
+export class PlainReply extends EventEmitter<{ close: []; drain: [] }> implements Reply {
+  readonly #socket: Socket
+  readonly #how: ReplyHow
+  /** Written with the first bytes; null: it has left, or there is none yet. */
+  #head: string | null = null
+  #chunked = false
+  #stays = true
+  #gathered: Buffer[] = []
+  #size = 0
+  #closed = false
+  headersSent = false
+  writableEnded = false
+  writableNeedDrain = false
+  destroyed = false
+
+  constructor(socket: Socket, how: ReplyHow) {
+    super()
+    this.#socket = socket
+    this.#how = how
+  }
+
+  writeHead(status: number, head: string[]): this {
+    if (this.headersSent) throw new Error('the head of this answer has been written')
+    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`
+    // Of 204 and 304 both are forbidden (RFC 9110, 8.6; RFC 9112, 6.1).
+    let bounded = status === 204 || status === 304
+    for (let i = 0; i < head.length; i += 2) {
+      const name = head[i]!
+      const value = head[i + 1]!
+      if (!NAME.test(name)) throw new TypeError('a header has no proper name')
+      if (!VALUE.test(value)) throw new TypeError(`the value of ${name} is no header value`)
+      if (name === 'content-length') bounded = true
+      text += `${name}: ${value}\r\n`
+    }
+    this.#stays = this.#how.stays()
+    text += `Date: ${date()}\r\n`
+    text += this.#stays
+      ? `Connection: keep-alive\r\nKeep-Alive: timeout=${this.#how.keepAliveSeconds}\r\n`
+      : 'Connection: close\r\n'
+    this.#chunked = !bounded
+    this.#head = `${text}${bounded ? '' : 'Transfer-Encoding: chunked\r\n'}\r\n`
+    this.headersSent = true
+    return this
+  }
+
+  write(given: Buffer | string): boolean {
+    if (this.destroyed || this.writableEnded) return false
+    const bytes = typeof given === 'string' ? Buffer.from(given) : given
+    if (bytes.length > 0) {
+      if (this.#size === 0) process.nextTick(flush, this)
+      this.#gathered.push(bytes)
+      this.#size += bytes.length
+      if (this.#size >= GATHERED) this.flush()
+    }
+    return !this.writableNeedDrain
+  }
+
+  end(given: Buffer | string = NOTHING, encoding: 'utf8' | 'latin1' = 'utf8'): this {
+    if (this.destroyed || this.writableEnded) return this
+    this.writableEnded = true
+    const head = this.#head
+    if (head !== null && this.#size === 0 && !this.#chunked && encoding === 'latin1' && typeof given === 'string') {
+      this.#head = null
+      this.#socket.write(head + given, 'latin1')
+    } else {
+      const bytes = typeof given === 'string' ? Buffer.from(given, encoding) : given
+      if (bytes.length > 0) this.#gathered.push(bytes)
+      this.#size += bytes.length
+      this.flush()
+    }
+    // What is written must have left before the next request is taken: else who never reads could have answers piled up.
+    if (this.#socket.writableLength === 0) process.nextTick(close, this)
+    else this.#socket.write(NOTHING, () => this.close())
+    return this
+  }
+
+  destroy(): this {
+    this.destroyed = true
+    this.#socket.destroy()
+    return this
+  }
+
+  /** Writes what was gathered, and the end of an answer that is over. */
+  flush(): void {
+    const head = this.#head ?? ''
+    const parts = this.#gathered
+    const size = this.#size
+    const last = this.writableEnded && this.#chunked
+    if (this.destroyed || (head === '' && size === 0 && !last)) return
+    this.#head = null
+    this.#gathered = []
+    this.#size = 0
+    if (size > GATHERED) return this.#flushLarge(head, parts, size, last)
+    const frame = this.#chunked && size > 0 ? `${head}${size.toString(16)}\r\n` : head
+    const room = Buffer.allocUnsafe(frame.length + size + 7)
+    let at = room.write(frame, 'latin1')
+    for (const part of parts) at += part.copy(room, at)
+    if (this.#chunked && size > 0) at += room.write('\r\n', at, 'latin1')
+    if (last) at += room.write(LAST_CHUNK, at, 'latin1')
+    this.writableNeedDrain = !this.#socket.write(room.subarray(0, at))
+  }
+
+  #flushLarge(head: string, parts: readonly Buffer[], size: number, last: boolean): void {
+    const socket = this.#socket
+    socket.cork()
+    socket.write(this.#chunked ? `${head}${size.toString(16)}\r\n` : head, 'latin1')
+    let taken = true
+    for (const part of parts) taken = socket.write(part)
+    if (this.#chunked) taken = socket.write(last ? `\r\n${LAST_CHUNK}` : '\r\n', 'latin1')
+    socket.uncork()
+    this.writableNeedDrain = !taken
+  }
+
+  /** The socket has room again. */
+  drained(): void {
+    if (!this.writableNeedDrain) return
+    this.writableNeedDrain = false
+    this.emit('drain')
+  }
+
+  /** The connection is gone. */
+  lost(): void {
+    this.destroyed = true
+    this.close()
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.emit('close')
+    this.#how.over(this.#stays && !this.destroyed)
+  }
+}
+
+const flush = (reply: PlainReply): void => reply.flush()
+const close = (reply: PlainReply): void => reply.close()
+
+const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+const LAST_CHUNK = '0\r\n\r\n'
+
+let second = 0
+let words = ''
+
+/** Of this second, as RFC 9110, 5.6.7 writes it. */
+function date(): string {
+  const now = Math.floor(Date.now() / 1000)
+  if (now !== second) {
+    second = now
+    words = new Date(now * 1000).toUTCString()
+  }
+  return words
+}

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { testServer } from '#test/server.ts'
+
+test('one connection carries calls of models, large and small, beside everything else, each answered in its turn', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const { key } = await alice.key()
+  const post = (path: string, body: object, more = '') => {
+    const text = JSON.stringify(body)
+    return `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n${more}Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
+  }
+  const ask = (words: string, more: object = {}) => ({
+    model: 'sim/echo',
+    messages: [{ role: 'user', content: words }],
+    ...more,
+  })
+  const requests = [
+    post('/compat-a/v1/chat/completions', ask('one')),
+    post('/compat-b/v1/messages?beta=true', ask('two', { max_tokens: 50 })),
+    post('/compat-a/v1/chat/completions', ask('three', { stream: true })),
+    post('/compat-a/v1/chat/completions', ask('four ü')),
+    post('/compat-a/v1/chat/completions', { model: 'sim/echo' }),
+    post('/compat-a/v1/chat/completions', ask(`five ${'x'.repeat(300_000)}`)),
+    'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n',
+    post('/compat-c/api/v1/chat/completions', ask('six'), 'Connection: close\r\n'),
+  ]
+  const socket = connect(Number(new URL(server.origin).port), '127.0.0.1')
+  const parts: Buffer[] = []
+  socket.on('data', (part) => parts.push(part))
+  socket.write(requests.join(''))
+  await once(socket, 'close')
+  const text = Buffer.concat(parts).toString()
+  const statuses = [...text.matchAll(/HTTP\/1\.1 (\d+) .*\r\n/g)].map(([, status]) => status)
+  assert.deepEqual(statuses, ['200', '200', '200', '200', '400', '200', '200', '200'])
+  const places = ['one', 'two', 'three', 'four ü', 'five xxx', 'six'].map((words) => text.indexOf(words))
+  assert.deepEqual(
+    places,
+    places.filter((at) => at >= 0).toSorted((a, b) => a - b),
+  )
+  assert.equal([...text.matchAll(/\r\nx-request-id: [0-9A-Z]{26}\r\n/gi)].length, 8)
+})
