@@ -13,11 +13,13 @@ import pg from 'pg'
 import { startTestPostgres } from '../../test/database.ts'
 import { startOurs } from '../measure/ours.ts'
 import type { Report } from '../report.ts'
-import { fillDrive, fillRows, pick, questionVector, random, vocabulary } from './world.ts'
+import { fillDrive, fillEntries, fillRows, pick, questionVector, random, vocabulary } from './world.ts'
 
 const SCALE = Number(process.env.UKIYO_BENCH_SCALE ?? 1)
 const FILES = 20_000 * SCALE
 const FILE_BYTES = 10_000
+const SMALL_BYTES = 2_000
+const ENTRIES = 100_000 * SCALE
 const ROWS = 200_000 * SCALE
 const DIMENSIONS = 384
 const MODEL = 'openai/bench-embedding'
@@ -53,16 +55,23 @@ export async function search(): Promise<Report> {
       'select id, personal_workspace_id from accounts',
     )
     const place = { accountId: accounts[0]!.id, workspaceId: accounts[0]!.personal_workspace_id }
-    process.stdout.write('  files …\n')
-    await fillDrive(client, place, { folder, blobs: join(ours.dataDir, 'blobs'), files: FILES, bytes: FILE_BYTES })
-    await client.query(`select graphile_worker.add_job('search.reindex', '{"kind": "file"}')`)
-    process.stdout.write('  index …\n')
-    const begun = performance.now()
-    await until(client, 'select count(*) = 0 as done from contents where indexed_at is null')
-    rows.push({ what: 'index', documents: FILES, bytes: FILE_BYTES, seconds: (performance.now() - begun) / 1000 })
-    await client.query('vacuum analyze contents, files, blobs')
+    const index = async (bytes: number, below: string): Promise<void> => {
+      process.stdout.write(`  files of ${bytes} bytes …\n`)
+      const { rows: last } = await client.query<{ id: string | null }>('select max(id) as id from files')
+      await fillDrive(client, place, { folder, blobs: join(ours.dataDir, 'blobs'), files: FILES, bytes, below })
+      await client.query('vacuum analyze contents, files, blobs, resources')
+      process.stdout.write('  index …\n')
+      const begun = performance.now()
+      await client.query(`select graphile_worker.add_job('search.reindex', $1)`, [
+        JSON.stringify({ kind: 'file', after: last[0]!.id }),
+      ])
+      await until(client, `select count(*) = ${FILES} as done from search_rows where type = 'file' and id > '${last[0]!.id ?? ''}'`)
+      rows.push({ what: 'index', documents: FILES, bytes, seconds: (performance.now() - begun) / 1000 })
+      await client.query('vacuum analyze contents, files, blobs')
+    }
+    await index(FILE_BYTES, '')
 
-    process.stdout.write('  grep and glob …\n')
+    process.stdout.write('  grep …\n')
     const key = { authorization: `Bearer ${ours.key}` }
     const ask = async (path: string): Promise<{ ms: number; body: any }> => {
       const at = performance.now()
@@ -87,10 +96,13 @@ export async function search(): Promise<Report> {
         if (files !== found) throw new Error(`${pattern}: ${files} files here, ${found} by ripgrep`)
         rows.push({ what: 'grep', name, round, files, ours_ms: ms, rg_ms: rgMs })
       }
-    for (const pattern of ['**/*7.ts', 'd1?/e3/*', '*nothing*'])
+    await index(SMALL_BYTES, 'small/')
+    process.stdout.write('  glob …\n')
+    await fillEntries(client, place, ENTRIES - 2 * FILES)
+    for (const pattern of ['**/*7.ts', 'd1?/e3/*', '*nothing*', '**/*[0-9]5?.{ts,md}'])
       for (let round = 0; round < ROUNDS; round++) {
         const { ms, body } = await ask(`/drive/glob?limit=100&pattern=${encodeURIComponent(pattern)}`)
-        rows.push({ what: 'glob', name: pattern, entries: FILES, round, found: body.data.length, ours_ms: ms })
+        rows.push({ what: 'glob', name: pattern, entries: ENTRIES, round, found: body.data.length, ours_ms: ms })
       }
 
     process.stdout.write('  rows …\n')
@@ -193,8 +205,8 @@ const p95 = (values: number[]): number => sorted(values)[Math.min(values.length 
 export function table(rows: Record<string, unknown>[]): string {
   const of = (what: string): any[] => rows.filter((row) => row.what === what)
   const index = of('index').map(
-    ({ documents, seconds }) =>
-      `${documents} files indexed in ${seconds.toFixed(1)} s: ${Math.round(documents / seconds)} a second.`,
+    ({ documents, bytes, seconds }) =>
+      `${documents} files of ${bytes / 1000} KB indexed in ${seconds.toFixed(1)} s: ${Math.round(documents / seconds)} a second.`,
   )
   const grep = [...Map.groupBy(of('grep'), ({ name }) => name)].map(([name, all]) => {
     const [ours, rg] = [middle(all.map((row) => row.ours_ms)), middle(all.map((row) => row.rg_ms))]

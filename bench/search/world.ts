@@ -47,14 +47,20 @@ export interface Place {
 export async function fillDrive(
   client: pg.Client,
   { accountId, workspaceId }: Place,
-  { folder, blobs, files, bytes }: { folder: string; blobs: string; files: number; bytes: number },
+  {
+    folder,
+    blobs,
+    files,
+    bytes,
+    below = '',
+  }: { folder: string; blobs: string; files: number; bytes: number; below?: string },
 ): Promise<void> {
   const words = vocabulary(20_000)
-  const next = random(2)
+  const next = random(2 + bytes)
   for (let from = 0; from < files; from += 500) {
     const rows = Array.from({ length: Math.min(500, files - from) }, (_, i) => {
       const n = from + i
-      const path = `d${n % 100}/e${Math.floor(n / 100) % 20}/f${n}.ts`
+      const path = `${below}d${n % 100}/e${Math.floor(n / 100) % 20}/f${n}.ts`
       const needle = n % (files / 8) === 7 ? 'the selective needle\n' : ''
       const content = Buffer.from(text(words, bytes * (0.2 + next() * 1.6), next) + needle)
       const sha256 = createHash('sha256').update(content).digest('hex')
@@ -89,6 +95,27 @@ export async function fillDrive(
     )
     await client.query('commit')
   }
+}
+
+/** Further files for globs to look through, all of one content. */
+export async function fillEntries(
+  client: pg.Client,
+  { accountId, workspaceId }: Place,
+  entries: number,
+): Promise<void> {
+  const ids = Array.from({ length: entries }, () => newId())
+  await client.query(
+    `insert into resources (id, kind, workspace_id, created_by) select id, 'file', $2, $3 from unnest($1::text[]) x(id)`,
+    [ids, workspaceId, accountId],
+  )
+  await client.query(
+    `insert into files (id, workspace_id, kind, name, path, mime_type, size_bytes, sha256, content_version, content_updated_at)
+     select x.id, $2, 'file', 'entry-' || n || '.ts', 'd' || n % 100 || '/e' || n / 100 % 20 || '/g' || n || '.ts',
+       b.mime_type, b.size_bytes, b.sha256, 1, now()
+     from unnest($1::text[]) with ordinality x(id, n), (select * from files where sha256 is not null order by id limit 1) b`,
+    [ids, workspaceId],
+  )
+  await client.query('vacuum analyze files')
 }
 
 /** Rows of many workspaces, of which the caller sees half, with vectors in clusters as texts of a kind have them. */

@@ -43,11 +43,15 @@ async function take(engine: Engine, events: readonly Happened[]): Promise<void> 
   await engine.jobs.add(engine.postgres, 'search.embed', {}, { key: 'search.embed' })
 }
 
+/** What comes next is read here while the database writes what was read before. */
 async function refresh(engine: Engine, source: Searchable, ids: readonly Id[]): Promise<void> {
+  let writing: Promise<void> = Promise.resolve()
   for (let at = 0; at < ids.length; at += BATCH) {
     const some = ids.slice(at, at + BATCH)
-    await writeRows(engine.postgres.db, some, await source.read(engine, some))
+    const [documents] = await Promise.all([source.read(engine, some), writing])
+    writing = writeRows(engine.postgres.db, some, documents)
   }
+  await writing
 }
 
 /** Indexes everything anew, in steps that can be broken off: a job per step, so that a crash goes on where it was. */
