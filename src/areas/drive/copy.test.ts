@@ -131,3 +131,44 @@ test('a picture has a small picture; what is none is refused and harms nobody', 
     assert.deepEqual([refused.status, refused.body?.error.type], [415, 'unsupported_media_type'], name)
   }
 })
+
+test('a hundred small pictures at once and no more; what nobody waits for any longer is not made', async () => {
+  await using server = await testServer({ environment: { UK_LIMIT_READS: '0', UK_LIMIT_WRITES: '0' } })
+  const alice = await server.person('Alice')
+  const ids: string[] = []
+  for (let i = 0; i < 28; i++) {
+    const picture = await sharp({ create: { width: 40, height: 30, channels: 3, background: { r: i, g: 0, b: 0 } } })
+      .png()
+      .toBuffer()
+    ids.push((await upload(alice, { workspace_id: alice.workspaceId }, picture, `${i}.png`)).body.data.id)
+  }
+  const leaving = new AbortController()
+  const refused: number[] = []
+  const ask = async (id: string, size: number, signal: AbortSignal | null) => {
+    const answer = await fetch(`${server.origin}/v1/drive/files/${id}/thumbnail?size=${size}`, {
+      headers: alice.headers,
+      signal,
+    })
+    await answer.arrayBuffer()
+    if (answer.status === 503) refused.push(size)
+    return answer.status
+  }
+  const all = ids.flatMap((id) => [128, 256, 512, 1024].map((size) => ask(id, size, leaving.signal).catch(() => 0)))
+  const until = Date.now() + 20_000
+  while (refused.length < 5 && Date.now() < until) await new Promise((go) => setTimeout(go, 5))
+  leaving.abort()
+  await Promise.all(all)
+  assert.ok(refused.length >= 5, `${refused.length} of 112 were refused`)
+  const made = async () => {
+    const { rows } = await server.app.engine.postgres.pool.query<{ n: number }>(
+      'select count(*)::int n from thumbnails',
+    )
+    return rows[0]!.n
+  }
+  // The same ten times, behind all those that were left: it is made, and they are not.
+  assert.deepEqual(
+    new Set(await Promise.all(Array.from({ length: 10 }, () => ask(ids[27]!, 1024, null)))),
+    new Set([200]),
+  )
+  assert.ok((await made()) < 50, `${await made()} were made`)
+})

@@ -19,6 +19,8 @@ declare module '#engine/postgres/tables.ts' {
 const MOST_BYTES = 64 << 20
 const MOST_MS = 15_000
 const AT_ONCE = 2
+/** A page of pictures asks for some dozens. */
+const MOST_WAITING = 100
 /** Raster pictures only: an SVG is a document that can do things. */
 const pictures = /^image\/(png|jpeg|gif|webp|avif|tiff|heic|heif)$/
 
@@ -48,12 +50,53 @@ const none = (): never =>
     message: 'There is no small picture of this file: it is no picture that can be read.',
   })
 
-let running = 0
-const waiting: (() => void)[] = []
+/** What is being made or waits for it, by content and size: who asks for the same waits for the same. */
+interface Queue {
+  running: number
+  waiting: { one: Making; go: () => void }[]
+  making: Map<string, Making>
+}
+interface Making {
+  askers: number
+  made: Promise<string | null> | null
+}
+const queues = new WeakMap<Engine, Queue>()
 
 async function make(ctx: Context, sha256: string, pixels: number): Promise<string | null> {
-  if (running >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve))
-  running += 1
+  const queue = queues.get(ctx.engine) ?? { running: 0, waiting: [], making: new Map() }
+  queues.set(ctx.engine, queue)
+  const key = `${sha256} ${pixels}`
+  const one = queue.making.get(key) ?? { askers: 0, made: null }
+  if (one.made === null && queue.waiting.length >= MOST_WAITING)
+    refuse('unavailable', { message: 'Too many small pictures wait to be made. Ask again soon.' })
+  const { signal } = ctx
+  signal.throwIfAborted()
+  one.askers += 1
+  queue.making.set(key, one)
+  one.made ??= inTurn(queue, ctx, one, sha256, pixels).finally(() => {
+    if (queue.making.get(key) === one) queue.making.delete(key)
+  })
+  const { promise: left, reject } = Promise.withResolvers<never>()
+  const leave = () => {
+    one.askers -= 1
+    if (one.askers === 0) {
+      // Nobody waits for it any more: it is not begun, and who asks from now on asks anew.
+      queue.making.delete(key)
+      queue.waiting = queue.waiting.filter((waiting) => waiting.one !== one)
+    }
+    reject(signal.reason as Error)
+  }
+  signal.addEventListener('abort', leave, { once: true })
+  try {
+    return await Promise.race([one.made, left])
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
+}
+
+async function inTurn(queue: Queue, ctx: Context, one: Making, sha256: string, pixels: number): Promise<string | null> {
+  if (queue.running >= AT_ONCE) await new Promise<void>((go) => queue.waiting.push({ one, go }))
+  queue.running += 1
   try {
     const bytes = await drawn(ctx, sha256, pixels)
     if (bytes === null) return await remember(ctx, sha256, pixels, null)
@@ -63,8 +106,8 @@ async function make(ctx: Context, sha256: string, pixels: number): Promise<strin
       return remember(ctx, sha256, pixels, staged.sha256)
     })
   } finally {
-    running -= 1
-    waiting.shift()?.()
+    queue.running -= 1
+    queue.waiting.shift()?.go()
   }
 }
 
