@@ -61,21 +61,22 @@ export const uploadStore = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
-  async setLength(db: Db, id: Id, length: number): Promise<void> {
-    await db
-      .updateTable('uploads')
-      .set({ length_bytes: int8(length) })
-      .where('id', '=', id)
-      .where('length_bytes', 'is', null)
-      .execute()
+  /** Answers the length that holds: the first that was said, unless more has come than that. */
+  async setLength(db: Db, id: Id, length: number): Promise<number | null> {
+    const { rows } = await sql<{
+      length_bytes: bigint
+    }>`update uploads set length_bytes = coalesce(length_bytes, ${String(length)}::int8)
+      where id = ${id} and offset_bytes <= ${String(length)}::int8 returning length_bytes`.execute(db)
+    return rows[0] === undefined ? null : Number(rows[0].length_bytes)
   },
 
-  /** False when another sender was quicker: the bytes from `start` on are there already. */
+  /** False when another sender was quicker: the bytes from `start` on are there already, or there are not to be so many. */
   async advance(db: Db, id: Id, start: number, more: number, expiresAt: Date): Promise<boolean> {
     const { rows } =
       await sql`update uploads set offset_bytes = ${String(start + more)}::int8, expires_at = ${expiresAt},
         updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')
-      where id = ${id} and offset_bytes = ${String(start)}::int8 and file_id is null returning 1`.execute(db)
+      where id = ${id} and offset_bytes = ${String(start)}::int8 and file_id is null
+        and coalesce(length_bytes >= ${String(start + more)}::int8, true) returning 1`.execute(db)
     return rows.length === 1
   },
 

@@ -16,10 +16,10 @@ const blobsIn = (server: TestServer): string[] =>
     .filter((entry) => entry.isFile())
     .map(({ name }) => name)
 
-const begin = async (who: Caller, workspaceId: string, length: number, name = 'big.bin'): Promise<string> => {
+const begin = async (who: Caller, workspaceId: string, length: number | null, name = 'big.bin'): Promise<string> => {
   const made = await who.post('/drive/uploads', undefined, {
     ...tus,
-    'upload-length': String(length),
+    ...(length === null ? { 'upload-defer-length': '1' } : { 'upload-length': String(length) }),
     'upload-metadata': `workspace_id ${base64(workspaceId)},filename ${base64(name)}`,
   })
   assert.equal(made.status, 201, made.text)
@@ -127,6 +127,49 @@ test('the rules of tus: offsets, versions, checksums, termination', async () => 
   const empty = await begin(alice, alice.workspaceId, 0, 'empty')
   const { data } = (await alice.get(empty)).body
   assert.equal((await alice.get(`/drive/files/${data.file_id}`)).text, '')
+})
+
+test('the length is said later, by two at once: one holds, and the upload comes to its end', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const at = await begin(alice, alice.workspaceId, null, 'a')
+  const said = await Promise.all(
+    [4, 7].map((length) => send(alice, at, 0, Buffer.alloc(0), { 'upload-length': String(length) })),
+  )
+  assert.deepEqual(said.map(({ status }) => status).sort(), [204, 400], said.map(({ text }) => text).join())
+  const length = Number((await alice.request('HEAD', at, undefined, tus)).headers.get('upload-length'))
+  assert.equal(said[length === 4 ? 0 : 1]!.status, 204)
+  const done = await send(alice, at, 0, Buffer.alloc(length, 'x'))
+  assert.equal((await alice.get(`/drive/files/${done.headers.get('x-uk-file-id')}`)).text, 'x'.repeat(length))
+
+  // One sender is in the middle of its bytes and knows of no length; another says it.
+  const other = await begin(alice, alice.workspaceId, null, 'b')
+  const { promise: go, resolve } = Promise.withResolvers<void>()
+  const slow = fetch(`${server.origin}${other}`, {
+    method: 'PATCH',
+    headers: { ...alice.headers, ...tus, 'content-type': 'application/offset+octet-stream', 'upload-offset': '0' },
+    body: ReadableStream.from(
+      (async function* () {
+        yield Buffer.from('01')
+        await go
+        yield Buffer.from('234')
+      })(),
+    ),
+    duplex: 'half',
+  })
+  // Nothing tells from outside that the first bytes are being read.
+  await new Promise((next) => setTimeout(next, 100))
+  const few = await begin(alice, alice.workspaceId, null, 'c')
+  assert.equal((await send(alice, other, 0, Buffer.alloc(0), { 'upload-length': '5' })).status, 204)
+  resolve()
+  const answer = await slow
+  assert.deepEqual([answer.status, answer.headers.get('upload-offset')], [204, '5'], await answer.text())
+  assert.equal((await alice.get(`/drive/files/${answer.headers.get('x-uk-file-id')}`)).text, '01234')
+
+  await send(alice, few, 0, Buffer.from('0123'))
+  assert.equal((await send(alice, few, 4, Buffer.from('4'), { 'upload-length': '3' })).status, 400, 'more has come')
+  const whole = await send(alice, few, 4, Buffer.from('4'), { 'upload-length': '5' })
+  assert.equal((await alice.get(`/drive/files/${whole.headers.get('x-uk-file-id')}`)).text, '01234')
 })
 
 test('a sender that breaks off anywhere leaves what came, and the whole file comes out right', async () => {

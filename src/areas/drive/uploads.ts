@@ -142,7 +142,7 @@ export async function append(ctx: Context, given: Append): Promise<{ offset: num
       refuse('checksum_mismatch', { param: 'Upload-Checksum', headers: { 'upload-offset': String(start) } })
     if (at !== length) {
       await commit()
-      return { offset: at, fileId: null }
+      return await wholeMeanwhile(ctx, row, at)
     }
     const last = pending.pop() ?? null
     await commit()
@@ -152,14 +152,30 @@ export async function append(ctx: Context, given: Append): Promise<{ offset: num
   }
 }
 
+/** The length may have been said by one sender while the last bytes came from another. */
+async function wholeMeanwhile(
+  ctx: Context,
+  row: FoundUpload,
+  at: number,
+): Promise<{ offset: number; fileId: Id | null }> {
+  if (row.length_bytes !== null) return { offset: at, fileId: null }
+  const now = await uploadStore.get(ctx.db, row.id)
+  if (now === undefined || now.file_id !== null || now.length_bytes !== now.offset_bytes)
+    return { offset: at, fileId: now?.file_id ?? null }
+  const offset = Number(now.offset_bytes)
+  return { offset, fileId: await finish(ctx, row, offset, null) }
+}
+
 async function lengthOf(ctx: Context, row: FoundUpload, given: number | undefined): Promise<number | null> {
-  if (row.length_bytes !== null) return Number(row.length_bytes)
-  if (given === undefined) return null
+  const known = row.length_bytes === null ? null : Number(row.length_bytes)
+  if (given === undefined) return known
   checkLength(ctx, given)
-  if (given < Number(row.offset_bytes))
-    refuse('invalid_parameter', { param: 'Upload-Length', message: 'More than that has come already.' })
-  await uploadStore.setLength(ctx.db, row.id, given)
-  return given
+  const length = known ?? (await uploadStore.setLength(ctx.db, row.id, given))
+  if (length === given) return given
+  return refuse('invalid_parameter', {
+    param: 'Upload-Length',
+    message: length === null ? 'More than that has come already.' : `\`Upload-Length\` is ${length} already.`,
+  })
 }
 
 /** Large parts of what comes, each until the next is asked for. The end that broke off comes as the last one, with why. */
