@@ -1,6 +1,7 @@
 import { Stop } from './exit.ts'
 import { type Field, positionals } from './fields.ts'
 import { type Global, type Globals, globals } from './globals.ts'
+import { dayOf, timeOf } from './times.ts'
 
 export interface Parsed {
   input: Record<string, unknown>
@@ -114,17 +115,25 @@ async function valueOf(
   switch (field.kind) {
     case 'text':
       return field.secret ? text.replace(/\r?\n$/, '') : text
+    case 'time': {
+      const time = timeOf(text.trim(), field.name, new Date())
+      return time ?? no(called, text, 'a time such as 7d, 2026-12-24, 2026-12-24T18:00 or 2026-12-24T17:00:00Z')
+    }
+    case 'day':
+      return dayOf(text.trim(), new Date()) ?? no(called, text, 'a day such as 2026-12-24, today or 7d')
     case 'number': {
       const number = Number(text)
-      if (text.trim() === '' || !Number.isFinite(number))
-        throw new Stop('usage', `${called} takes a number, not "${text}".`)
-      return number
+      return text.trim() === '' || !Number.isFinite(number) ? no(called, text, 'a number') : number
     }
     case 'switch':
       return switchValue(text, field.flag)
     case 'json':
       return parseJson(text, called)
   }
+}
+
+function no(called: string, text: string, wanted: string): never {
+  throw new Stop('usage', `${called} takes ${wanted}, not "${text}".`)
 }
 
 async function expand(word: string, readText: ReadText): Promise<string> {

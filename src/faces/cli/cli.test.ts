@@ -94,10 +94,20 @@ test('from sign-up to logout, with one home', async () => {
   const elsewhere = await uk(['whoami'], { env: { UK_ORIGIN: 'http://localhost:1' } })
   assert.equal(elsewhere.code, exits.auth[0])
 
+  const dated = await uk(['me', 'usage', '--from', '7d', '--to', 'today', '--json'])
+  assert.equal(dated.code, 0, dated.err)
+  assert.equal((await uk(['me', 'usage', '--from', 'soon'])).code, exits.usage[0])
+
   // What only a person may do asks for the password, for this one call.
   const keys = await uk(['api-keys', 'list', '--password-stdin'], { stdin: 'a long password' })
   assert.equal(keys.code, 0, keys.err)
   assert.match(keys.out, /^id\tname\tstatus/)
+  const brief = await uk(
+    ['api-keys', 'create', 'brief', '--scopes', 'user:read', '--expires-at', '1h', '--password-stdin', '--json'],
+    { stdin: 'a long password' },
+  )
+  const { expires_at } = (JSON.parse(brief.out) as { data: { expires_at: string } }).data
+  assert.ok(Math.abs(Date.parse(expires_at) - Date.now() - 3_600_000) < 60_000, expires_at)
   assert.ok(keys.out.includes(kept.key_id))
   const wrong = await uk(['api-keys', 'list', '--password-stdin'], { stdin: 'a wrong password' })
   assert.equal(wrong.code, exits.auth[0])

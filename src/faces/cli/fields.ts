@@ -5,7 +5,7 @@ import { type Schema, convert, resolve } from '../schemas.ts'
 import { kebab } from '../words.ts'
 
 /** How the words on a command line become the value of a field. */
-export type Kind = 'text' | 'number' | 'switch' | 'list' | 'json'
+export type Kind = 'text' | 'time' | 'day' | 'number' | 'switch' | 'list' | 'json'
 
 /** One field of an endpoint's input as the command line takes it. */
 export interface Field {
@@ -74,6 +74,8 @@ const localFile: Field = {
 }
 
 function kindOf(types: readonly string[], variants: readonly Schema[]): Kind {
+  if (variants.some(({ format }) => format === 'date-time')) return 'time'
+  if (variants.some(({ format }) => format === 'date')) return 'day'
   if (types.includes('string') || variants.some((variant) => variant.enum?.some((word) => typeof word === 'string')))
     return 'text'
   if (types.includes('integer') || types.includes('number')) return 'number'
@@ -91,7 +93,8 @@ const choicesOf = (variants: readonly Schema[]): string[] =>
 export const positionals = (fields: readonly Field[]): Field[] => [
   ...fields.filter((field) => field.inPath),
   ...fields.filter(
-    (field) => field.required && !field.inPath && !field.secret && (field.kind === 'text' || field.kind === 'number'),
+    (field) =>
+      field.required && !field.inPath && !field.secret && ['text', 'time', 'day', 'number'].includes(field.kind),
   ),
 ]
 

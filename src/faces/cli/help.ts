@@ -122,13 +122,14 @@ function needs({ endpoint: { auth = 'any', scope } }: Listed): string {
 
 function flagWords({ flag, kind, fallback }: Field): string {
   if (kind === 'switch') return fallback === true ? `--no-${flag}` : `--[no-]${flag}`
-  return `--${flag} <${{ text: 'text', number: 'number', list: 'item', json: 'json' }[kind]}>`
+  return `--${flag} <${{ text: 'text', time: 'time', day: 'day', number: 'number', list: 'item', json: 'json' }[kind]}>`
 }
 
 function aboutField({ description, choices, fallback, kind, required, inPath, secret }: Field): string {
   const parts = [
     description,
     choices.length > 0 && choices.length <= 8 ? `One of ${choices.join(', ')}.` : '',
+    choices.length > 8 && choices.includes('user:read') ? '`uk help scopes` lists them.' : '',
     kind === 'list' ? 'Repeat it for more.' : '',
     secret ? 'As - or @file.' : '',
     description.includes('Default') ? '' : defaultWords(fallback),

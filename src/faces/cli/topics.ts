@@ -1,5 +1,7 @@
 import { loadContracts } from '#areas/contracts.ts'
 import { list } from '#kernel/registry.ts'
+import { scopes } from '#kernel/scopes.ts'
+import { wordsOf } from '../words.ts'
 import { usageOf } from './examples.ts'
 import { exits } from './exit.ts'
 import { type Pair, columns } from './layout.ts'
@@ -8,6 +10,7 @@ import type { Terminal } from './terminal.ts'
 /** Help on what concerns every command. */
 export const topicSummaries: Record<string, string> = {
   commands: 'Every command on a line.',
+  scopes: 'What a key may do.',
   'exit-codes': 'How the program ends.',
   input: 'Values, files, stdin, lists and JSON.',
   output: 'Tables, --json and pipes.',
@@ -19,6 +22,23 @@ export const topics: Record<string, (terminal: Terminal) => string | Promise<str
       list(await loadContracts()).map((one): Pair => [usageOf(one), one.endpoint.summary]),
       terminal,
     ),
+  scopes: async (terminal) => {
+    const all = list(await loadContracts())
+    const commands = (scope: string): string =>
+      scope === 'gateway:run'
+        ? 'The gateways, /compat-a/v1, /compat-b/v1 and /compat-c/v1, which SDKs call.'
+        : all.flatMap((one) => (one.endpoint.scope === scope ? wordsOf(one).join(' ') : [])).join(', ')
+    return columns(
+      [
+        [
+          '*',
+          'All that you may do yourself, as of the day the key is made. A scope with `write` holds that with `read`.',
+        ],
+        ...scopes.map((scope): Pair => [scope, commands(scope)]).filter(([, about]) => about !== ''),
+      ],
+      terminal,
+    )
+  },
   'exit-codes': (terminal) =>
     columns(
       Object.values(exits).map(([code, meaning]): Pair => [String(code), meaning]),
@@ -33,6 +53,11 @@ export const topics: Record<string, (terminal: Terminal) => string | Promise<str
         ],
         ['--name value', 'Also --name=value. Everything after -- is a value.'],
         ['--flag, --no-flag', 'On and off.'],
+        [
+          '--expires-at 7d',
+          'A time: s, m, h, d or w from now where something is to end, else back from now; +1h and -1h say which. Or a day, 2026-12-24, or 2026-12-24T18:00, here; or ISO 8601 with a zone.',
+        ],
+        ['--from 7d', 'A UTC day: so long ago, today, yesterday, or 2026-12-24.'],
         ['--tag a --tag b', 'A list: repeat the flag, or give it once as JSON: \'["a","b"]\'.'],
         [
           '@file, -',
