@@ -9,6 +9,7 @@ import { mailJobs } from '#engine/mail.ts'
 import { retainSpends } from '#engine/ledger/retain.ts'
 import { retainChanges } from '#engine/changes.ts'
 import { accountSchedules } from './accounts/service.ts'
+import { agentSecrets } from './agents/service.ts'
 import { automationConsumer, automationSchedules, automationSecrets, startAutomations } from './automations/service.ts'
 import { interruptedCalls } from './chats/interrupted.ts'
 import { goalConsumer, goalJobs, goalSchedules, sending } from './chats/service.ts'
@@ -35,7 +36,7 @@ export interface Background extends AsyncDisposable {
 const kinds: readonly OperationKind[] = [textOperation, sending]
 
 /** What areas keep sealed for long. Provider endpoints see to their own, which are sealed under more than an id. */
-const sealed: readonly SealedColumns[] = [...automationSecrets, ...webhookSecrets, ...pushSecrets]
+const sealed: readonly SealedColumns[] = [...agentSecrets, ...automationSecrets, ...webhookSecrets, ...pushSecrets]
 
 export function background(engine: Engine, furtherKinds: readonly OperationKind[] = []): Background {
   const operations = runOperations(engine, [...kinds, ...furtherKinds])

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { headerName, headerValue } from '#kernel/header-fields.ts'
 import {
   area,
   endpoint,
@@ -15,15 +16,55 @@ import {
   workspaceId,
 } from '#kernel/contract.ts'
 
+const policy = z.enum(['allow', 'ask', 'deny'])
 const AgentTool = z
   .strictObject({
     name: z.string().trim().min(1).max(128).describe('A tool of this server, such as `chats.list`.'),
-    policy: z
-      .enum(['allow', 'ask', 'deny'])
-      .default('ask')
-      .describe('`ask` pauses the run until a person allows the call.'),
+    policy: policy.default('ask').describe('`ask` pauses the run until a person allows the call.'),
   })
   .meta({ id: 'AgentTool' })
+
+const serverTools = z
+  .array(z.strictObject({ name: z.string().trim().min(1).max(128), policy: policy.default('ask') }))
+  .max(200)
+  .refine((tools) => new Set(tools.map((tool) => tool.name)).size === tools.length, 'may name each tool once')
+const server = {
+  name: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, 'must be lower-case letters, digits and hyphens, such as github')
+    .describe('Its tools are `mcp__<name>__<tool>` to the model.'),
+  url: z
+    .url({ protocol: /^https?$/ })
+    .max(2_048)
+    .describe('Where it speaks streamable HTTP. Public addresses, and those in `UK_FETCH_ALLOW`.'),
+  policy: policy
+    .default('ask')
+    .describe('Of its tools that `tools` does not name. `deny` leaves only those that are named.'),
+  tools: serverTools.default([]),
+  timeout_seconds: z.number().int().min(1).max(600).default(60).describe('For one call of a tool.'),
+}
+const McpServer = z
+  .object({ ...server, header_names: z.array(z.string()).describe('Of its `headers`; the values are never shown.') })
+  .meta({ id: 'McpServer' })
+const givenServers = z
+  .array(
+    z
+      .strictObject({
+        ...server,
+        headers: z
+          .record(headerName, headerValue)
+          .refine((headers) => Object.keys(headers).length <= 32, 'may hold 32 headers at most')
+          .nullable()
+          .optional()
+          .describe(
+            'Sent with every request, such as `Authorization`; kept sealed, never shown again. Left out: those of the server of this name stay, while it stays at its origin. Null: none.',
+          ),
+      })
+      .meta({ id: 'GivenMcpServer' }),
+  )
+  .max(16)
+  .refine((servers) => new Set(servers.map(({ name }) => name)).size === servers.length, 'may name each server once')
+  .describe('Outside servers of the Model Context Protocol whose tools it may use.')
 
 /** What makes an agent what it is. A change of any of it is a new version. */
 const definition = {
@@ -66,6 +107,7 @@ export const Agent = z
   .object({
     ...resourceFields,
     ...definition,
+    mcp_servers: z.array(McpServer),
     version: z.number().int().describe('Counts up with every change of the fields above; a move is none.'),
     spend_cap_usd: usd.nullable(),
     spend_cap_period: period,
@@ -79,6 +121,7 @@ export const AgentVersion = z
     agent_id: idOut,
     version: z.number().int(),
     ...definition,
+    mcp_servers: z.array(McpServer),
     created_by: idOut.nullable(),
     created_at: time,
   })
@@ -116,6 +159,7 @@ export const agents = area(
         tools: definition.tools.default([]),
         output_schema: definition.output_schema.default(null),
         max_turns: definition.max_turns.default(null),
+        mcp_servers: givenServers.default([]),
         spend_cap_usd: budget.spend_cap_usd.default(null),
         spend_cap_period: budget.spend_cap_period.default('month'),
       },
@@ -125,11 +169,11 @@ export const agents = area(
     update: endpoint('PATCH /agents/:id', {
       summary: 'Change an agent; what is left out stays',
       description:
-        'Makes the next version. What changes nothing makes none. Budgets are no part of it. Who has it by a share changes all but `tools` and budget. `If-Match` keeps out changes in between.',
+        'Makes the next version. What changes nothing makes none. Budgets are no part of it. Who has it by a share changes all but its tools and its budget. `If-Match` keeps out changes in between.',
       scope: 'agent:write',
       on: 'agent',
       onShare: 'edit',
-      body: z.object({ ...definition, ...budget }).partial().shape,
+      body: z.object({ ...definition, ...budget, mcp_servers: givenServers }).partial().shape,
       reply: one(Agent),
       errors: ['invalid_state'],
     }),
@@ -144,7 +188,8 @@ export const agents = area(
     }),
     copy_to_workspace: endpoint('POST /agents/:id/copy-to-workspace', {
       summary: 'Copy an agent into another workspace',
-      description: 'The copy is independent of the original: name and definition are kept, its history starts anew.',
+      description:
+        'The copy is independent of the original: name and definition are kept, its history starts anew. The headers of its outside servers stay behind.',
       scope: 'agent:write',
       on: 'agent',
       onScope: 'agent:read',

@@ -20,11 +20,13 @@ import { checkPlace } from '#kernel/place.ts'
 import { membershipIn } from '#kernel/principal.ts'
 import type { Period } from '#kernel/time.ts'
 import { agents } from './contract.ts'
+import { withServers } from './servers.ts'
 import { changed, definitionOf, showAgent, showVersion } from './show.ts'
-import { type AgentRow, type Budgeted, type CountedAgent, type Definition, agentStore } from './store.ts'
+import { type AgentRow, type Beside, type CountedAgent, type Definition, agentStore } from './store.ts'
 
 export type { AgentRow } from './store.ts'
 export { agentSearchable } from './searchable.ts'
+export { agentSecrets, outsideServers } from './servers.ts'
 
 const agent = finder('agent', async (ctx: Context, id) => (await agentStore.get(ctx.db, id)) ?? null)
 
@@ -47,23 +49,31 @@ export const agentService = implement(
     get: (ctx) => showAgent(agent.of(ctx)),
 
     create: (ctx, given) =>
-      ctx.transaction((ctx) => insert(ctx, ctx.workspace!.id, definitionOf(given), budgetOf(given))),
+      ctx.transaction((ctx) => {
+        const id = newId()
+        const { mcp_servers, sealed_headers } = withServers(ctx, id, null, given.mcp_servers)
+        const definition = definitionOf({ ...given, mcp_servers })
+        return insert(ctx, ctx.workspace!.id, id, definition, { ...budgetOf(given), sealed_headers })
+      }),
 
-    update: (ctx, { id, spend_cap_usd, spend_cap_period, ...changes }) =>
+    update: (ctx, { id, spend_cap_usd, spend_cap_period, mcp_servers, ...changes }) =>
       ctx.transaction(async (ctx) => {
         // Held before it is read: of two changes at once the second sees what the first left.
         await lockResource(ctx, 'agent', id)
         const before = await read(ctx, id)
-        const definition = changed(definitionOf(before), changes)
+        const servers = mcp_servers && withServers(ctx, id, before, mcp_servers)
+        const definition = changed(definitionOf(before), { ...changes, mcp_servers: servers?.mcp_servers })
         const budget = budgetOf({ spend_cap_usd, spend_cap_period })
+        const beside = { ...budget, ...(servers && { sealed_headers: servers.sealed_headers }) }
         const same = isDeepStrictEqual(definition, definitionOf(before))
-        if (same && isDeepStrictEqual({ ...before, ...budget }, before)) return showAgent(before)
+        if (same && isDeepStrictEqual({ ...before, ...beside }, before)) return showAgent(before)
         // Tools act in the rights of whoever talks to it, which nobody outside may lend himself.
         const member = membershipIn(ctx.principal, before.workspace_id) !== null
         if (!member && !isDeepStrictEqual(definition.tools, before.tools)) membersOnly('tools')
+        if (!member && servers) membersOnly('mcp_servers')
         if (!member && Object.keys(budget).length > 0) membersOnly('spend_cap_usd')
         const register = await touchResource(ctx, 'agent', id)
-        if (Object.keys(budget).length > 0) await agentStore.budget(ctx.db, id, budget)
+        if (Object.keys(beside).length > 0) await agentStore.updateBeside(ctx.db, id, beside)
         if (!same) await keepVersion(ctx, id, await agentStore.update(ctx.db, id, definition), definition)
         await tell(ctx, 'updated', register)
         return showAgent(await read(ctx, id))
@@ -84,7 +94,10 @@ export const agentService = implement(
 
     copy_to_workspace(ctx, { workspace_id }) {
       checkTarget(ctx, workspace_id, 'agent:write')
-      return ctx.transaction((ctx) => insert(ctx, workspace_id, definitionOf(agent.of(ctx)), {}))
+      const { mcp_servers, ...definition } = definitionOf(agent.of(ctx))
+      // Whoever may read an agent may copy it, and is not given the secrets that it works with.
+      const bare = mcp_servers.map((server) => ({ ...server, header_names: [] }))
+      return ctx.transaction((ctx) => insert(ctx, workspace_id, newId(), { ...definition, mcp_servers: bare }, {}))
     },
 
     async versions(ctx, { id, cursor, limit }) {
@@ -133,15 +146,14 @@ const membersOnly = (param: string): never =>
 const budgetOf = (given: {
   spend_cap_usd?: number | null | undefined
   spend_cap_period?: Period | undefined
-}): Budgeted => ({
+}): Beside => ({
   ...(given.spend_cap_usd !== undefined && { spend_cap_nano: nanoOrNull(given.spend_cap_usd) }),
   ...(given.spend_cap_period !== undefined && { spend_cap_period: given.spend_cap_period }),
 })
 
-async function insert(ctx: Context, workspace_id: Id, definition: Definition, budget: Budgeted) {
-  const id = newId()
+async function insert(ctx: Context, workspace_id: Id, id: Id, definition: Definition, beside: Beside) {
   const register = await insertResource(ctx, { id, kind: 'agent', workspace_id })
-  await agentStore.insert(ctx.db, id, definition, budget)
+  await agentStore.insert(ctx.db, id, definition, beside)
   await keepVersion(ctx, id, 1, definition)
   await tell(ctx, 'created', register)
   return showAgent(await read(ctx, id))

@@ -13,6 +13,8 @@ export const definitionOf = (from: Definition): Definition => ({
   tools: from.tools,
   output_schema: from.output_schema,
   max_turns: from.max_turns,
+  // What was kept of versions before there were any has none.
+  mcp_servers: from.mcp_servers ?? [],
 })
 
 /** What `changes` leaves out stays. */

@@ -17,23 +17,36 @@ export interface Definition {
   description: string | null
   system_prompt: string | null
   model: string | null
-  tools: { name: string; policy: 'allow' | 'ask' | 'deny' }[]
+  tools: { name: string; policy: Policy }[]
   output_schema: Record<string, unknown> | null
   max_turns: number | null
+  mcp_servers: {
+    name: string
+    url: string
+    header_names: string[]
+    policy: Policy
+    tools: { name: string; policy: Policy }[]
+    timeout_seconds: number
+  }[]
 }
+type Policy = 'allow' | 'ask' | 'deny'
 
 type Json<T> = ColumnType<T, string | null, string | null>
-interface AgentTable extends Omit<Definition, 'tools' | 'output_schema'> {
+interface AgentTable extends Omit<Definition, 'tools' | 'output_schema' | 'mcp_servers'> {
   id: Id
   tools: JSONColumnType<Definition['tools']>
   output_schema: Json<Definition['output_schema']>
+  mcp_servers: JSONColumnType<Definition['mcp_servers']>
+  /** The headers that go to them, by server. */
+  sealed_headers: Generated<string | null>
   version: Generated<number>
   spend_cap_nano: Generated<Nano | null>
   spend_cap_period: Generated<Period>
 }
 export type AgentRow = Selectable<AgentTable> & ResourceRow
 export type CountedAgent = AgentRow & { spent_nano: Nano | null }
-export type Budgeted = Partial<Pick<AgentRow, 'spend_cap_nano' | 'spend_cap_period'>>
+/** What of its row is no part of its definition. */
+export type Beside = Partial<Pick<AgentRow, 'spend_cap_nano' | 'spend_cap_period' | 'sealed_headers'>>
 
 interface AgentVersionTable {
   id: Id
@@ -45,9 +58,10 @@ interface AgentVersionTable {
 }
 export type AgentVersionRow = Selectable<AgentVersionTable>
 
-const stored = ({ tools, output_schema, ...rest }: Definition) => ({
+const stored = ({ tools, output_schema, mcp_servers, ...rest }: Definition) => ({
   ...rest,
   tools: JSON.stringify(tools),
+  mcp_servers: JSON.stringify(mcp_servers),
   output_schema: output_schema && JSON.stringify(output_schema),
 })
 
@@ -87,10 +101,10 @@ export const agentStore = {
     return rows
   },
 
-  async insert(db: Db, id: Id, definition: Definition, budget: Budgeted): Promise<void> {
+  async insert(db: Db, id: Id, definition: Definition, beside: Beside): Promise<void> {
     await db
       .insertInto('agents')
-      .values({ id, ...stored(definition), ...budget })
+      .values({ id, ...stored(definition), ...beside })
       .execute()
   },
 
@@ -105,8 +119,8 @@ export const agentStore = {
     return version
   },
 
-  async budget(db: Db, id: Id, budget: Budgeted): Promise<void> {
-    await db.updateTable('agents').set(budget).where('id', '=', id).execute()
+  async updateBeside(db: Db, id: Id, beside: Beside): Promise<void> {
+    await db.updateTable('agents').set(beside).where('id', '=', id).execute()
   },
 
   async insertVersion(

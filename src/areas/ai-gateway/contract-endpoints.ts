@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { headerName, headerValue } from '#kernel/header-fields.ts'
 import { base, deleted, endpoint, flag, id, idOut, one, page, time } from '#kernel/contract.ts'
 import { prices } from './contract-prices.ts'
 
@@ -23,18 +24,6 @@ export const EndpointModel = z
       .describe('Of its weights. Left out: unknown.'),
   })
   .meta({ id: 'EndpointModel' })
-
-const headerName = z
-  .string()
-  .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'must be the name of an HTTP header')
-  .refine(
-    (name) =>
-      !/^(host|connection|content-length|content-type|transfer-encoding|te|trailer|upgrade|expect|keep-alive|accept-encoding|proxy-.*)$/i.test(
-        name,
-      ),
-    'is a header that the connection itself sets',
-  )
-const headerValue = z.string().regex(/^[\x20-\x7e]{0,4096}$/, 'must be visible ASCII')
 
 const knows = z.boolean().nullable()
 const DataPolicy = z

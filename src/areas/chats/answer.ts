@@ -182,7 +182,7 @@ export function partsOf(messageId: string, facts: Iterable<Fact>): Part[] {
   return parts
 }
 
-const SHOWN = new Set(['run.started', 'message.started'])
+const SHOWN = new Set(['run.started', 'message.started', 'mcp_server.error'])
 /** Whether a run told its readers more than that it began: then it cannot begin again as if nothing had been. */
 export const hasShown = (types: Iterable<string>): boolean => [...types].some((type) => !SHOWN.has(type))
 

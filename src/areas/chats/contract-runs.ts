@@ -67,6 +67,10 @@ export const RunEvent = z
     event('tool_call.delta', { tool_call_id: z.string(), delta: z.string() }),
     event('tool_call.completed', { tool_call_id: z.string(), name: z.string(), arguments: z.string() }),
     event('tool_result', { tool_call_id: z.string(), output: z.unknown(), is_error: z.boolean() }),
+    event('mcp_server.error', {
+      server: z.string(),
+      message: z.string().describe('Why its tools, or some of them, are not there in this run.'),
+    }),
     event('run.requires_action', { run: Run }),
     event('message.completed', { message: Message }),
     event('usage', { usage: usageSchema, cost_usd: usd.nullable() }),

@@ -4,7 +4,7 @@ import type { Engine } from '#engine/context.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
 import { sharedPlace } from '#engine/shares.ts'
 import { type Completion, type Served, refusalOf } from '#gateway/complete.ts'
-import type { Tool, Turn } from '#gateway/turn.ts'
+import type { Turn } from '#gateway/turn.ts'
 import { type ErrorBody, Refusal, errorBody, refuse } from '#kernel/errors.ts'
 import { checkPlace } from '#kernel/place.ts'
 import { membershipIn } from '#kernel/principal.ts'
@@ -14,10 +14,11 @@ import { type Lineal, budgetsOf, lineageOf } from './budgets.ts'
 import { answerCalls } from './call-tools.ts'
 import { addUsage } from './cost.ts'
 import { turnOf } from './history.ts'
+import { type Kit, kitOf } from './kit.ts'
 import { messageStore } from './message-store.ts'
 import type { Part } from './parts.ts'
 import { type PendingAction, type Step, runStore, stepStore } from './run-store.ts'
-import { type AgentTools, openCalls } from './toolset.ts'
+import { openCalls } from './toolset.ts'
 import type { Claim, Ending } from './transitions.ts'
 
 /** How long a call may take to leave its provider once it is told to. */
@@ -47,6 +48,7 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
   const answer = new Answer(output.id, output.content)
   let startedAt = new Date()
   let completion: Completion | null = null
+  let kit: Kit | null = null
   /** Every call of the model is kept as a step by now. */
   let kept = output.content.length > 0
   const stepOf = (status: Step['status'], error: ErrorBody['error'] | null): Step => {
@@ -102,8 +104,9 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
       kept ? stepStore.of(engine.postgres.db, run) : [],
     ])
     let lineage: readonly Lineal[] | null = known
-    const tools = agent?.tools ?? []
-    const settings = settingsOf(engine, agent)
+    kit = await kitOf(engine, agent, signal)
+    const settings = settingsOf(kit, agent)
+    await teller.tell(kit.problems.map((problem) => ({ type: 'mcp_server.error', data: { ...problem } })))
     const most = agent?.max_turns ?? MOST_TURNS
     for (
       let turns = before.filter(({ kind, status }) => kind === 'model' && status === 'completed').length;
@@ -113,12 +116,12 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
       // Anew for every turn: a budget that was changed meanwhile holds from then on.
       const budgets = budgetsOf(lineage ?? (await lineageOf(engine.postgres, run.id)))
       lineage = null
-      if (tools.length > 0) {
+      if (!kit.empty) {
         const pending = await answerCalls({
           engine,
           run: claim.run,
           budgets,
-          tools,
+          kit,
           parts: answer.parts,
           signal,
           before,
@@ -151,7 +154,7 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
         await teller.tell(answer.add(chunk))
       }
       await teller.tell(answer.end())
-      if (tools.length === 0 || openCalls(answer.parts).length === 0) return ending('completed', null)
+      if (kit.empty || openCalls(answer.parts).length === 0) return ending('completed', null)
       await keep()
     }
   } catch (error) {
@@ -159,7 +162,14 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
     if (signal.aborted) return ending('cancelled', null)
     if (!(error instanceof Refusal)) engine.log.error({ error, run: run.id }, 'a run failed')
     return ending('failed', errorBody(error instanceof Refusal ? error : new Refusal('internal_error')).error)
+  } finally {
+    // Nobody waits for outside servers to see it go.
+    void leave(kit)
   }
+}
+
+const leave = async (kit: Kit | null): Promise<void> => {
+  await kit?.[Symbol.asyncDispose]()
 }
 
 /** A run may have waited for long: what its sender may do, and what it goes on from, is read when it begins. */
@@ -191,16 +201,12 @@ async function askAnew(engine: Engine, { run }: Claim, signal: AbortSignal) {
 }
 
 /** What an agent adds to every call of its model. */
-const settingsOf = (engine: Engine, agent: AgentRow | null): Pick<Turn, 'tools' | 'response_format'> => ({
-  ...(agent !== null && agent.tools.length > 0 && { tools: offered(engine, agent.tools) }),
+const settingsOf = ({ offer }: Kit, agent: AgentRow | null): Pick<Turn, 'tools' | 'response_format'> => ({
+  ...(offer.length > 0 && { tools: [...offer] }),
   ...(agent?.output_schema && {
     response_format: { type: 'json_schema', name: 'answer', schema: agent.output_schema },
   }),
 })
-
-/** A tool that is denied is not offered; a model that calls it all the same is told. */
-const offered = ({ toolbox }: Engine, tools: AgentTools): Tool[] =>
-  toolbox.offer(tools.filter(({ policy }) => policy !== 'deny').map(({ name }) => name))
 
 const resultOf = ({ id, model, provider, endpointId, billing, seed, losses, usage, finishReason }: Served) => ({
   call_id: id,

@@ -1,6 +1,7 @@
 import { writeAudit } from '#engine/audit.ts'
 import { type Context, type Engine, implement } from '#engine/context.ts'
 import { every } from '#engine/jobs.ts'
+import { checkGivenUrl } from '#engine/outbound/given-url.ts'
 import { newWebhookSecret } from '#engine/standard-webhooks.ts'
 import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
@@ -54,7 +55,7 @@ export const webhookService = implement(
 
     create(ctx, { name, url, events }) {
       checkEvents(ctx, events)
-      checkUrl(ctx, url)
+      checkGivenUrl(ctx.engine.config, url)
       const workspaceId = ctx.workspace!.id
       const secret = newWebhookSecret()
       const id = newId()
@@ -83,7 +84,7 @@ export const webhookService = implement(
 
     update(ctx, { id, name, url, events, status }) {
       if (events) checkEvents(ctx, events)
-      if (url !== undefined) checkUrl(ctx, url)
+      if (url !== undefined) checkGivenUrl(ctx.engine.config, url)
       return ctx.transaction(async (ctx) => {
         const { row: before } = found.of(ctx)
         const turned = status !== undefined && status !== before.status
@@ -194,14 +195,6 @@ function checkEvents({ engine }: Context, events: readonly string[]): void {
       param: 'events',
       message: `There is no event ${wrong.slice(0, 64)}. GET /v1/webhook-endpoints/event-types lists them all.`,
     })
-}
-
-function checkUrl({ engine }: Context, url: string): void {
-  const { protocol, username, password } = new URL(url)
-  if (username !== '' || password !== '')
-    refuse('invalid_parameter', { param: 'url', message: 'The address must not hold a user name or a password.' })
-  if (protocol === 'http:' && engine.config.fetchAllow.length === 0)
-    refuse('invalid_parameter', { param: 'url', message: 'The address must begin with https://.' })
 }
 
 function checkEnabled({ status }: EndpointRow): void {

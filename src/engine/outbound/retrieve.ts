@@ -167,7 +167,7 @@ const reasons: Record<string, string> = {
   UK_NO_HTTP: 'The server answered with something that is no HTTP.',
 }
 
-function explained(error: Error, url: URL): Error {
+export function explained(error: Error, url: URL): Error {
   if (error instanceof RetrieveFailed) return error
   const code = 'code' in error ? String(error.code) : ''
   if (code === 'UK_ADDRESS_REFUSED')

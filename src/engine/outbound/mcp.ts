@@ -1,0 +1,157 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Client, SdkHttpError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { type Meter, fetchThrough } from './fetch.ts'
+import type { Outbound } from './outbound.ts'
+import { RetrieveFailed } from './retrieve.ts'
+
+/** A server of the Model Context Protocol that somebody named, over streamable HTTP. */
+export interface OutsideServer {
+  url: string
+  /** Sent with every request. */
+  headers: Readonly<Record<string, string>>
+  /** For one call of a tool. */
+  timeoutMs: number
+}
+
+export interface OutsideTool {
+  name: string
+  description: string
+  /** JSON Schema of the arguments. */
+  parameters: object
+}
+
+/** What an outside server did wrong; the sentence is safe to show. */
+export class OutsideFailed extends Error {
+  override name = 'OutsideFailed'
+}
+
+/** A connection to an outside server, made when it is first needed. Throws OutsideFailed. */
+export interface OutsideMcp extends AsyncDisposable {
+  tools(signal: AbortSignal): Promise<OutsideTool[]>
+  /** Until the signal fires. An error of the tool is an answer with `is_error`. */
+  call(
+    name: string,
+    given: Record<string, unknown>,
+    signal: AbortSignal,
+  ): Promise<{ output: unknown; is_error: boolean }>
+}
+
+interface Session {
+  client: Client
+  transport: StreamableHTTPClientTransport
+}
+
+/** For the handshake and for what it lists, if its calls may take as long. */
+const OPEN_MS = 10_000
+const LEAVE_MS = 2_000
+const MOST_PAGES = 20
+const MOST_BYTES = 8 << 20
+const LONGEST_MESSAGE = 1_000
+
+/** What a server says of its results is taken as it comes: its schemas are never compiled. */
+const unchecked = { getValidator: () => (data: unknown) => ({ valid: true as const, data, errorMessage: undefined }) }
+
+export function outsideMcp(outbound: Outbound, { url, headers, timeoutMs }: OutsideServer): OutsideMcp {
+  const meter: Meter = { left: MOST_BYTES }
+  const through = fetchThrough(outbound, meter)
+  const openMs = Math.min(OPEN_MS, timeoutMs)
+  let opening: Promise<Session> | null = null
+
+  const session = (): Promise<Session> =>
+    (opening ??= connect().catch((error: unknown) => {
+      opening = null
+      throw error
+    }))
+
+  async function connect(): Promise<Session> {
+    // Loaded when the first agent needs it.
+    const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
+    const client = new Client(
+      { name: 'ukiyo', version: '1' },
+      {
+        versionNegotiation: { mode: 'auto' },
+        jsonSchemaValidator: unchecked as never,
+        listMaxPages: MOST_PAGES,
+        inputRequired: { autoFulfill: false },
+      },
+    )
+    const transport = new StreamableHTTPClientTransport(new URL(url), {
+      // What a server would tell by itself is not listened to: it is asked.
+      fetch: async (to, init) => (init?.method === 'GET' ? new Response(null, { status: 405 }) : through(to, init)),
+      requestInit: { headers },
+      onInsufficientScope: 'throw',
+    })
+    await client.connect(transport, { timeout: openMs })
+    return { client, transport }
+  }
+
+  /** With a session that holds: one that the server no longer knows is begun anew, for it has done nothing. */
+  async function within<T>(use: (client: Client) => Promise<T>): Promise<T> {
+    meter.left = MOST_BYTES
+    try {
+      const known = opening !== null
+      try {
+        return await use((await session()).client)
+      } catch (error) {
+        if (!known || statusOf(error) !== 404) throw error
+        opening = null
+        return await use((await session()).client)
+      }
+    } catch (error) {
+      throw told(error)
+    }
+  }
+
+  return {
+    tools: (signal) =>
+      within(async (client) => {
+        const { tools } = await client.listTools(undefined, { signal, timeout: openMs })
+        return tools.map(({ name, description = '', inputSchema }) => ({ name, description, parameters: inputSchema }))
+      }),
+    call: (name, given, signal) =>
+      within(async (client) => {
+        const { content, structuredContent, isError } = await client.callTool(
+          { name, arguments: given },
+          { signal, timeout: timeoutMs },
+        )
+        return { output: structuredContent ?? plain(content), is_error: isError === true }
+      }),
+    async [Symbol.asyncDispose]() {
+      const session = await opening?.catch(() => null)
+      if (!session) return
+      const { client, transport } = session
+      const late = sleep(LEAVE_MS, undefined, { ref: false })
+      await Promise.race([transport.terminateSession().catch(() => {}), late])
+      await client.close().catch(() => {})
+    },
+  }
+}
+
+/** Text as text; what is not text without its bytes. */
+function plain(content: readonly { type: string }[]): unknown {
+  const parts = content.map((part) => {
+    const { type, text, data, ...rest } = part as { type: string; text?: string; data?: string }
+    return type === 'text' ? (text ?? '') : { type, ...rest, ...(data !== undefined && { size_bytes: sizeOf(data) }) }
+  })
+  return parts.every((part) => typeof part === 'string') ? parts.join('\n') : parts
+}
+
+const sizeOf = (base64: string): number => Math.floor((base64.length * 3) / 4)
+
+const statusOf = (error: unknown): number | null => {
+  const { data } = error as Partial<SdkHttpError>
+  return typeof data?.status === 'number' ? data.status : null
+}
+
+function told(error: unknown): OutsideFailed {
+  for (let at: unknown = error; at instanceof Error; at = at.cause)
+    if (at instanceof RetrieveFailed) return new OutsideFailed(at.message)
+  const status = statusOf(error)
+  if (status === 401 || status === 403 || (error as Error).name === 'UnauthorizedError')
+    return new OutsideFailed(`The server refused the credentials${status === null ? '' : ` (${status})`}.`)
+  if (status !== null) return new OutsideFailed(`The server answered ${status}.`)
+  const { name = '', message = '', code } = error as Error & { code?: unknown }
+  if (code === 'REQUEST_TIMEOUT') return new OutsideFailed('The server did not answer in time.')
+  if (name === 'ProtocolError') return new OutsideFailed(`The server says: ${message.slice(0, LONGEST_MESSAGE)}`)
+  return new OutsideFailed('The server did not answer as the Model Context Protocol says.')
+}
