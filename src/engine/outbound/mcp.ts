@@ -150,7 +150,7 @@ function told(error: unknown): OutsideFailed {
   if (status === 401 || status === 403 || (error as Error).name === 'UnauthorizedError')
     return new OutsideFailed(`The server refused the credentials${status === null ? '' : ` (${status})`}.`)
   if (status !== null) return new OutsideFailed(`The server answered ${status}.`)
-  const { name = '', message = '', code } = error as Error & { code?: unknown }
+  const { name, message, code } = error as Error & { code?: unknown }
   if (code === 'REQUEST_TIMEOUT') return new OutsideFailed('The server did not answer in time.')
   if (name === 'ProtocolError') return new OutsideFailed(`The server says: ${message.slice(0, LONGEST_MESSAGE)}`)
   return new OutsideFailed('The server did not answer as the Model Context Protocol says.')
