@@ -10,6 +10,7 @@ import { automations, table as automationsTable } from './automations/run.ts'
 import { chats, table as chatsTable } from './chats/run.ts'
 import { cli, table as cliTable } from './cli/run.ts'
 import { drive, table as driveTable } from './drive/run.ts'
+import { memory, table as memoryTable } from './gateway/memory.ts'
 import { gateway, table as gatewayTable } from './gateway/run.ts'
 import { streams, table as streamsTable } from './gateway/streams.ts'
 import { root } from './measure/process.ts'
@@ -22,6 +23,7 @@ import { start, table as startTable } from './start/run.ts'
 const benches: Record<string, { run: () => Promise<Report>; table: (rows: Record<string, unknown>[]) => string }> = {
   gateway: { run: gateway, table: gatewayTable },
   streams: { run: streams, table: streamsTable },
+  memory: { run: memory, table: memoryTable },
   rest: { run: rest, table: restTable },
   drive: { run: drive, table: driveTable },
   start: { run: start, table: startTable },

@@ -7,15 +7,16 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { load, post } from '../measure/load.ts'
-import { startOurs } from '../measure/ours.ts'
+import { cappedKey, startOurs } from '../measure/ours.ts'
 import { type Measurable, measured, median, pin, root, startMeasurable } from '../measure/process.ts'
 import type { Report } from '../report.ts'
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 7)
 const SECONDS = 2
 
-const body = (bytes: number): string => {
-  const shell = JSON.stringify({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: '' }] })
+/** A request of so many bytes, in its content for the most part. */
+export function chatBody(bytes: number, more: object = {}): string {
+  const shell = JSON.stringify({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: '' }], ...more })
   return shell.replace('""', JSON.stringify('x'.repeat(bytes - shell.length)))
 }
 
@@ -54,16 +55,6 @@ http { access_log off; client_body_temp_path ${folder}/b; proxy_temp_path ${fold
   return { ...master, ...measured(worker) }
 }
 
-/** A key with a cap that is never reached: every call is held durably before it is sent. */
-async function cappedKey({ origin, cookie }: { origin: string; cookie: string }): Promise<string> {
-  const response = await fetch(`${origin}/v1/api-keys`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-uk-csrf': '1', cookie },
-    body: JSON.stringify({ name: 'capped', scopes: ['*'], spend_cap_usd: 1_000_000, spend_cap_period: 'total' }),
-  })
-  return ((await response.json()) as { data: { key: string } }).data.key
-}
-
 export async function gateway(): Promise<Report> {
   await using vendor = await startMeasurable([process.execPath, 'bench/gateway/vendor.ts'], {
     ready: /ready (\d+)/,
@@ -94,7 +85,7 @@ export async function gateway(): Promise<Report> {
   const capped = await cappedKey(ours)
 
   const contenders = (bytes: number): Contender[] => {
-    const json = body(bytes)
+    const json = chatBody(bytes)
     const portkeyHeaders = {
       authorization: 'Bearer sk-bench',
       'x-portkey-provider': 'openai',

@@ -6,6 +6,7 @@ import { post, streamLoad } from '../measure/load.ts'
 import { startOurs } from '../measure/ours.ts'
 import { median, pin, startMeasurable } from '../measure/process.ts'
 import type { Report } from '../report.ts'
+import { chatBody } from './run.ts'
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
 
@@ -24,14 +25,7 @@ export async function streams(): Promise<Report> {
   )
   pin(process.pid, 1)
   const body = (events: number, pace: number): string =>
-    JSON.stringify({
-      model: 'openai/gpt-4o-mini',
-      stream: true,
-      stream_options: { include_usage: true },
-      messages: [{ role: 'user', content: 'x'.repeat(900) }],
-      events,
-      pace,
-    })
+    chatBody(1024, { stream: true, stream_options: { include_usage: true }, events, pace })
   const contenders = [
     { name: 'direct', server: vendor, path: '/v1/chat/completions', key: 'x' },
     { name: 'raw', server: raw, path: '/v1/chat/completions', key: 'x' },

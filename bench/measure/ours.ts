@@ -47,6 +47,16 @@ export async function startOurs(environment: Record<string, string> = {}, core?:
   }
 }
 
+/** A key with a cap that is never reached: every call is held durably before it is sent. */
+export async function cappedKey({ origin, cookie }: { origin: string; cookie: string }): Promise<string> {
+  const response = await fetch(`${origin}/v1/api-keys`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-uk-csrf': '1', cookie },
+    body: JSON.stringify({ name: 'capped', scopes: ['*'], spend_cap_usd: 1_000_000, spend_cap_period: 'total' }),
+  })
+  return ((await response.json()) as { data: { key: string } }).data.key
+}
+
 /** Limits off: what is measured is the work, not the refusal. */
 export const startOn = (
   dataDir: string,

@@ -12,9 +12,11 @@ import { listModels, showModel } from './listing.ts'
 import type { Gateway, GatewayParts } from './parts.ts'
 import { compatAPassed } from './surfaces/compat-a/passed.ts'
 import { compatAResponses } from './surfaces/compat-a/responses.ts'
+import { passStored } from './stored.ts'
 import { type PreviewRoute, createPreviewRoute } from './preview.ts'
 import { compatA } from './surfaces/compat-a/surface.ts'
 import { compatB } from './surfaces/compat-b/surface.ts'
+import { compatCFurther } from './surfaces/compat-c/further.ts'
 import { compatC } from './surfaces/compat-c/surface.ts'
 import type { Operation, Surface } from './surfaces/surface.ts'
 import { Visit } from './visit.ts'
@@ -39,7 +41,7 @@ export interface GatewayFaces {
   health: Health
 }
 
-const surfaces: readonly Surface[] = [compatA, compatAResponses, ...compatAPassed, compatB, compatC]
+const surfaces: readonly Surface[] = [compatA, compatAResponses, ...compatAPassed, compatB, compatC, ...compatCFurther]
 
 /** The three surfaces, and the same life of a call for callers in this process. */
 export function createGateway(parts: GatewayParts): GatewayFaces {
@@ -62,10 +64,9 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
     if (tidy) return tidy
     for (const [root, surface] of roots) {
       if (!path.startsWith(`${root}/`)) continue
-      const models = byUrl.get(`${root}/models/*`)
-      if (models && path.startsWith(`${root}/models/`))
-        return { ...models, id: decode(path.slice(root.length + '/models/'.length)) }
-      return { surface, methods: {}, id: '' }
+      const start = path.indexOf('/', root.length + 1) + 1
+      const family = start > 0 ? byUrl.get(`${path.slice(0, start)}*`) : undefined
+      return family ? { ...family, id: decode(path.slice(start)) } : { surface, methods: {}, id: '' }
     }
     const surface =
       surfaces.find(({ roots: [first = ''] }) => path.startsWith(first.slice(0, first.indexOf('/', 1)))) ?? compatA
@@ -145,6 +146,8 @@ function run(visit: Visit, operation: Operation, id: string): void {
       if (visit.surface.endpoints && id.endsWith(ENDPOINTS))
         return visit.surface.endpoints(visit, id.slice(0, -ENDPOINTS.length))
       return showModel(visit, id)
+    case 'stored':
+      return passStored(visit, id)
     case 'read':
       return visit.surface.reads![id]!(visit)
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import Anthropic from '@anthropic-ai/sdk'
 import { createOpenRouter } from '@openrouter/ai-sdk-provider'
 import { generateText, streamText } from 'ai'
 import OpenAI from 'openai'
@@ -232,4 +233,47 @@ test('the endpoints of a model are listed as they were seen', async () => {
   const { data: providers } = (await world.key.get('/compat-c/v1/providers')).body
   assert.ok(providers.some(({ slug }: { slug: string }) => slug === 'second'))
   assert.ok((await world.key.get('/compat-c/v1/models/count')).body.data.count > 3)
+})
+
+test('embeddings, responses and messages of an OpenRouter client are routed by its wishes and recorded as its own', async () => {
+  await world.bring(first, 'words', { priority: 3, models: [priced('text-embedding-3-small')] })
+  await world.bring(second, 'more', { priority: 4, models: [priced('text-embedding-3-small')] })
+  const only = (slug: string) => ({ provider: { only: [slug] } })
+  const embedded = await world.key.post('/compat-c/v1/embeddings', {
+    model: 'text-embedding-3-small',
+    input: ['one', 'two'],
+    ...only('more'),
+  })
+  assert.equal(embedded.status, 200, embedded.text)
+  assert.equal(embedded.body.data.length, 2)
+  assert.equal(sent(second).path, '/v1/embeddings')
+  assert.equal('provider' in sent(second).body, false)
+
+  const router = new OpenAI({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-c/v1`, maxRetries: 0 })
+  const wished = { model: 'gpt-4o', input: 'keep going', ...only('second') }
+  assert.equal((await router.responses.create(wished)).output_text, 'keep going')
+  assert.equal(sent(second).path, '/v1/chat/completions')
+
+  const anthropic = new Anthropic({
+    authToken: world.key.key,
+    apiKey: null,
+    baseURL: `${world.server.origin}/compat-c`,
+    maxRetries: 0,
+  })
+  const message = await anthropic.messages.create({
+    model: 'an/claude-haiku-4-5',
+    max_tokens: 20,
+    messages: said('hi'),
+  })
+  assert.equal(message.type, 'message')
+  assert.ok((await anthropic.messages.countTokens({ model: 'gpt-4o', messages: said('hi') })).input_tokens > 0)
+  const surfaces = (await world.calls()).slice(0, 3).map(({ surface }) => surface)
+  assert.deepEqual(surfaces, ['compat-c', 'compat-c', 'compat-c'])
+
+  const nobody = await world.key.post('/compat-c/v1/embeddings', {
+    model: 'text-embedding-3-small',
+    input: 'x',
+    ...only('nobody'),
+  })
+  assert.deepEqual([nobody.status, nobody.body.error.code], [404, 404])
 })

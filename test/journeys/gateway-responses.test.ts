@@ -115,6 +115,26 @@ test('what the vendor stores it finds again; what would be stored elsewhere is r
   }
 })
 
+test('what the vendor stores in the caller’s own account is read, listed and deleted; what it does not is nowhere', async () => {
+  const { id } = await client.responses.create({ model: native, input: 'keep this' })
+  assert.equal((await client.responses.retrieve(id)).output_text, 'keep this')
+  assert.match(JSON.stringify((await client.responses.inputItems.list(id)).data), /keep this/)
+  await assert.rejects(client.responses.cancel(id), (error) => {
+    assert.ok(error instanceof BadRequestError)
+    return /background/.test(error.message)
+  })
+  await assert.rejects(client.responses.retrieve(id, { stream: true }), { status: 400, param: 'stream' })
+  const eve = await world.server.person('Eve')
+  const stranger = new OpenAI({ ...client, apiKey: (await eve.key()).key, baseURL: client.baseURL, maxRetries: 0 })
+  await assert.rejects(stranger.responses.retrieve(id), { status: 404 })
+  assert.ok(!openai.requests.some(({ headers }) => JSON.stringify(headers).includes(world.key.key)))
+  await client.responses.delete(id)
+  for (const gone of [id, 'resp_none', (await client.responses.create({ model: foreign[1], input: 'x' })).id])
+    await assert.rejects(client.responses.retrieve(gone), { status: 404, param: 'response_id' })
+  const odd = await world.key.get('/compat-a/v1/responses/..%2f..%2fmodels')
+  assert.equal(odd.status, 404, odd.text)
+})
+
 test('text, parallel calls and their results over providers of other shapes, whole and streamed', async () => {
   for (const model of foreign) {
     const vendor = vendorOf(model)

@@ -5,7 +5,7 @@ import type { Outbound, Send } from './outbound.ts'
 
 export interface Wanted {
   url: URL
-  method?: 'GET' | 'POST'
+  method?: 'GET' | 'POST' | 'DELETE'
   /** Name, value, name, value. They go to every hop, so no keys in here unless `hops` is 0. */
   headers?: string[]
   body?: Buffer
@@ -70,7 +70,7 @@ function exchange(
   outbound: Outbound,
   wanted: Wanted,
   url: URL,
-  method: 'GET' | 'POST',
+  method: 'GET' | 'POST' | 'DELETE',
   timeMs: number,
 ): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()

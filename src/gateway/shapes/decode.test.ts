@@ -42,6 +42,21 @@ test('only what the vendors refuse is refused; null is absent and unknown fields
     ['invalid_parameter', 'temperature'],
   )
   assert.equal(decodeMessages(sampled).turn.temperature, 0.5)
+  const paper = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'x' } }
+  const cited = { type: 'text', text: 'x', citations: [{ type: 'char_location', cited_text: 'x', document_index: 0 }] }
+  for (const [message, param] of [
+    [{ role: 'assistant', content: [paper] }, 'messages.1.content.0'],
+    [{ role: 'user', content: [cited] }, 'messages.1.content.0.citations'],
+  ] as const) {
+    const retired = { model: 'm', max_tokens: 1, messages: [hi, message] }
+    assert.deepEqual(
+      refusal(() => decodeMessages(retired, '2026-10-21')),
+      ['invalid_parameter', param],
+    )
+    assert.equal(decodeMessages(retired).turn.messages.length, 2)
+  }
+  const allowed = [{ role: 'user', content: [paper] }, { role: 'assistant', content: [cited] }, hi]
+  assert.ok(decodeMessages({ model: 'm', max_tokens: 1, messages: allowed }, '2026-10-21'))
   const nulls = Object.fromEntries(
     'temperature top_p stop tools tool_choice response_format seed n stream user max_tokens reasoning_effort stream_options logit_bias'
       .split(' ')

@@ -10,7 +10,7 @@ import type { Chunk, Loss, Turn } from '../turn.ts'
 import type { Visit } from '../visit.ts'
 
 /** What is done with a request of a path. */
-export type Operation = 'generate' | 'count_tokens' | 'models' | 'model' | 'read'
+export type Operation = 'generate' | 'count_tokens' | 'models' | 'model' | 'read' | 'stored'
 
 /** Writes chunks as a surface's stream. Each call answers text to send, possibly empty. */
 export interface AnswerStream {

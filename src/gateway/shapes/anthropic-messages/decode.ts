@@ -1,6 +1,18 @@
 import { refuse } from '#kernel/errors.ts'
 import type { Loss, Tool, Turn, TurnMessage } from '../../turn.ts'
-import { boolean, compact, integer, isObject, type Json, list, missing, number, object, string } from '../json.ts'
+import {
+  boolean,
+  compact,
+  integer,
+  isObject,
+  type Json,
+  list,
+  listOf,
+  missing,
+  number,
+  object,
+  string,
+} from '../json.ts'
 import { Losses, matters } from '../losses.ts'
 import { decodeMessages, decodeSystem } from './decode-messages.ts'
 import { cacheOf } from './cache.ts'
@@ -12,7 +24,7 @@ export interface Decoded {
   losses: Loss[]
 }
 
-/** The two versions that the vendor serves; the newer one refuses sampling fields. */
+/** The two versions that the vendor serves; the newer one has retired some fields. */
 export type AnthropicVersion = '2023-06-01' | '2026-10-21'
 
 /** Fields that this file reads, and those that only steer caching, logging and the vendor's diagnosis. */
@@ -26,7 +38,7 @@ const usual: Record<string, unknown[]> = { service_tier: ['auto', 'standard_only
 /**
  * A messages request as a Turn. Unknown fields are named as losses and tolerated, null counts as absent. Refuses
  * (`missing_parameter`, `invalid_parameter`) what the vendor refuses: no model, no messages, no `max_tokens`, a field of
- * the wrong type, and in the newer version sampling fields.
+ * the wrong type, and in the newer version what it has retired.
  */
 export function decode(body: unknown, version: AnthropicVersion = '2023-06-01'): Decoded {
   if (!isObject(body)) return refuse('invalid_parameter', { message: 'The body must be a JSON object.' })
@@ -34,7 +46,7 @@ export function decode(body: unknown, version: AnthropicVersion = '2023-06-01'):
   for (const [name, value] of Object.entries(body)) {
     if (!carried.has(name) && matters(value) && !usual[name]?.includes(value)) losses.add(name)
   }
-  if (version === '2026-10-21') refuseSampling(body)
+  if (version === '2026-10-21') refuseRetired(body)
   const model = string(body['model'], 'model') || missing('model')
   const limit = integer(body['max_tokens'], 'max_tokens', 0) ?? missing('max_tokens')
   const given = list(body['messages'], 'messages') ?? missing('messages')
@@ -58,11 +70,23 @@ export function decode(body: unknown, version: AnthropicVersion = '2023-06-01'):
   return { turn, stream: boolean(body['stream'], 'stream') ?? false, losses: losses.all() }
 }
 
-function refuseSampling(body: Json): void {
-  for (const param of ['temperature', 'top_p', 'top_k']) {
-    if (body[param] === undefined || body[param] === null) continue
-    refuse('invalid_parameter', { message: `${param}: Extra inputs are not permitted since 2026-10-21`, param })
-  }
+/** What the newer version takes no longer: sampling, documents in the assistant's mouth, citations in the user's. */
+function refuseRetired(body: Json): void {
+  const retired = (param: string, why = 'Extra inputs are not permitted'): never =>
+    refuse('invalid_parameter', { message: `${param}: ${why} since 2026-10-21`, param })
+  for (const param of ['temperature', 'top_p', 'top_k'])
+    if (body[param] !== undefined && body[param] !== null) retired(param)
+  listOf(body['messages']).forEach((message, i) => {
+    if (!isObject(message)) return
+    listOf(message['content']).forEach((block, j) => {
+      if (!isObject(block)) return
+      const at = `messages.${i}.content.${j}`
+      if (message['role'] === 'assistant' && block['type'] === 'document')
+        retired(at, 'a document is not allowed in an assistant message')
+      if (message['role'] !== 'assistant' && block['type'] === 'text' && listOf(block['citations']).length > 0)
+        retired(`${at}.citations`)
+    })
+  })
 }
 
 /** The client's own tools, those among them that the vendor knows by type; what the vendor carries out is a loss `tools.<type>`. */

@@ -16,7 +16,11 @@ const namesStored = ({ source, json }: Body): boolean =>
 /** OpenAI's Responses API, under the same roots and with the same errors. Nothing that it answers is stored here. */
 export const compatAResponses: Surface = {
   ...compatA,
-  routes: { '/responses': { POST: 'generate' }, '/responses/input_tokens': { POST: 'count_tokens' } },
+  routes: {
+    '/responses': { POST: 'generate' },
+    '/responses/input_tokens': { POST: 'count_tokens' },
+    '/responses/*': { GET: 'stored', POST: 'stored', DELETE: 'stored' },
+  },
   dialect: openaiResponses,
   shapes: ['openai-responses'],
   // Work in the background could be asked for by nobody, and what it cost would be told to nobody.

@@ -15,17 +15,23 @@ const MOST_MODELS = 32
 const OWN = 'provider models route plugins transforms usage session_id trace debug reasoning include_reasoning'.split(
   ' ',
 )
-const own: ReadonlySet<string> = new Set(OWN)
+/** Beside chat completions, `reasoning` is a word of other shapes. */
+const ROUTING = OWN.filter((name) => !/reasoning/.test(name))
 /** Of them, those whose effect the gateway has itself. */
 const HEEDED: ReadonlySet<string> = new Set(
   'provider models route usage session_id reasoning include_reasoning'.split(' '),
 )
 
 /** What a request of OpenRouter's kind asks above a plain chat completion. Null: nothing of the kind. Refuses (`invalid_parameter`) fields of a wrong type. */
-export function readDemands(body: Body): Demands | null {
+export const readDemands = (body: Body): Demands | null => demandsIn(body, OWN)
+
+/** The same of a request that is no chat completion: who shall serve it. */
+export const readRouting = (body: Body): Demands | null => demandsIn(body, ROUTING)
+
+function demandsIn(body: Body, own: readonly string[]): Demands | null {
   const { json } = body
   const named = string(json['model'], 'model') ?? ''
-  if (!OWN.some((name) => json[name] !== undefined) && splitVariant(named).suffix === '' && !needsRelay(json))
+  if (!own.some((name) => json[name] !== undefined) && splitVariant(named).suffix === '' && !needsRelay(json))
     return null
   const further = (list(json['models'], 'models') ?? []).map((name, i) => string(name, `models.${i}`) ?? '')
   const models = [...new Set([named, ...further])].filter((name) => name !== '')
@@ -35,7 +41,7 @@ export function readDemands(body: Body): Demands | null {
     refuse('invalid_parameter', { message: `\`models\` may name ${MOST_MODELS} models at most.`, param: 'models' })
   const preferences = readPreferences(json['provider'], () => parametersIn(json))
   const relayed = needsRelay(json)
-  const lost = lossesOf(json)
+  const lost = lossesOf(json, own)
   const plain = new Map<boolean, Body>()
   return {
     ...preferences,
@@ -44,13 +50,13 @@ export function readDemands(body: Body): Demands | null {
     bodyFor(offer, unserved) {
       if (relays(offer)) return relayBody(body, offer, unserved)
       const thinks = mayThink(offer)
-      const sent = plain.get(thinks) ?? plainBody(body, thinks)
+      const sent = plain.get(thinks) ?? plainBody(body, own, thinks)
       plain.set(thinks, sent)
       return sent
     },
     lossesTo(offer) {
       if (relays(offer)) return []
-      const effort = effortOf(objectOrEmpty(json['reasoning']))
+      const effort = effortIn(json, own)
       return effort === null || effort === 'none' || mayThink(offer) ? lost : [...lost, 'reasoning']
     },
   }
@@ -69,12 +75,12 @@ function needsRelay(json: Json): string | null {
   return null
 }
 
-function lossesOf(json: Json): Loss[] {
-  const lost = OWN.filter((name) => {
+function lossesOf(json: Json, own: readonly string[]): Loss[] {
+  const lost = own.filter((name) => {
     const value = json[name]
     return !HEEDED.has(name) && value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)
   })
-  const reasoning = object(json['reasoning'], 'reasoning') ?? {}
+  const reasoning = own.includes('reasoning') ? (object(json['reasoning'], 'reasoning') ?? {}) : {}
   const unknown = isObject(json['provider']) ? unknownPreferences(json['provider']) : []
   return [
     ...lost.filter((name) => name !== 'trace'),
@@ -84,16 +90,17 @@ function lossesOf(json: Json): Loss[] {
 }
 
 /** As any server of OpenAI's shape takes it. A model that does not think would refuse to be told how hard. */
-function plainBody(body: Body, thinks: boolean): Body {
+function plainBody(body: Body, own: readonly string[], thinks: boolean): Body {
   const { json } = body
-  const plain = OWN.some((name) => json[name] !== undefined) ? without(body, own) : body
-  const effort = effortOf(objectOrEmpty(json['reasoning']))
+  const plain = own.some((name) => json[name] !== undefined) ? without(body, new Set(own)) : body
+  const effort = effortIn(json, own)
   return !thinks || effort === null || json['reasoning_effort'] !== undefined
     ? plain
     : withField(plain, 'reasoning_effort', effort)
 }
 
-const objectOrEmpty = (value: unknown): Json => (isObject(value) ? value : {})
+const effortIn = ({ reasoning }: Json, own: readonly string[]): string | null =>
+  own.includes('reasoning') && isObject(reasoning) ? effortOf(reasoning) : null
 
 function effortOf({ effort, enabled, max_tokens: budget }: Json): string | null {
   if (typeof effort === 'string') return effort

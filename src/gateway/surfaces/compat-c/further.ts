@@ -1,0 +1,31 @@
+import { compatAPassed } from '../compat-a/passed.ts'
+import { compatAResponses } from '../compat-a/responses.ts'
+import { compatB } from '../compat-b/surface.ts'
+import type { Surface } from '../surface.ts'
+import { readRouting } from './demands.ts'
+import { compatC } from './surface.ts'
+
+const { name, roots, error } = compatC
+const embeddings = compatAPassed.find(({ routes }) => '/embeddings' in routes)!
+
+/**
+ * What OpenRouter serves beside chat completions: embeddings with its own errors, responses and messages as the vendors
+ * whose they are say them (openrouter.ai/docs/api). Who shall serve them is asked for as everywhere there.
+ */
+export const compatCFurther: readonly Surface[] = [
+  { ...embeddings, name, roots, error, demands: readRouting },
+  {
+    ...compatAResponses,
+    name,
+    roots,
+    routes: { '/responses': { POST: 'generate' } },
+    demands: readRouting,
+  },
+  {
+    ...compatB,
+    name,
+    roots,
+    routes: { '/messages': { POST: 'generate' }, '/messages/count_tokens': { POST: 'count_tokens' } },
+    demands: readRouting,
+  },
+]
