@@ -121,6 +121,35 @@ test(
   },
 )
 
+test(
+  'a schedule goes by the clock of the database, and comes also when that was set back',
+  { timeout: 30_000 },
+  async (t) => {
+    const { postgres, process } = await instance(t)
+    let rounds = 0
+    let next = Promise.withResolvers<void>()
+    const hourly = every('test.hourly', 3_600, async () => {
+      rounds += 1
+      next.resolve()
+    })
+    await (await process()).jobs.work({}, [hourly])
+    await next.promise
+    const wait = `select extract(epoch from run_at - now())::float8 as seconds from graphile_worker._private_jobs
+    where key = 'every:test.hourly' and locked_at is null and run_at > now()`
+    let rows: { seconds: number }[] = []
+    while (rows.length === 0) ({ rows } = await postgres.pool.query<{ seconds: number }>(wait))
+    assert.ok(rows[0]!.seconds > 3_590 && rows[0]!.seconds <= 3_600, `in ${rows[0]!.seconds} s`)
+
+    next = Promise.withResolvers()
+    await postgres.pool.query(
+      `update graphile_worker._private_jobs set run_at = run_at + interval '5 hours' where key = 'every:test.hourly'`,
+    )
+    await (await process()).jobs.work({}, [hourly])
+    await next.promise
+    assert.equal(rounds, 2)
+  },
+)
+
 test('what a killed process was doing and holding goes to a living one', { timeout: 60_000 }, async (t) => {
   const { database, process } = await instance(t)
   const child = spawn(

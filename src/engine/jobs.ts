@@ -15,7 +15,7 @@ export interface Jobs extends AsyncDisposable {
     ctx: Pick<Context, 'db'>,
     name: string,
     payload: Record<string, unknown>,
-    more?: { runAt?: Date; key?: string; attempts?: number },
+    more?: { runAt?: Date; inSeconds?: number; key?: string; attempts?: number },
   ): Promise<void>
 }
 
@@ -73,8 +73,10 @@ export async function startJobs({
   let runner: Runner | null = null
   let unlocking: NodeJS.Timeout | null = null
 
-  const add: Jobs['add'] = async ({ db }, name, payload, { runAt, key, attempts = ATTEMPTS } = {}) => {
-    await sql`select 1 from graphile_worker.add_job(${name}, ${JSON.stringify(payload)}::json, run_at => ${runAt ?? null}::timestamptz,
+  const add: Jobs['add'] = async ({ db }, name, payload, { runAt, inSeconds, key, attempts = ATTEMPTS } = {}) => {
+    // Counted by the clock of the database, which also decides what is due: that of a process may be another.
+    const due = sql`coalesce(${runAt ?? null}::timestamptz, now() + make_interval(secs => ${inSeconds ?? null}))`
+    await sql`select 1 from graphile_worker.add_job(${name}, ${JSON.stringify(payload)}::json, run_at => ${due},
       max_attempts => ${attempts}::int, job_key => ${key ?? null}::text)`.execute(db)
   }
 
@@ -87,6 +89,14 @@ export async function startJobs({
         and (j.locked_at < now() - interval '1 minute' or exists (select 1 from processes p where p.worker_pool = j.locked_by))))`)
   }
 
+  /** Where the clock was set back, what was to come in a minute would come when it has caught up. */
+  const bringNear = (schedules: readonly Schedule[]): Promise<unknown> =>
+    pool.query(
+      `update graphile_worker._private_jobs j set run_at = now() from unnest($1::text[], $2::float8[]) s(key, seconds)
+      where j.key = s.key and j.locked_at is null and j.run_at > now() + make_interval(secs => s.seconds + 60)`,
+      [schedules.map(({ name }) => `every:${name}`), schedules.map(({ seconds }) => seconds)],
+    )
+
   /** The next round is added whether this one fails or not; one that a crash takes with it is unlocked and run again. */
   const scheduled =
     ({ name, seconds, run: work }: Schedule): JobHandler =>
@@ -96,7 +106,7 @@ export async function startJobs({
       } catch (error) {
         if (!signal.aborted) log.error({ error, job: name }, 'a scheduled job failed')
       }
-      await add(postgres, name, {}, { runAt: new Date(Date.now() + seconds * 1000), key: `every:${name}` })
+      await add(postgres, name, {}, { inSeconds: seconds, key: `every:${name}` })
     }
 
   return {
@@ -120,6 +130,7 @@ export async function startJobs({
         )
       })
       await unlockDead()
+      await bringNear(schedules)
       for (const { name } of schedules)
         await sql`select 1 from graphile_worker.add_job(${name}, '{}'::json, job_key => ${`every:${name}`}, job_key_mode => 'preserve_run_at',
           max_attempts => ${ATTEMPTS}::int)`.execute(postgres.db)
@@ -143,7 +154,7 @@ export async function startJobs({
       await named
       unlocking = setInterval(
         () =>
-          void unlockDead().catch((error: unknown) =>
+          void Promise.all([unlockDead(), bringNear(schedules)]).catch((error: unknown) =>
             log.warn({ error }, 'jobs of ended processes cannot be unlocked'),
           ),
         UNLOCK_MS,

@@ -79,14 +79,9 @@ async function begin(ctx: Context, automation: AutomationRow, id: Id): Promise<v
     automationRunId: run.id,
     budget: automation.max_cost_nano,
   })
-  const started = await runStore.update(ctx.db, id, {
-    status: 'running',
-    chat_id: said.chat_id,
-    run_id: said.id,
-    started_at: ctx.now(),
-    error: null,
-  })
-  await ctx.emit(runEvent(started, 'started', automation))
+  const begun = { id, chat_id: said.chat_id, run_id: said.id }
+  await runStore.begin(ctx.db, [begun])
+  await ctx.emit(runEvent({ ...run, ...begun, status: 'running', error: null }, 'started', automation))
 }
 
 /**

@@ -218,8 +218,8 @@ export const runStore = {
   },
 
   /** Queued → running, each with the run of its chat. */
-  async begin(db: Db, begun: readonly { id: Id; chat_id: Id; run_id: Id }[], at: Date): Promise<void> {
-    await sql`update automation_runs x set status = 'running', chat_id = b.chat_id, run_id = b.run_id, started_at = ${at},
+  async begin(db: Db, begun: readonly { id: Id; chat_id: Id; run_id: Id }[]): Promise<void> {
+    await sql`update automation_runs x set status = 'running', chat_id = b.chat_id, run_id = b.run_id, started_at = clock_timestamp(),
         error = null, updated_at = ${nextTimeOf('x')}
       from jsonb_to_recordset(${JSON.stringify(begun)}::jsonb) as b(id text, chat_id text, run_id text) where x.id = b.id`.execute(
       db,

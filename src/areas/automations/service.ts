@@ -84,7 +84,7 @@ export const automationService = implement(
           max_cost_nano: nanoOrNull(given.max_cost_usd),
           timeout_seconds: given.timeout_seconds,
           ...ownerOf(ctx),
-          next_fire_at: cron?.next(ctx.now()) ?? null,
+          next_fire_at: cron?.next(await clockOf(ctx.db)) ?? null,
           token_hash: token === null ? null : hashSecret(token),
           sealed_secret: secret === null ? null : ctx.engine.secrets.seal(secret, id),
         })

@@ -89,7 +89,7 @@ async function beginAll(engine: Engine, db: Db, held: readonly Id[], signal: Abo
     chat_id: opened.runs[i]!.chat_id,
     run_id: opened.runs[i]!.id,
   }))
-  await runStore.begin(db, begun, new Date())
+  await runStore.begin(db, begun)
   await writeOutboxEach(
     db,
     openings.map(({ run, automation, leave: { ctx } }, i) => ({

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { type Wall, WalkedZone, patternOf } from '#test/automations/wall-clock.ts'
 import { scheduleOf } from './schedule.ts'
 import { dueTicks } from './ticks.ts'
 
@@ -22,6 +23,41 @@ test('an hour that the clock jumps over fires after the jump, one that comes twi
     '2027-10-31T00:30:00.000Z',
     '2027-11-01T01:30:00.000Z',
   ])
+})
+
+const walls: Wall[] = [
+  { minutes: [15], hours: [2], weekdays: null },
+  { minutes: [0], hours: [0], weekdays: null },
+  { minutes: [30], hours: [1, 2, 3], weekdays: [0] },
+  { minutes: [10, 40], hours: [0, 1, 2, 3], weekdays: null },
+  { minutes: [0], hours: [0, 6, 12, 18], weekdays: [1, 2, 3, 4, 5] },
+  { minutes: [0, 30], hours: null, weekdays: null },
+  { minutes: [7], hours: null, weekdays: null },
+]
+
+test('around each change of the clock, north and south, ticks are what a walk through every minute finds', () => {
+  const changes: Record<string, string[]> = {
+    'Europe/Berlin': ['2027-03-28', '2027-10-31'],
+    'America/New_York': ['2027-03-14', '2027-11-07'],
+    'America/Santiago': ['2027-04-04', '2027-09-05'],
+    'Australia/Sydney': ['2027-04-04', '2027-10-03'],
+    'Australia/Lord_Howe': ['2027-04-04', '2027-10-03'],
+    'Pacific/Chatham': ['2027-04-04', '2027-09-26'],
+    'Africa/Cairo': ['2027-04-30', '2027-10-29'],
+    'Antarctica/Troll': ['2027-03-28', '2027-10-31'],
+    'Asia/Kathmandu': ['2027-06-01'],
+  }
+  for (const [name, days] of Object.entries(changes))
+    for (const wall of walls)
+      for (const day of days) {
+        const [start, end] = [Date.parse(day) - 2 * 86_400_000, Date.parse(day) + 3 * 86_400_000]
+        const schedule = scheduleOf(patternOf(wall), name)
+        const found: string[] = []
+        for (let next = schedule.next(new Date(start)); next && next.getTime() <= end; next = schedule.next(next))
+          found.push(next.toISOString())
+        const expected = new WalkedZone(name).ticks(wall, start, end).map((ms) => new Date(ms).toISOString())
+        assert.deepEqual(found, expected, `${patternOf(wall)} in ${name} around ${day}`)
+      }
 })
 
 test('what is no schedule, never fires, or names no time zone is refused by its field', () => {

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Wall, WalkedZone, patternOf } from '#test/automations/wall-clock.ts'
+import { liveThrough } from '#test/automations/months.ts'
+import { scheduleOf } from './schedule.ts'
+
+test('nine months of two servers: with downtime, edits, archives and clocks that are set back every tick is a run or a skipped row', async (t) => {
+  const lived = await liveThrough({
+    from: '2027-02-20T00:00:00Z',
+    until: '2027-11-20T00:00:00Z',
+    automations: 24,
+    seed: Date.now() % 100_000,
+    downtimes: 2,
+  })
+  t.diagnostic(JSON.stringify(lived))
+  assert.ok(lived.ticks > 20_000 && lived.ran > 1_000 && lived.edits > 100 && lived.downtimes > 10)
+})
+
+test('over a year the ticks of every zone are what a walk through every minute finds', (t) => {
+  const walls: Wall[] = [
+    { minutes: [15], hours: [2], weekdays: null },
+    { minutes: [0], hours: [0], weekdays: null },
+    { minutes: [10, 40], hours: [0, 1, 2, 3], weekdays: null },
+    { minutes: [7], hours: null, weekdays: null },
+  ]
+  const [from, to] = [Date.UTC(2027, 0, 1), Date.UTC(2028, 0, 1)]
+  // Those that share all their changes are walked once.
+  const kinds = new Map<string, string>()
+  for (const name of Intl.supportedValuesOf('timeZone')) {
+    const zone = new WalkedZone(name)
+    const offsets = Array.from({ length: 365 * 4 }, (_, i) => zone.offset(from + i * 21_600_000))
+    kinds.set(offsets.join(), name)
+  }
+  let ticks = 0
+  for (const name of kinds.values()) {
+    const walked = new WalkedZone(name)
+    for (const wall of walls) {
+      const schedule = scheduleOf(patternOf(wall), name)
+      const found: number[] = []
+      for (let next = schedule.next(new Date(from)); next && next.getTime() <= to; next = schedule.next(next))
+        found.push(next.getTime())
+      assert.deepEqual(found, walked.ticks(wall, from, to), `${patternOf(wall)} in ${name}`)
+      ticks += found.length
+    }
+  }
+  t.diagnostic(JSON.stringify({ zones: kinds.size, ticks }))
+})

@@ -1,0 +1,59 @@
+const HOUR_MS = 3_600_000
+/** No zone is further from UTC. */
+const FURTHEST_MS = 15 * HOUR_MS
+
+/**
+ * The wall clock of an IANA time zone. A wall time is written as the milliseconds that UTC would have there: what the
+ * clock shows, and nothing of where it hangs.
+ */
+export class Zone {
+  readonly #format: Intl.DateTimeFormat
+
+  /** Throws a RangeError for what is no time zone. */
+  constructor(name: string) {
+    this.#format = new Intl.DateTimeFormat('en-US', {
+      timeZone: name,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    })
+  }
+
+  /** What the clock shows at this moment. */
+  wall(at: number): number {
+    const parts: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {}
+    for (const { type, value } of this.#format.formatToParts(at)) parts[type] = Number(value)
+    const { year, month, day, hour, minute, second } = parts
+    const ms = ((at % 1_000) + 1_000) % 1_000
+    return Date.UTC(year!, month! - 1, day, hour, minute, second) + ms
+  }
+
+  /** When the clock shows this: of two moments the first; of a time that is jumped over the end of the jump. */
+  moment(wall: number): number {
+    const before = this.#ahead(wall - FURTHEST_MS)
+    const after = this.#ahead(wall + FURTHEST_MS)
+    const early = wall - Math.max(before, after)
+    const late = wall - Math.min(before, after)
+    if (this.wall(early) === wall) return early
+    return this.wall(late) === wall ? late : this.#jump(early, late, wall)
+  }
+
+  #ahead(at: number): number {
+    return this.wall(at) - at
+  }
+
+  /** The first second between the two that shows later than `wall`. */
+  #jump(early: number, late: number, wall: number): number {
+    let [shown, over] = [Math.floor(early / 1_000), Math.ceil(late / 1_000)]
+    while (over - shown > 1) {
+      const middle = Math.floor((shown + over) / 2)
+      if (this.wall(middle * 1_000) > wall) over = middle
+      else shown = middle
+    }
+    return over * 1_000
+  }
+}

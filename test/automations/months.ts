@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { createLog } from '#engine/log.ts'
+import { testDatabase } from '../database.ts'
+import { type Caller, type TestServer, caller, testServer } from '../server.ts'
+import { type Wall, WalkedZone, patternOf } from './wall-clock.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+export interface Span {
+  from: string
+  until: string
+  automations: number
+  seed: number
+  /** Of a hundred moves of the clock, how many come with both servers stopped. */
+  downtimes: number
+}
+
+export interface Lived {
+  ticks: number
+  ran: number
+  skipped: Record<string, number>
+  edits: number
+  downtimes: number
+  setBack: number
+}
+
+const zones = [
+  'UTC',
+  'Europe/Berlin',
+  'America/New_York',
+  'America/Santiago',
+  'Australia/Sydney',
+  'Australia/Lord_Howe',
+  'Pacific/Chatham',
+  'Asia/Kolkata',
+]
+const walls: Wall[] = [
+  { minutes: [15], hours: [2], weekdays: null },
+  { minutes: [30], hours: [1, 2, 3], weekdays: [0] },
+  { minutes: [10, 40], hours: [0, 2], weekdays: null },
+  { minutes: [0], hours: [9, 17], weekdays: [1, 2, 3, 4, 5] },
+  { minutes: [0], hours: null, weekdays: null },
+  { minutes: [0, 30], hours: null, weekdays: [0, 6] },
+]
+
+/** What an automation follows from a moment on, and how far the clock has come meanwhile. */
+interface Segment {
+  wall: Wall
+  zone: string
+  from: number
+  until: number
+}
+
+/**
+ * Automations live through months in minutes of ours: two servers on a database whose clock is set forward, and at times
+ * back, by minutes, hours or days, at times while both are stopped; schedules, zones and policies are edited and
+ * automations archived and brought back. Every tick, found by walking through all minutes, must be one row.
+ */
+export async function liveThrough(span: Span): Promise<Lived> {
+  const chance = numbersFrom(span.seed)
+  const pick = <T>(of: readonly T[]): T => of[Math.floor(chance() * of.length)]!
+  await using database = await testDatabase()
+  const pool = new pg.Pool({ ...database.connection, max: 2 })
+  await using _pool = { [Symbol.asyncDispose]: () => pool.end() }
+  let now = Date.parse(span.from)
+  let furthest = now
+  await takeOverClock(pool, Date.now())
+  const environment = { UK_LIMIT_WRITES: '0', UK_LIMIT_READS: '0', UK_DRAIN_SECONDS: '0' }
+  const start = async (): Promise<TestServer[]> => {
+    const first = await testServer({ database, environment, log: createLog('silent') })
+    return [first, await first.twin()]
+  }
+  let servers = await start()
+  const stop = (): Promise<unknown> => Promise.all(servers.map((server) => server[Symbol.asyncDispose]()))
+  try {
+    const alice = await servers[0]!.person('Alice')
+    const { key } = await alice.key()
+    await pool.query('update sim.clock set at = $1', [new Date(now)])
+    const as = (): Caller => caller(pick(servers).origin, { authorization: `Bearer ${key}` })
+    const agent_id = (await alice.post('/agents', { name: 'Clerk', model: 'sim/echo' })).body.data.id as string
+    const segments = new Map<string, Segment[]>()
+    const archived = new Set<string>()
+    for (let i = 0; i < span.automations; i++) {
+      const [wall, zone] = [walls[i % walls.length]!, zones[i % zones.length]!]
+      const answer = await as().post('/automations', {
+        name: `Automation ${i}`,
+        kind: 'cron',
+        schedule: patternOf(wall),
+        time_zone: zone,
+        action: { type: 'agent', agent_id, prompt: 'Report.' },
+        overlap: pick(['skip', 'queue', 'allow', 'cancel_previous']),
+        catch_up: pick(['none', 'latest', 'all']),
+        catch_up_window_seconds: pick([0, 3_600, 86_400]),
+      })
+      assert.equal(answer.status, 201, answer.text)
+      segments.set(answer.body.data.id, [{ wall, zone, from: now, until: now }])
+    }
+    const ids = [...segments.keys()]
+    const lived: Lived = { ticks: 0, ran: 0, skipped: {}, edits: 0, downtimes: 0, setBack: 0 }
+
+    const move = async (ms: number): Promise<void> => {
+      now += ms
+      furthest = Math.max(furthest, now)
+      await pool.query('update sim.clock set at = $1', [new Date(now)])
+      for (const each of segments.values()) each.at(-1)!.until = Math.max(each.at(-1)!.until, now)
+    }
+    const settle = async (): Promise<void> => {
+      for (let i = 0; ; i++) {
+        servers[0]!.app.engine.bus.poke('automations')
+        const { rowCount } = await pool.query('select 1 from automations where next_fire_at <= $1 limit 1', [
+          new Date(now),
+        ])
+        if (rowCount === 0) return
+        assert.ok(i < 2_000, 'what is due is fired')
+        await sleep(5)
+      }
+    }
+
+    for (let end = Date.parse(span.until); now < end;) {
+      const dice = chance() * 100
+      if (dice < span.downtimes) {
+        await stop()
+        await move((0.2 + chance() * 6) * DAY)
+        servers = await start()
+        lived.downtimes += 1
+      } else if (dice < span.downtimes + 5) {
+        await move(-(1 + Math.floor(chance() * 90)) * MINUTE)
+        lived.setBack += 1
+      } else if (dice < 55) await move(Math.floor(1 + chance() * 40) * MINUTE)
+      else await move(Math.floor(chance() * 8 * HOUR))
+      // At times an edit comes before anybody has seen the clock.
+      if (chance() < 0.7) await settle()
+      if (chance() > 0.3) continue
+      const id = pick(ids)
+      lived.edits += 1
+      const edit = pick(['schedule', 'zone', 'policy', 'archive'] as const)
+      if (edit === 'archive') {
+        const verb = archived.delete(id) ? 'unarchive' : 'archive'
+        if (verb === 'archive') archived.add(id)
+        await untilTaken(() => as().post(`/automations/${id}/${verb}`))
+        continue
+      }
+      const before = segments.get(id)!.at(-1)!
+      const wall = edit === 'schedule' ? pick(walls) : before.wall
+      const zone = edit === 'zone' ? pick(zones) : before.zone
+      const policy = { catch_up: pick(['none', 'latest', 'all']), overlap: pick(['skip', 'queue', 'allow']) }
+      await untilTaken(() =>
+        as().patch(`/automations/${id}`, {
+          schedule: patternOf(wall),
+          time_zone: zone,
+          ...(edit === 'policy' && policy),
+        }),
+      )
+      if (wall !== before.wall || zone !== before.zone) segments.get(id)!.push({ wall, zone, from: now, until: now })
+    }
+    await move(furthest - now)
+    await settle()
+    const rows = await allEnded(pool)
+    const { rows: early } = await pool.query(
+      `select id from sim.gone where status <> 'skipped' or gone_at - created_at < interval '30 days'`,
+    )
+    assert.deepEqual(early, [], 'only skipped ticks of long ago were dropped')
+
+    for (const { status, skip_reason } of rows)
+      if (status === 'skipped') lived.skipped[skip_reason!] = (lived.skipped[skip_reason!] ?? 0) + 1
+      else lived.ran += 1
+    const walked = new Map(zones.map((name) => [name, new WalkedZone(name)]))
+    for (const [id, of] of segments) {
+      const expected = new Set(of.flatMap(({ wall, zone, from, until }) => walked.get(zone)!.ticks(wall, from, until)))
+      const found = rows.filter(({ automation_id }) => automation_id === id).map((row) => row.scheduled_for.getTime())
+      lived.ticks += expected.size
+      assert.deepEqual(
+        found.sort((a, b) => a - b).map((ms) => new Date(ms).toISOString()),
+        [...expected].sort((a, b) => a - b).map((ms) => new Date(ms).toISOString()),
+        `${id}: ${JSON.stringify(of.map(({ wall, zone, from }) => [patternOf(wall), zone, new Date(from)]))}`,
+      )
+    }
+    assert.equal(rows.length, lived.ticks)
+    const { rowCount: twice } = await pool.query(
+      'select automation_run_id from runs where automation_run_id is not null group by 1 having count(*) > 1',
+    )
+    assert.equal(twice, 0, 'no tick was begun twice')
+    return lived
+  } finally {
+    await stop()
+  }
+}
+
+/** From here on the database reads its time from a table: whoever connects anew sees it stand still until it is moved. */
+async function takeOverClock(pool: pg.Pool, at: number): Promise<void> {
+  await pool.query('create schema sim')
+  await pool.query('create table sim.clock (at timestamptz not null)')
+  await pool.query('insert into sim.clock values ($1)', [new Date(at)])
+  for (const name of ['now', 'clock_timestamp'])
+    await pool.query(
+      `create function sim.${name}() returns timestamptz language sql stable as 'select at from sim.clock'`,
+    )
+  await pool.query('alter table automation_runs alter created_at set default sim.clock_timestamp()')
+  // Skipped ticks are kept for 30 days: what goes then was there all the same.
+  await pool.query('create table sim.gone as select *, created_at as gone_at from automation_runs')
+  await pool.query(`create function sim.keep() returns trigger language plpgsql as
+    'begin insert into sim.gone select old.*, sim.now(); return old; end'`)
+  await pool.query('create trigger gone before delete on automation_runs for each row execute function sim.keep()')
+  const { rows } = await pool.query<{ name: string }>('select current_database() as name')
+  await pool.query(`alter database ${rows[0]!.name} set search_path = sim, pg_catalog, public`)
+}
+
+/** An edit is refused for as long as missed ticks are still made up for. */
+async function untilTaken(call: () => Promise<{ status: number; text: string; body: { error?: { code: string } } }>) {
+  for (let i = 0; ; i++) {
+    const answer = await call()
+    if (answer.status === 200) return
+    assert.equal(answer.body.error?.code, 'not_ready', answer.text)
+    assert.ok(i < 500)
+    await sleep(20)
+  }
+}
+
+interface RunRow {
+  automation_id: string
+  status: string
+  skip_reason: string | null
+  scheduled_for: Date
+}
+
+async function allEnded(pool: pg.Pool): Promise<RunRow[]> {
+  for (let i = 0; ; i++) {
+    const { rows } = await pool.query<RunRow>(
+      'select automation_id, status, skip_reason, scheduled_for from automation_runs',
+    )
+    if (rows.every(({ status }) => status !== 'queued' && status !== 'running')) return rows
+    assert.ok(i < 600, 'every run comes to an end')
+    await sleep(100)
+  }
+}
+
+/** The same numbers for the same seed (mulberry32). */
+function numbersFrom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
