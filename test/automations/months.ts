@@ -120,7 +120,7 @@ export async function liveThrough(span: Span): Promise<Lived> {
       }
     }
 
-    for (let end = Date.parse(span.until); now < end;) {
+    while (now < Date.parse(span.until)) {
       const dice = chance() * 100
       if (dice < span.downtimes) {
         await stop()
