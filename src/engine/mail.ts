@@ -48,7 +48,9 @@ async function deliver({ config, secrets, log }: Pick<Engine, 'config' | 'secret
   try {
     // As an object the address is one address, whatever is in it.
     const address = { name: '', address: to }
-    await transport.sendMail({ from: config.mailFrom, to: address, subject, text, html })
+    // One that is sent again, because its answer was lost, is known by its id (RFC 5322, 3.6.4).
+    const messageId = `<${id}@${/@([^<>@\s]+)>?$/.exec(config.mailFrom)?.[1] ?? 'ukiyo.invalid'}>`
+    await transport.sendMail({ from: config.mailFrom, to: address, subject, text, html, messageId })
   } catch (error) {
     const code = error instanceof Error && 'responseCode' in error ? Number(error.responseCode) : 0
     const about = error instanceof Error && 'command' in error ? error.command : null

@@ -2,6 +2,7 @@ import { personOf } from '#areas/accounts/service.ts'
 import type { Engine } from '#engine/context.ts'
 import { type JobHandler, type Schedule, every } from '#engine/jobs.ts'
 import { sendMail } from '#engine/mail.ts'
+import type { Db } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import { watchCaps } from './caps.ts'
 import { type DeliveryRow, deliveryStore } from './deliveries.ts'
@@ -10,6 +11,7 @@ import { wakeDelivery } from './notify.ts'
 import { push } from './push.ts'
 import { openSubscription, pushStore } from './push-store.ts'
 import { type NotificationRow, notificationStore } from './store.ts'
+import { preferences } from './wishes.ts'
 
 const MOST_BROWSERS = 20
 
@@ -35,35 +37,52 @@ async function mailDue(engine: Engine, accountId: Id): Promise<void> {
     const due = await deliveryStore.due(db, accountId, 'email')
     if (due.length === 0) return
     const person = await personOf(db, accountId)
-    const rows = await wanted(db, due)
-    if (!person?.mailable || rows.length === 0)
-      return deliveryStore.close(db, idsOf(due), 'skipped', person?.mailable ? null : 'The address is not verified.')
+    if (!person?.mailable) return deliveryStore.close(db, idsOf(due), 'skipped', 'The address is not verified.')
+    const rows = await wanted(db, accountId, due)
+    const ids = new Set(rows.map(({ id }) => id))
+    const goes = Map.groupBy(due, ({ notification_id }) => ids.has(notification_id))
+    await deliveryStore.close(db, idsOf(goes.get(false) ?? []), 'skipped')
+    if (rows.length === 0) return
     await sendMail({ engine, db }, notificationMail(person.email, rows, { origin: engine.origin() }))
-    await deliveryStore.close(db, idsOf(due), 'sent')
+    await deliveryStore.close(db, idsOf(goes.get(true)!), 'sent')
   })
 }
 
-/** What was read or deleted before it went out is old news. */
-async function wanted(
-  db: Parameters<typeof notificationStore.byIds>[0],
-  due: readonly DeliveryRow[],
-): Promise<NotificationRow[]> {
+/** What was read, deleted or switched off before it went out is old news. */
+async function wanted(db: Db, accountId: Id, due: readonly DeliveryRow[]): Promise<NotificationRow[]> {
   const rows = await notificationStore.byIds(
     db,
     due.map(({ notification_id }) => notification_id),
   )
-  return rows.filter(({ status }) => status === 'unread')
+  const kept = await preferences.kept(db, accountId)
+  const channel = due[0]?.channel
+  const off = new Set(kept.filter((each) => each.channel === channel && !each.enabled).map(({ type }) => type))
+  return rows.filter(({ status, type }) => status === 'unread' && !off.has(type))
 }
 
-/** At least once to every browser: a push that is repeated replaces itself. */
+/** Once to every browser, unless a process dies over it: a push that is repeated then replaces itself. */
 async function pushDue(engine: Engine, accountId: Id, lastAttempt: boolean): Promise<void> {
   const { db } = engine.postgres
-  const due = await db.transaction().execute((tx) => deliveryStore.due(tx, accountId, 'push'))
+  const due = await deliveryStore.claim(db, { accountId, channel: 'push', processId: engine.processId })
   if (due.length === 0) return
+  try {
+    await pushAll(engine, accountId, due, lastAttempt)
+  } finally {
+    await deliveryStore.release(db, idsOf(due))
+  }
+}
+
+async function pushAll(
+  engine: Engine,
+  accountId: Id,
+  due: readonly DeliveryRow[],
+  lastAttempt: boolean,
+): Promise<void> {
+  const { db } = engine.postgres
   const browsers = (await pushStore.list(db, accountId, null, MOST_BROWSERS)).map((row) =>
     openSubscription(engine.secrets, row),
   )
-  const rows = new Map((await wanted(db, due)).map((row) => [row.id, row]))
+  const rows = new Map((await wanted(db, accountId, due)).map((row) => [row.id, row]))
   let again: unknown = null
   for (const delivery of due) {
     const row = rows.get(delivery.notification_id)

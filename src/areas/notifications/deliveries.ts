@@ -15,6 +15,8 @@ interface DeliveryTable {
   status: Generated<'waiting' | 'sent' | 'failed' | 'skipped'>
   due_at: Date
   error: string | null
+  /** The process that works on it. */
+  claimed_by: Id | null
   created_at: Generated<Date>
   updated_at: Generated<Date>
 }
@@ -29,7 +31,7 @@ export const deliveryStore = {
   ): Promise<DeliveryRow> =>
     db
       .insertInto('notification_deliveries')
-      .values({ ...row, error: null })
+      .values({ ...row, error: null, claimed_by: null })
       .returningAll()
       .executeTakeFirstOrThrow(),
 
@@ -55,6 +57,26 @@ export const deliveryStore = {
       .forUpdate()
       .skipLocked()
       .execute(),
+
+  /** What is due and nobody who lives has claimed, claimed for this process. */
+  claim: async (
+    db: Db,
+    { accountId, channel, processId }: { accountId: Id; channel: 'email' | 'push'; processId: Id },
+  ): Promise<DeliveryRow[]> => {
+    const { rows } = await sql<DeliveryRow>`update notification_deliveries set claimed_by = ${processId} where id in (
+        select id from notification_deliveries d
+        where account_id = ${accountId} and channel = ${channel} and status = 'waiting' and due_at <= clock_timestamp()
+          and not exists (select 1 from processes p where p.id = d.claimed_by and p.expires_at > now())
+        order by id limit ${AT_ONCE} for update skip locked)
+      returning *`.execute(db)
+    return rows.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  },
+
+  /** What was claimed and is not closed is anybody's again. */
+  release: async (db: Db, ids: readonly Id[]): Promise<void> => {
+    await sql`update notification_deliveries set claimed_by = null
+      where id = any(${ids}::ulid[]) and status = 'waiting'`.execute(db)
+  },
 
   close: async (
     db: Db,

@@ -202,6 +202,12 @@ test('in quiet hours mail waits until their end and toasts keep quiet; a digest 
   const sent: string[] = []
   for (const title of ['first', 'second', 'read meanwhile'])
     sent.push((await alice.post('/notifications', { user_id: bob.id, title })).body.data.id)
+  const wantNews = (enabled: boolean) =>
+    bob.patch('/notifications/preferences', { preferences: [{ type: 'news', channel: 'email', enabled }] })
+  await wantNews(true)
+  const news = await alice.post('/notifications', { user_id: bob.id, type: 'news', title: 'switched off meanwhile' })
+  sent.push(news.body.data.id)
+  await wantNews(false)
   assert.equal((await bobs.until('notification.created')).data.silent, true)
   const waiting = (await bob.get(`/notifications/${sent[0]}`)).body.data.deliveries[0]
   assert.equal(waiting.status, 'waiting')
@@ -216,7 +222,13 @@ test('in quiet hours mail waits until their end and toasts keep quiet; a digest 
   )
   const mail = await mails.next()
   assert.match(mail, /^Subject: 2 notifications: first\r$/m)
-  assert.ok(mail.includes('second') && !mail.includes('read meanwhile'))
+  assert.ok(mail.includes('second') && !mail.includes('meanwhile'))
+  assert.deepEqual(
+    await Promise.all(
+      sent.map(async (id) => (await bob.get(`/notifications/${id}`)).body.data.deliveries[0].status as string),
+    ),
+    ['sent', 'sent', 'skipped', 'skipped'],
+  )
   await bob.patch('/notifications/config', { quiet_hours: null })
   await bob.patch('/notifications/preferences', {
     preferences: [{ type: 'message', channel: 'email', digest: 'hourly' }],
