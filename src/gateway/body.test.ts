@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { readBody, setField, splice } from './body.ts'
+import { readBody, setField, splice, spliceApart } from './body.ts'
 
 const set = (text: string, key: string, value: string): string => {
   const body = readBody(Buffer.from(text))
@@ -47,6 +47,27 @@ test('several edits at once', () => {
     setField(body, 'max_tokens', '1'),
   ]
   assert.equal(splice(body, edits).toString(), '{"max_tokens":1,"stream_options":{},"model":"m","stream":true}')
+})
+
+test('of a long body only its beginning is copied, if the edits stand there', () => {
+  for (const words of ['x', 'ü'])
+    for (const [before, after] of [
+      ['', ',"stream":true'],
+      ['"stream":true,', ''],
+    ]) {
+      const long = JSON.stringify(words.repeat(40_000))
+      const early = Buffer.from(`{${before}"model":"long name"${after},"messages":${long}}`)
+      const late = Buffer.from(`{"messages":${long},"model":"long name"}`)
+      for (const bytes of [early, late]) {
+        const body = readBody(bytes)
+        const edits = [setField(body, 'model', '"m"'), setField(body, 'max_tokens', '1')]
+        const { lead, rest } = spliceApart(body, edits)
+        assert.equal(rest.buffer === bytes.buffer, bytes === early)
+        const whole = Buffer.concat([Buffer.from(lead, 'latin1'), rest]).toString()
+        assert.equal(whole, bytes.toString().replace('"long name"', '"m"').replace('{', '{"max_tokens":1,'))
+        assert.equal(splice(body, edits).toString(), whole)
+      }
+    }
 })
 
 test('any object keeps its meaning but for the field that is set, whatever its keys, values and spacing', () => {

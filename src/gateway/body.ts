@@ -81,21 +81,43 @@ export function renameField(body: Body, key: string, name: string): Edit {
 const SHORT = 16_384
 
 /** The body with these edits, which must not overlap. A string holds one byte per character. */
-export function splice({ bytes, source }: Body, edits: readonly Edit[]): Buffer | string {
-  if (edits.length === 0) return bytes
-  const [only] = edits
-  if (edits.length === 1 && typeof source === 'string' && source.length < SHORT && isPlain(only!.text))
-    return source.slice(0, only!.start) + only!.text + source.slice(only!.end)
+export function splice(body: Body, edits: readonly Edit[]): Buffer | string {
+  const { lead, rest } = spliceApart(body, edits)
+  if (lead === '') return rest
+  return rest.length === 0 ? lead : Buffer.concat([Buffer.from(lead, 'latin1'), Buffer.from(rest)])
+}
+
+/**
+ * The same in two pieces, of which the first holds one byte per character: all of it where it is short; where it is long
+ * as much as the edits need, and the rest is the client's own bytes, not copied.
+ */
+export function spliceApart({ bytes, source }: Body, edits: readonly Edit[]): { lead: string; rest: Buffer } {
+  if (edits.length === 0) return { lead: '', rest: bytes }
+  const inOrder = edits.length === 1 ? edits : edits.toSorted((a, b) => a.start - b.start || a.end - b.end)
+  const short = typeof source === 'string' && source.length < SHORT
+  const upTo = short ? source.length : inOrder.at(-1)!.end
+  if (upTo > SHORT || !edits.every(({ text }) => isPlain(text)))
+    return { lead: '', rest: Buffer.concat(piecesOf(bytes, inOrder)) }
+  let lead = ''
+  let from = 0
+  for (const { start, end, text } of inOrder) {
+    lead += (typeof source === 'string' ? source.slice(from, start) : bytes.toString('latin1', from, start)) + text
+    from = end
+  }
+  if (short) return { lead: lead + source.slice(from), rest: NOTHING }
+  return { lead, rest: bytes.subarray(from) }
+}
+
+const NOTHING = Buffer.alloc(0)
+
+function piecesOf(bytes: Buffer, edits: readonly Edit[]): Buffer[] {
   const parts: Buffer[] = []
   let from = 0
-  for (const { start, end, text } of edits.length > 1
-    ? edits.toSorted((a, b) => a.start - b.start || a.end - b.end)
-    : edits) {
+  for (const { start, end, text } of edits) {
     parts.push(bytes.subarray(from, start), Buffer.from(text))
     from = end
   }
-  parts.push(bytes.subarray(from))
-  return Buffer.concat(parts)
+  return [...parts, bytes.subarray(from)]
 }
 
 const isPlain = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)

@@ -4,7 +4,7 @@ import { newId } from '#kernel/ids.ts'
 import { toUsd } from '#kernel/money.ts'
 import type { Usage } from '#kernel/usage.ts'
 import { Attempts, type Step } from './attempts.ts'
-import { type Body, type Edit, locate, renameField, setField, splice } from './body.ts'
+import { type Body, type Edit, locate, renameField, setField, spliceApart } from './body.ts'
 import { isWrapped, lossesOnTheWay } from './carriers/losses.ts'
 import { choose } from './choose.ts'
 import { costOf } from './cost.ts'
@@ -295,8 +295,8 @@ export class Generation {
     return this.#demands === null ? this.body : this.#demands.bodyFor(offer, this.#unserved)
   }
 
-  /** The client's bytes with what has to differ. `held`: money is put aside for the bound that they set. */
-  bytesFor({ offer, variant }: Candidate, limit: number | null, held: boolean): Buffer | string {
+  /** The client's bytes with what has to differ, in two pieces. `held`: money is put aside for the bound that they set. */
+  bytesFor({ offer, variant }: Candidate, limit: number | null, held: boolean): { lead: string; rest: Buffer } {
     const { dialect } = this
     const body = this.bodyFor(offer)
     const same = body === this.body
@@ -318,7 +318,7 @@ export class Generation {
       !takesNewLimit(offer.endpoint.preset)
     )
       edits.push(renameField(body, 'max_completion_tokens', 'max_tokens'))
-    return splice(body, edits)
+    return spliceApart(body, edits)
   }
 
   /** A try's answer begins: the head of the client's. */

@@ -113,12 +113,14 @@ export class Try implements Attempt {
     try {
       if (this.way !== null) return this.#play(this.way, limit)
       const upstream = upstreamOf(offer.endpoint)
+      const { lead, rest } = generation.bytesFor(this.candidate, limit, metering?.guarded === true)
       const send: Send = {
         origin: upstream.origin,
         path: upstream.base + dialect.path + travellingQuery(visit.request.url!),
         method: 'POST',
         headers: this.#headers(upstream),
-        body: generation.bytesFor(this.candidate, limit, metering?.guarded === true),
+        lead,
+        body: rest,
         mayBePrivate: upstream.mayBePrivate,
       }
       const { media } = dialect

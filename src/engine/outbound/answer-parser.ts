@@ -223,8 +223,7 @@ function readFields(text: string, from: number): IncomingHttpHeaders {
     if (end < 0) end = text.length
     const colon = text.indexOf(':', at)
     if (colon <= at || colon >= end) throw new NoHttp('a header of the answer has no name')
-    const name = text.slice(at, colon).toLowerCase()
-    if (!TOKEN.test(name)) throw new NoHttp('a header of the answer has no proper name')
+    const name = nameOf(text.slice(at, colon))
     const value = trimmed(text, colon + 1, end)
     const before = headers[name]
     if (before === undefined) headers[name] = value
@@ -236,6 +235,22 @@ function readFields(text: string, from: number): IncomingHttpHeaders {
     at = end + 2
   }
   return headers
+}
+
+// Providers write the same few names again and again.
+const names = new Map<string, string>()
+const MOST_NAMES = 1_024
+
+/** In lower case. */
+function nameOf(written: string): string {
+  const known = names.get(written)
+  if (known !== undefined) return known
+  const name = written.toLowerCase()
+  if (!TOKEN.test(name)) throw new NoHttp('a header of the answer has no proper name')
+  if (names.size >= MOST_NAMES) names.clear()
+  // A slice would keep the whole head.
+  names.set(Buffer.from(written).toString(), name)
+  return name
 }
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/

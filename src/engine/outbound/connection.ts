@@ -6,7 +6,7 @@ import { type AnswerSink, AnswerParser } from './answer-parser.ts'
 /** A request as it is written, and who is told of its answer. */
 export interface Order {
   method: string
-  /** Request line and fields up to the empty line, which ends it. Latin-1. */
+  /** Request line and fields with their empty line, and what of the body leaves as text. Latin-1. */
   head: string
   body: Buffer | string | null
   handler: Dispatcher.DispatchHandler

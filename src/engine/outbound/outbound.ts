@@ -25,6 +25,8 @@ export interface Send {
   headers: readonly string[]
   /** A string is one byte per character. */
   body: Buffer | string | null
+  /** Of the body, what comes before `body`: one byte per character. */
+  lead?: string
   /** Skips the address check: for what the instance's administrator set up. */
   mayBePrivate?: boolean
   headersTimeoutMs?: number
@@ -82,7 +84,7 @@ export function createOutbound(policy: AddressPolicy, times: Partial<OutboundTim
 
   return {
     dispatch(send, handler) {
-      const { origin, method, body, mayBePrivate } = send
+      const { origin, method, body, lead, mayBePrivate } = send
       let head: string
       try {
         head = headOf(send)
@@ -91,7 +93,7 @@ export function createOutbound(policy: AddressPolicy, times: Partial<OutboundTim
       }
       laneOf(origin, mayBePrivate === true).dispatch({
         method,
-        head,
+        head: lead === undefined ? head : head + lead,
         body,
         handler,
         headersMs: send.headersTimeoutMs ?? headersMs,

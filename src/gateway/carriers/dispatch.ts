@@ -15,12 +15,17 @@ export function dispatch(
   const failed = (error: unknown): void => handler.onResponseError?.(NONE, error as Error)
   const go = (carried: Send): void => outbound.dispatch(carried, carrier.unwrap?.(handler) ?? handler)
   try {
-    const carried = carrier.carry(send, asked, outbound)
+    const carried = carrier.carry(inOne(send), asked, outbound)
     if (carried instanceof Promise) carried.then(go).catch(failed)
     else go(carried)
   } catch (error) {
     failed(error)
   }
+}
+
+/** With all of its body in `body`: what is wrapped or signed is looked at whole. */
+function inOne({ lead = '', body, ...rest }: Send): Send {
+  return { ...rest, body: lead === '' ? body : Buffer.concat([Buffer.from(lead, 'latin1'), Buffer.from(body ?? '')]) }
 }
 
 /** For who waits for an answer to a request that never left. */

@@ -34,7 +34,7 @@ export function readPlainHead(text: string, paths: { has(path: string): boolean 
   const { host, connection, 'content-length': length } = headers
   if (at !== last || host === undefined || length === undefined || !LENGTH.test(length)) return null
   if (connection !== undefined && connection.toLowerCase() !== 'keep-alive') return null
-  return { url, headers, length: Number(length) }
+  return { url, headers: Object.freeze(headers), length: Number(length) }
 }
 
 // A name without underscores: some servers take them for dashes.
