@@ -1,45 +1,27 @@
 import type { Chunk } from '../../turn.ts'
+import { ChunkStream, brokenOff, garbage } from '../chunk-stream.ts'
 import { readStreamFault } from '../faults.ts'
 import { isObject, type Json, objectOf, parseJson, textOf } from '../json.ts'
-import { type SseEvent, SseReader } from '../sse.ts'
+import type { SseEvent } from '../sse.ts'
 import { readFinish } from './finish.ts'
 import { BlockReader } from './read-blocks.ts'
 import { readUsage } from './usage.ts'
 
 /**
- * A provider's stream, fed with its bytes as they come, cut anywhere. The last chunk of all is one `finish` or one
- * `error`; after it nothing more is said. A `usage` chunk comes with the start, for what the input costs even if the
- * rest never comes, and again whole before the finish.
+ * A `usage` chunk comes with the start, for what the input costs even if the rest never comes, and again whole before the
+ * finish.
  */
-export class StreamReader {
-  readonly #sse = new SseReader()
+export class StreamReader extends ChunkStream {
   readonly #blocks = new BlockReader()
   #usage: Json = {}
   #stop: { reason: string; sequence: unknown } | null = null
   #spoke = false
-  #over = false
 
-  feed(bytes: Uint8Array): Chunk[] {
-    return this.#guard(() => this.#events(this.#sse.feed(bytes)))
-  }
-
-  /** The connection has ended. */
-  end(): Chunk[] {
-    return this.#guard(() => {
-      const chunks = this.#events(this.#sse.end())
-      return this.#over ? chunks : [...chunks, ...this.#last()]
-    })
-  }
-
-  #events(events: SseEvent[]): Chunk[] {
-    return events.flatMap((event) => (this.#over ? [] : this.#event(event)))
-  }
-
-  #event({ event, data }: SseEvent): Chunk[] {
+  protected event({ event, data }: SseEvent): Chunk[] {
     // Vendors that borrow the shape send OpenAI's last word too.
     if (data.trim() === '' || data.trim() === '[DONE]') return []
     const payload = parseJson(data)
-    if (!isObject(payload)) return this.#fail('The stream of the provider holds something that is no event.')
+    if (!isObject(payload)) return [garbage('The stream of the provider holds something that is no event.')]
     switch (textOf(payload['type']) || event) {
       case 'message_start': {
         const message = objectOf(payload['message'])
@@ -60,9 +42,8 @@ export class StreamReader {
         return this.#used(payload['usage'])
       }
       case 'message_stop':
-        return this.#last()
+        return this.last()
       case 'error':
-        this.#over = true
         return [{ type: 'error', error: readStreamFault(payload['error'] ?? payload) }]
       default:
         return []
@@ -79,28 +60,9 @@ export class StreamReader {
     return usage ? [{ type: 'usage', ...usage }] : []
   }
 
-  #last(): Chunk[] {
-    this.#over = true
-    if (this.#stop) {
-      const { reason, sequence } = this.#stop
-      return [...this.#blocks.stopAll(), readFinish(reason, sequence, this.#blocks.calls > 0)]
-    }
-    const message = this.#spoke ? 'The answer of the provider broke off.' : 'The provider ended without an answer.'
-    return [{ type: 'error', error: { kind: 'garbage', message } }]
-  }
-
-  #fail(message: string): Chunk[] {
-    this.#over = true
-    return [{ type: 'error', error: { kind: 'garbage', message } }]
-  }
-
-  #guard(read: () => Chunk[]): Chunk[] {
-    if (this.#over) return []
-    try {
-      return read()
-    } catch (error) {
-      if (error instanceof RangeError) return this.#fail(`The provider sent too much: ${error.message}.`)
-      throw error
-    }
+  protected last(): Chunk[] {
+    if (this.#stop === null) return [brokenOff(this.#spoke)]
+    const { reason, sequence } = this.#stop
+    return [...this.#blocks.stopAll(), readFinish(reason, sequence, this.#blocks.calls > 0)]
   }
 }

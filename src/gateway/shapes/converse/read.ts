@@ -1,8 +1,9 @@
 import { type Usage, usageOf } from '#kernel/usage.ts'
 import type { Chunk, FinishReason } from '../../turn.ts'
+import { ChunkStream, brokenOff } from '../chunk-stream.ts'
 import { readStreamFault } from '../faults.ts'
 import { countOf, isObject, type Json, listOf, objectOf, parseJson, textOf } from '../json.ts'
-import { SseReader } from '../sse.ts'
+import type { SseEvent } from '../sse.ts'
 import { WholeText } from '../whole-text.ts'
 import { CONVERSE_FORMAT } from './encode-messages.ts'
 
@@ -109,29 +110,18 @@ function finished(native: string, calls: number): Chunk {
 }
 
 /** The events of ConverseStream, out of their framing. The usage comes behind the stop, so the finish waits for the end. */
-export class StreamReader {
-  readonly #sse = new SseReader()
+export class StreamReader extends ChunkStream {
   readonly #blocks = new Blocks()
   #stop = ''
   #spoke = false
-  #over = false
 
-  feed(bytes: Uint8Array): Chunk[] {
-    return this.#sse.feed(bytes).flatMap((event) => this.#event(event.event, parseJson(event.data)))
+  protected last(): Chunk[] {
+    if (this.#stop === '') return [brokenOff(this.#spoke)]
+    return [...this.#blocks.stopAll(), finished(this.#stop, this.#blocks.calls)]
   }
 
-  end(): Chunk[] {
-    const chunks = this.#sse.end().flatMap((event) => this.#event(event.event, parseJson(event.data)))
-    if (this.#over) return chunks
-    this.#over = true
-    if (this.#stop !== '') return [...chunks, ...this.#blocks.stopAll(), finished(this.#stop, this.#blocks.calls)]
-    const message = this.#spoke ? 'The answer of the provider broke off.' : 'The provider ended without an answer.'
-    return [...chunks, { type: 'error', error: { kind: 'garbage', message } }]
-  }
-
-  #event(name: string, given: unknown): Chunk[] {
-    if (this.#over) return []
-    const event = objectOf(given)
+  protected event({ event: name, data }: SseEvent): Chunk[] {
+    const event = objectOf(parseJson(data))
     const index = event['contentBlockIndex']
     switch (name) {
       case 'messageStart':
@@ -152,7 +142,6 @@ export class StreamReader {
       case 'metadata':
         return [{ type: 'usage', usage: readUsage(event['usage']) }]
       case 'error':
-        this.#over = true
         return [{ type: 'error', error: readStreamFault(event['error']) }]
       default:
         return []

@@ -1,8 +1,9 @@
-import { type Usage, usageOf } from '#kernel/usage.ts'
-import { problemOf } from '../../problem.ts'
+import { usageOf } from '#kernel/usage.ts'
+import type { Problem } from '../../problem.ts'
 import type { Chunk } from '../../turn.ts'
 import type { AnswerAbout } from '../about.ts'
 import { writeUrlCitation } from '../citations.ts'
+import { EventWriter, type Finish, type Said } from '../event-writer.ts'
 import { type Json } from '../json.ts'
 import { type ChatSurface, errorOfA, errorOfC } from './errors.ts'
 import { isSealed, writeDetails, writeTextDetail } from './reasoning.ts'
@@ -15,27 +16,19 @@ export const keepAlive: Record<ChatSurface, string> = {
   'compat-c': ': OPENROUTER PROCESSING\n\n',
 }
 
-/**
- * Chunks as the server-sent events of a chat completion. Finish and usage are held until `end()`, because providers send
- * them in either order. After an `error`, and at an end without a finish, the stream breaks off with the surface's
- * error frame: a client is never told `stop` for what was cut.
- */
-export class StreamWriter {
+/** Chunks as the server-sent events of a chat completion. */
+export class StreamWriter extends EventWriter {
   readonly keepAlive: string
   readonly #surface: ChatSurface
   readonly #about: AnswerAbout
   readonly #includeUsage: boolean
   readonly #calls = new Map<string, number>()
-  #began = false
-  #over = false
   #block = 0
   /** The text of the block, which compat-a says again with its signature. */
   #thought = ''
-  #usage: Usage | null = null
-  #reported: number | null = null
-  #finish: Extract<Chunk, { type: 'finish' }> | null = null
 
   constructor(about: AnswerAbout, surface: ChatSurface, includeUsage: boolean) {
+    super()
     this.#about = about
     this.#surface = surface
     this.keepAlive = keepAlive[surface]
@@ -43,11 +36,12 @@ export class StreamWriter {
     this.#includeUsage = includeUsage || surface === 'compat-c'
   }
 
-  write(chunk: Chunk): string {
-    if (this.#over) return ''
+  protected opening(): string {
+    return this.#frame({ choices: [this.#choice({ role: 'assistant', content: '' })] })
+  }
+
+  protected say(chunk: Said): string {
     switch (chunk.type) {
-      case 'start':
-        return this.#begin()
       case 'text':
         return chunk.text === '' ? '' : this.#delta({ content: chunk.text })
       case 'citation': {
@@ -71,50 +65,23 @@ export class StreamWriter {
       }
       case 'tool_call_end':
         return ''
-      case 'usage':
-        this.#usage = chunk.usage
-        this.#reported = chunk.cost_usd ?? null
-        return ''
-      case 'finish':
-        this.#finish = chunk
-        return ''
-      case 'error':
-        return this.fail(chunk.error)
     }
   }
 
-  /** Nothing more comes. */
-  end(): string {
-    if (this.#over) return ''
-    const finish = this.#finish
-    if (!finish) return this.fail({ kind: 'garbage', message: 'The answer of the provider broke off.' })
-    if (finish.reason === 'error')
-      return this.fail({ kind: 'server_error', message: 'The provider failed while it answered.' })
-    this.#over = true
-    const began = this.#begin()
-    const last = this.#frame({ choices: [this.#choice({}, finish.reason, finish.native)] })
+  protected closing({ reason, native }: Finish): string {
+    const last = this.#frame({ choices: [this.#choice({}, reason, native)] })
     const usage = this.#includeUsage ? this.#frame({ choices: [], usage: this.#usageBody() }) : ''
-    return `${began}${last}${usage}data: [DONE]\n\n`
+    return `${last}${usage}data: [DONE]\n\n`
   }
 
-  /** Breaks off: an upstream fault, a refusal, or anything thrown. */
-  fail(failure: unknown): string {
-    if (this.#over) return ''
-    this.#over = true
-    const problem = problemOf(failure)
+  protected breaking(problem: Problem): string {
     if (this.#surface === 'compat-a') return data({ error: errorOfA(problem) })
     const choice = this.#choice({ content: '' }, 'error', 'error')
     return this.#frame({ error: errorOfC(problem), choices: [choice] })
   }
 
-  #begin(): string {
-    if (this.#began) return ''
-    this.#began = true
-    return this.#frame({ choices: [this.#choice({ role: 'assistant', content: '' })] })
-  }
-
   #delta(delta: Json): string {
-    return this.#begin() + this.#frame({ choices: [this.#choice(delta)] })
+    return this.begin() + this.#frame({ choices: [this.#choice(delta)] })
   }
 
   #reasoning(text: string): Json {
@@ -139,11 +106,11 @@ export class StreamWriter {
   }
 
   #usageBody(): Json {
-    const usage = this.#usage ?? usageOf({})
+    const usage = this.usage ?? usageOf({})
     const { billing, costOf } = this.#about
     return this.#surface === 'compat-a'
       ? writeUsage(usage)
-      : writeUsageWithCost(usage, costOf(usage, this.#reported), billing === 'byok')
+      : writeUsageWithCost(usage, costOf(usage, this.reported), billing === 'byok')
   }
 
   #frame(more: Json): string {

@@ -1,49 +1,22 @@
 import type { Chunk } from '../../turn.ts'
+import { ChunkStream, brokenOff, garbage } from '../chunk-stream.ts'
 import { readStreamFault } from '../faults.ts'
 import { isObject, type Json, objectOf, parseJson, textOf } from '../json.ts'
-import { type SseEvent, SseReader } from '../sse.ts'
+import type { SseEvent } from '../sse.ts'
 import { ItemReader } from './read-items.ts'
 
-const broke = (spoke: boolean): Chunk => ({
-  type: 'error',
-  error: {
-    kind: 'garbage',
-    message: spoke ? 'The answer of the provider broke off.' : 'The provider ended without an answer.',
-  },
-})
-
-/**
- * A provider's stream, fed with its bytes as they come, cut anywhere. The last chunk of all is one `finish` or one
- * `error`; after it nothing more is said.
- */
-export class StreamReader {
-  readonly #sse = new SseReader()
+export class StreamReader extends ChunkStream {
   readonly #items = new ItemReader()
-  #over = false
 
-  feed(bytes: Uint8Array): Chunk[] {
-    return this.#guard(() => this.#events(this.#sse.feed(bytes)))
-  }
-
-  /** The connection has ended. */
-  end(): Chunk[] {
-    return this.#guard(() => {
-      const chunks = this.#events(this.#sse.end())
-      if (this.#over) return chunks
-      this.#over = true
-      return [...chunks, broke(this.#items.spoke)]
-    })
-  }
-
-  #events(events: SseEvent[]): Chunk[] {
-    return events.flatMap((event) => (this.#over ? [] : this.#event(event)))
-  }
-
-  #event({ event: name, data }: SseEvent): Chunk[] {
+  protected event({ event: name, data }: SseEvent): Chunk[] {
     if (data.trim() === '[DONE]') return []
     const event = parseJson(data)
-    if (!isObject(event)) return this.#fail('The stream of the provider holds something that is no event.')
+    if (!isObject(event)) return [garbage('The stream of the provider holds something that is no event.')]
     return this.#read(textOf(event['type']) || name, event)
+  }
+
+  protected last(): Chunk[] {
+    return [brokenOff(this.#items.spoke)]
   }
 
   #read(type: string, event: Json): Chunk[] {
@@ -74,31 +47,13 @@ export class StreamReader {
       case 'response.completed':
       case 'response.incomplete':
       case 'response.failed':
-        this.#over = true
         return items.over(objectOf(event['response']))
       case 'error':
-        this.#over = true
         return [{ type: 'error', error: readStreamFault(event['error'] ?? { ...event, type: null }) }]
       default:
         // A provider that breaks off in its own way.
         if (!event['error']) return []
-        this.#over = true
         return [{ type: 'error', error: readStreamFault(event['error']) }]
-    }
-  }
-
-  #fail(message: string): Chunk[] {
-    this.#over = true
-    return [{ type: 'error', error: { kind: 'garbage', message } }]
-  }
-
-  #guard(read: () => Chunk[]): Chunk[] {
-    if (this.#over) return []
-    try {
-      return read()
-    } catch (error) {
-      if (error instanceof RangeError) return this.#fail(`The provider sent too much: ${error.message}.`)
-      throw error
     }
   }
 }

@@ -1,11 +1,11 @@
-import type { Usage } from '#kernel/usage.ts'
-import { problemOf } from '../../problem.ts'
-import type { Chunk, Citation } from '../../turn.ts'
+import type { Problem } from '../../problem.ts'
+import type { Citation } from '../../turn.ts'
 import type { AnswerAbout } from '../about.ts'
 import type { Opaque } from '../envelope.ts'
+import { EventWriter, type Finish, type Said } from '../event-writer.ts'
 import type { Json } from '../json.ts'
 import { annotationsOf, called, Items, said, textPart } from './write-items.ts'
-import { begun, codeOf, cutBy, ended, type Ending, failed } from './write-response.ts'
+import { begun, codeOf, cutBy, ended, failed } from './write-response.ts'
 
 interface Open {
   index: number
@@ -18,47 +18,47 @@ interface Open {
 
 /**
  * Chunks as the events of a streamed response: every one numbered, every item added before its first word and done
- * after its last. Finish and usage are held until `end()`. After an `error`, and at an end without a finish, the response
- * is told to have failed; a stream that was not begun by this writer breaks off with a bare `error` event.
+ * after its last. A response that breaks off is told to have failed; a stream that was not begun by this writer breaks
+ * off with a bare `error` event.
  */
-export class StreamWriter {
+export class StreamWriter extends EventWriter {
   readonly keepAlive = ': keep-alive\n\n'
   readonly #response: Json
   readonly #items: Items
   #number = 0
-  #began = false
-  #over = false
   #output: Json[] = []
   /** The message or thought that is being said; calls may be open beside it. */
   #saying: Open | null = null
   readonly #calls = new Map<string, Open>()
   /** Characters of text so far. */
   #said = 0
-  #usage: Usage | null = null
-  #finish: Extract<Chunk, { type: 'finish' }> | null = null
 
   constructor(about: AnswerAbout) {
+    super()
     this.#response = begun(about)
     this.#items = new Items(about)
   }
 
-  write(chunk: Chunk): string {
-    if (this.#over) return ''
+  protected opening(): string {
+    const response = this.#response
+    return this.#event('response.created', { response }) + this.#event('response.in_progress', { response })
+  }
+
+  protected say(chunk: Said): string {
     switch (chunk.type) {
-      case 'start':
-        return this.#begin()
       case 'text':
-        return chunk.text === '' ? '' : this.#begin() + this.#text(chunk.text)
+        return chunk.text === '' ? '' : this.begin() + this.#text(chunk.text)
       case 'citation':
         return this.#annotation(chunk.citation)
       case 'reasoning':
-        return chunk.text === '' ? '' : this.#begin() + this.#thought(chunk.text)
+        return chunk.text === '' ? '' : this.begin() + this.#thought(chunk.text)
       case 'reasoning_end': {
+        const begin = this.begin()
         const open = this.#saying?.item['type'] === 'reasoning' ? '' : this.#close() + this.#openThought()
-        return this.#begin() + open + this.#close(chunk)
+        return begin + open + this.#close(chunk)
       }
       case 'tool_call_start': {
-        const begin = this.#begin() + this.#close()
+        const begin = this.begin() + this.#close()
         const { open, text } = this.#add(this.#items.call(chunk.id, chunk.name))
         this.#calls.set(chunk.id, open)
         return begin + text
@@ -67,53 +67,24 @@ export class StreamWriter {
         return this.#callDelta(chunk.id, chunk.delta)
       case 'tool_call_end':
         return this.#callEnd(chunk.id)
-      case 'usage':
-        this.#usage = chunk.usage
-        return ''
-      case 'finish':
-        this.#finish = chunk
-        return ''
-      case 'error':
-        return this.fail(chunk.error)
     }
   }
 
-  /** Nothing more comes. */
-  end(): string {
-    if (this.#over) return ''
-    const finish = this.#finish
-    if (!finish) return this.fail({ kind: 'garbage', message: 'The answer of the provider broke off.' })
-    if (finish.reason === 'error')
-      return this.fail({ kind: 'server_error', message: 'The provider failed while it answered.' })
-    const reason: Ending = finish.reason
-    const begin = this.#begin()
+  protected closing({ reason }: Finish): string {
     // Clients look for a message even where nothing was said.
     const empty = this.#output.length === 0 ? this.#openMessage() : ''
     const closed = this.#close(null, cutBy(reason) === null ? 'completed' : 'incomplete') + this.#closeCalls()
-    this.#over = true
     const type = cutBy(reason) === null ? 'response.completed' : 'response.incomplete'
-    const response = ended(this.#response, reason, this.#output, this.#usage)
-    return begin + empty + closed + this.#event(type, { response })
+    return empty + closed + this.#event(type, { response: ended(this.#response, reason, this.#output, this.usage) })
   }
 
-  /** Breaks off: an upstream fault, a refusal, or anything thrown. */
-  fail(failure: unknown): string {
-    if (this.#over) return ''
-    this.#over = true
-    const problem = problemOf(failure)
-    if (!this.#began)
+  protected breaking(problem: Problem): string {
+    if (!this.began)
       return this.#event('error', { code: codeOf(problem), message: problem.message, param: problem.param })
     const closed = this.#close(null, 'incomplete') + this.#closeCalls()
     return (
-      closed + this.#event('response.failed', { response: failed(this.#response, problem, this.#output, this.#usage) })
+      closed + this.#event('response.failed', { response: failed(this.#response, problem, this.#output, this.usage) })
     )
-  }
-
-  #begin(): string {
-    if (this.#began) return ''
-    this.#began = true
-    const response = this.#response
-    return this.#event('response.created', { response }) + this.#event('response.in_progress', { response })
   }
 
   #text(delta: string): string {
