@@ -64,5 +64,9 @@ async function deliver({ config, secrets, log }: Pick<Engine, 'config' | 'secret
   }
 }
 
+/** The page of a mail. */
+export const htmlOf = (...blocks: readonly string[]): string =>
+  ['<!doctype html><meta charset="utf-8">', ...blocks].join('\n')
+
 /** Text as it stands in HTML. */
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => `&#${sign.codePointAt(0)};`)

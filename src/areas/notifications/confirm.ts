@@ -2,7 +2,8 @@ import { timingSafeEqual } from 'node:crypto'
 import { sql } from 'kysely'
 import { callersAccount, verifyEmail } from '#areas/accounts/service.ts'
 import type { Context } from '#engine/context.ts'
-import { canMail, escapeHtml, sendMail } from '#engine/mail.ts'
+import { canMail, sendMail } from '#engine/mail.ts'
+import { tokenMail } from '#engine/token-mail.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 
@@ -29,13 +30,18 @@ export async function sendConfirmation(ctx: Context): Promise<{ id: Id; email: s
       })
     const until = Math.floor(ctx.now().getTime() / 1000) + GOOD_SECONDS
     const token = tokenOf(ctx, id, email, until)
-    const terminal = 'On a terminal, run `uk notifications confirm-email --token -` and give it this token:'
-    await sendMail(ctx, {
-      to: email,
-      subject: 'Confirm your e-mail address',
-      text: `Whoever has the account with this address wants to get mail here.\n\n${terminal}\n${token}\n\nIt is good for a day. If you do not know what this is about, ignore it.\n`,
-      html: `<!doctype html><meta charset="utf-8">\n<p>Whoever has the account with this address wants to get mail here.</p>\n<p>${escapeHtml(terminal)}<br><code>${token}</code></p>\n<p>It is good for a day. If you do not know what this is about, ignore it.</p>`,
-    })
+    await sendMail(
+      ctx,
+      tokenMail({
+        to: email,
+        subject: 'Confirm your e-mail address',
+        intro: 'Whoever has the account with this address wants to get mail here.',
+        open: null,
+        command: 'uk notifications confirm-email',
+        token,
+        further: ['It is good for a day. If you do not know what this is about, ignore it.'],
+      }),
+    )
   })
   return { id, email, verified: false }
 }

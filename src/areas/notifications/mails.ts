@@ -1,4 +1,4 @@
-import { type Mail, escapeHtml } from '#engine/mail.ts'
+import { type Mail, escapeHtml, htmlOf } from '#engine/mail.ts'
 import type { NotificationRow } from './store.ts'
 
 /** What is due to somebody as one mail: alone under its own title, together as a list. */
@@ -25,11 +25,10 @@ export function notificationMail(
     // A line break in a subject would begin another header.
     subject: subject.replaceAll(/\s+/g, ' ').slice(0, 200),
     text: `${text}\n\n--\nChoose what you hear of by e-mail: ${settings}\n`,
-    html: [
-      '<!doctype html><meta charset="utf-8">',
+    html: htmlOf(
       ...html,
       `<p><small><a href="${escapeHtml(settings)}">Choose what you hear of by e-mail</a></small></p>`,
-    ].join('\n'),
+    ),
   }
 }
 

@@ -1,9 +1,7 @@
 import { useState } from 'react'
 import { type ApiKey, type NewApiKey, uk } from '../api.ts'
-import { Button } from '../ui/button.tsx'
-import { Dialog } from '../ui/dialog.tsx'
 import { SelectField } from '../ui/field.tsx'
-import { Refused } from '../ui/notice.tsx'
+import { FormDialog } from '../ui/form-dialog.tsx'
 import { useSend } from '../ui/send.ts'
 import { say } from '../ui/toast.tsx'
 import { type Draft, changesIn, draftOf, keyIn } from './key-draft.ts'
@@ -27,7 +25,7 @@ export function NewKeyDialog({
 }) {
   const [draft, setDraft] = useState(start)
   const [made, setMade] = useState<NewApiKey | null>(null)
-  const { send, pending, at, rest, reset, form } = useSend(uk.api_keys.create, async (key) => {
+  const sending = useSend(uk.api_keys.create, async (key) => {
     setMade(key)
     await refreshKeys()
   })
@@ -36,12 +34,12 @@ export function NewKeyDialog({
       setMade(null)
       setDraft(start())
     }
-    if (!next) reset()
+    if (!next) sending.reset()
     onOpen(next)
   }
   if (made) return <ShownKey open={open} onOpen={close} made={made} title="Your new key" />
   return (
-    <Dialog
+    <FormDialog
       open={open}
       onOpen={close}
       wide
@@ -51,30 +49,13 @@ export function NewKeyDialog({
           ? `It reaches only ${fixedWorkspace}, and its calls count there.`
           : 'For a program that calls this server in your name.'
       }
-      footer={
-        <>
-          <Button onClick={() => close(false)}>Cancel</Button>
-          <Button look="primary" type="submit" form="new-key" pending={pending}>
-            Create key
-          </Button>
-        </>
-      }
+      sending={sending}
+      fields={FIELDS}
+      verb="Create key"
+      onSend={() => void sending.send(keyIn(draft))}
     >
-      <form
-        id="new-key"
-        ref={form}
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault()
-          void send(keyIn(draft))
-        }}
-      >
-        <KeyFields draft={draft} onDraft={setDraft} at={at} isNew fixedWorkspace={fixedWorkspace !== undefined} />
-        <div className="mt-4">
-          <Refused>{rest(...FIELDS)}</Refused>
-        </div>
-      </form>
-    </Dialog>
+      <KeyFields draft={draft} onDraft={setDraft} at={sending.at} isNew fixedWorkspace={fixedWorkspace !== undefined} />
+    </FormDialog>
   )
 }
 
@@ -88,7 +69,7 @@ export function ChangeKeyDialog({
   onOpen: (open: boolean) => void
 }) {
   const [draft, setDraft] = useState(() => draftOf(apiKey))
-  const { send, pending, at, rest, form } = useSend(
+  const sending = useSend(
     () => uk.api_keys.update({ id: apiKey.id, ...changesIn(draft, apiKey) }),
     async () => {
       await refreshKeys()
@@ -97,36 +78,19 @@ export function ChangeKeyDialog({
     },
   )
   return (
-    <Dialog
+    <FormDialog
       open={open}
       onOpen={onOpen}
       wide
       title={`Change ${apiKey.name}`}
       about="What you change holds from the next call on; the key itself stays the same."
-      footer={
-        <>
-          <Button onClick={() => onOpen(false)}>Cancel</Button>
-          <Button look="primary" type="submit" form="change-key" pending={pending}>
-            Save
-          </Button>
-        </>
-      }
+      sending={sending}
+      fields={FIELDS}
+      verb="Save"
+      onSend={() => void sending.send(undefined)}
     >
-      <form
-        id="change-key"
-        ref={form}
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault()
-          void send(undefined)
-        }}
-      >
-        <KeyFields draft={draft} onDraft={setDraft} at={at} isNew={false} />
-        <div className="mt-4">
-          <Refused>{rest(...FIELDS)}</Refused>
-        </div>
-      </form>
-    </Dialog>
+      <KeyFields draft={draft} onDraft={setDraft} at={sending.at} isNew={false} />
+    </FormDialog>
   )
 }
 
@@ -149,41 +113,30 @@ export function RotateDialog({
 }) {
   const [overlap, setOverlap] = useState<(typeof overlaps)[number][0]>('3600')
   const [made, setMade] = useState<NewApiKey | null>(null)
-  const { send, pending, at, rest } = useSend(uk.api_keys.rotate, async (key) => {
+  const sending = useSend(uk.api_keys.rotate, async (key) => {
     setMade(key)
     await refreshKeys()
   })
   if (made) return <ShownKey open={open} onOpen={onOpen} made={made} title={`The new secret of ${apiKey.name}`} />
   return (
-    <Dialog
+    <FormDialog
       open={open}
       onOpen={onOpen}
       title={`Rotate ${apiKey.name}`}
       about="It gets a new secret. Name, scopes, cap and what was spent stay."
-      footer={
-        <>
-          <Button onClick={() => onOpen(false)}>Cancel</Button>
-          <Button
-            look="primary"
-            pending={pending}
-            onClick={() => void send({ id: apiKey.id, overlap_seconds: Number(overlap) })}
-          >
-            Rotate
-          </Button>
-        </>
-      }
+      sending={sending}
+      fields={['overlap_seconds']}
+      verb="Rotate"
+      onSend={() => void sending.send({ id: apiKey.id, overlap_seconds: Number(overlap) })}
     >
       <SelectField
         label="The old secret stops working"
         value={overlap}
         onValue={setOverlap}
         options={overlaps}
-        error={at('overlap_seconds')}
+        error={sending.at('overlap_seconds')}
         hint="Time to put the new one everywhere the old one is used."
       />
-      <div className="mt-4">
-        <Refused>{rest('overlap_seconds')}</Refused>
-      </div>
-    </Dialog>
+    </FormDialog>
   )
 }

@@ -1,9 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Endpoint, uk } from '../api.ts'
-import { Button } from '../ui/button.tsx'
-import { Dialog } from '../ui/dialog.tsx'
-import { Refused } from '../ui/notice.tsx'
+import { FormDialog } from '../ui/form-dialog.tsx'
 import { useSend } from '../ui/send.ts'
 import { say } from '../ui/toast.tsx'
 import { changesIn, draftOf, endpointIn, newDraft } from './endpoint-draft.ts'
@@ -45,7 +43,7 @@ export function EndpointDialog({
     setChosen(true)
   }
   const preset = presets.find(({ slug }) => slug === draft.preset) ?? null
-  const { send, pending, at, rest, form } = useSend(
+  const sending = useSend(
     () =>
       before ? uk.ai_gateway.update({ id: before.id, ...changesIn(draft) }) : uk.ai_gateway.create(endpointIn(draft)),
     async (endpoint) => {
@@ -56,7 +54,7 @@ export function EndpointDialog({
     },
   )
   return (
-    <Dialog
+    <FormDialog
       open={open}
       onOpen={onOpen}
       wide
@@ -64,35 +62,25 @@ export function EndpointDialog({
       about={
         before ? 'Holds from the next call on.' : 'Calls that it can answer go to it first, on your key and your bill.'
       }
-      footer={
-        <>
-          <Button onClick={() => onOpen(false)}>Cancel</Button>
-          <Button look="primary" type="submit" form="endpoint" pending={pending}>
-            {before ? 'Save' : 'Add provider'}
-          </Button>
-        </>
-      }
+      sending={sending}
+      fields={FIELDS}
+      verb={before ? 'Save' : 'Add provider'}
+      onSend={() => void sending.send(undefined)}
     >
-      <form
-        id="endpoint"
-        ref={form}
-        noValidate
-        className="space-y-5"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void send(undefined)
-        }}
-      >
-        {!before && (
-          <PresetField
-            presets={presets}
-            value={draft.preset}
-            onPreset={(next) => setDraft({ ...newDraft(next), api_key: draft.api_key, owner: draft.owner })}
-          />
-        )}
-        <EndpointFields draft={draft} onDraft={setDraft} at={at} before={before} needsKey={preset?.needs_key ?? null} />
-        <Refused>{rest(...FIELDS)}</Refused>
-      </form>
-    </Dialog>
+      {!before && (
+        <PresetField
+          presets={presets}
+          value={draft.preset}
+          onPreset={(next) => setDraft({ ...newDraft(next), api_key: draft.api_key, owner: draft.owner })}
+        />
+      )}
+      <EndpointFields
+        draft={draft}
+        onDraft={setDraft}
+        at={sending.at}
+        before={before}
+        needsKey={preset?.needs_key ?? null}
+      />
+    </FormDialog>
   )
 }

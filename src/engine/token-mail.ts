@@ -1,0 +1,32 @@
+import { type Mail, escapeHtml, htmlOf } from './mail.ts'
+
+export interface TokenMail {
+  to: string
+  subject: string
+  /** What it is about, in a sentence. */
+  intro: string
+  /** Where the app takes the token, which stands behind `#`: browsers send that to nobody. Null: nowhere. */
+  open: { words: string; link: string } | null
+  /** What takes the token on a terminal. Never as an argument: those are kept, and seen by every process of the machine. */
+  command: string
+  token: string
+  /** Sentences below, each on a line. */
+  further?: readonly string[]
+}
+
+/** A mail whose reader gets something by its token, in the app or on a terminal. */
+export function tokenMail({ to, subject, intro, open, command, token, further = [] }: TokenMail): Mail {
+  const terminal = `On a terminal, run \`${command} --token -\` and give it this token:`
+  const [text, html] = [[intro], [`<p>${escapeHtml(intro)}</p>`]]
+  if (open !== null) {
+    text.push(`${open.words}: ${open.link}`)
+    html.push(`<p><a href="${escapeHtml(open.link)}">${escapeHtml(open.words)}</a></p>`)
+  }
+  text.push(`${terminal}\n${token}`)
+  html.push(`<p>${escapeHtml(terminal)}<br><code>${escapeHtml(token)}</code></p>`)
+  if (further.length > 0) {
+    text.push(further.join('\n'))
+    html.push(`<p>${further.map(escapeHtml).join('<br>')}</p>`)
+  }
+  return { to, subject, text: `${text.join('\n\n')}\n`, html: htmlOf(...html) }
+}
