@@ -19,6 +19,7 @@ export class Connection implements ReplyHow {
   #heldBytes = 0
   /** Bytes that the next request has in all; 0: not known. */
   #expected = 0
+  #used = false
   /** Of the clock, since something last came or went. */
   #turns = 0
   /** By `performance.now()`. */
@@ -32,9 +33,9 @@ export class Connection implements ReplyHow {
     socket.on('end', this.#ended).on('error', ignore).on('close', this.#closed)
   }
 
-  /** No answer is in progress. */
+  /** Neither an answer nor a request is in progress. Of a new connection the first request is on its way. */
   get idle(): boolean {
-    return this.#reply === null
+    return this.#reply === null && this.#heldBytes === 0 && (this.#used || this.#turns > 1)
   }
 
   get keepAliveSeconds(): number {
@@ -85,6 +86,7 @@ export class Connection implements ReplyHow {
   }
 
   #answer(url: string, headers: IncomingHttpHeaders, whole: Buffer): void {
+    this.#used = true
     const reply = (this.#reply = new PlainReply(this.#socket, this))
     this.#owner.options.answer({ method: 'POST', url, headers, socket: this.#socket, whole }, reply)
   }
@@ -92,7 +94,8 @@ export class Connection implements ReplyHow {
   over(stays: boolean): void {
     this.#reply = null
     this.#turns = 0
-    if (!stays) return this.#socket.destroySoon()
+    // What else has come is nobody's to answer: its sender sees that it was not.
+    if (!stays) return this.#socket.off('data', this.#data).destroySoon()
     if (this.#heldBytes > LARGEST) this.#socket.resume()
     if (this.#heldBytes > 0) this.#read()
   }

@@ -245,19 +245,34 @@ test('who leaves is heard of at once; what closes waits for its answers and take
   assert.equal(replies[0]!.write('nobody reads it'), false)
 
   const idle = open(both.fronted)
-  await once(idle, 'connect')
+  idle.write(post('/one', '{}'))
+  while (replies.length === 1) await new Promise((resolve) => setImmediate(resolve))
+  const answered = new Promise<void>((resolve) => replies[1]!.on('close', resolve))
+  replies[1]!.writeHead(200, ['content-length', '0']).end()
+  await answered
+  const fresh = open(both.fronted)
+  await once(fresh, 'connect')
   const busy = open(both.fronted)
   busy.write(post('/one', '{}'))
-  while (replies.length === 1) await new Promise((resolve) => setImmediate(resolve))
+  while (replies.length === 2) await new Promise((resolve) => setImmediate(resolve))
   const closed = [idle, busy].map((socket) => once(socket.resume(), 'close'))
   const parts: Buffer[] = []
   busy.on('data', (part) => parts.push(part))
   both.connections.close()
   await closed[0]
-  replies[1]!.writeHead(200, ['content-length', '2']).end('ok')
+  busy.write(post('/one', '{"a":1}'))
+  replies[2]!.writeHead(200, ['content-length', '2']).end('ok')
+  busy.write(post('/one', '{"a":2}'))
   await closed[1]
+  assert.equal(replies.length, 3)
   const text = Buffer.concat(parts).toString()
   assert.match(text, /\r\nConnection: close\r\n\r\nok$/)
+  // Its first request was on its way.
+  const late = once(fresh, 'data')
+  fresh.write(post('/one', '{}'))
+  while (replies.length === 3) await new Promise((resolve) => setImmediate(resolve))
+  replies[3]!.writeHead(200, ['content-length', '2']).end('ok')
+  assert.match(String(await late), /\r\nConnection: close\r\n\r\nok$/)
 })
 
 test('no header can hold another one', async () => {
