@@ -3,6 +3,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import { once } from 'node:events'
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { crc32 } from 'node:zlib'
 
 export interface S3Server extends AsyncDisposable {
   origin: string
@@ -14,6 +15,8 @@ export interface S3Server extends AsyncDisposable {
   uploads: Map<string, { key: string; parts: Map<number, Buffer>; at: Date }>
   /** What was refused, and why. */
   refused: string[]
+  /** How many bodies came with a checksum of their own, and were as it says. */
+  summed(): number
   /** The next requests fail so. */
   fail(times: number, status: number): void
 }
@@ -31,6 +34,19 @@ class Refused extends Error {
 const sha256 = (bytes: string | Buffer): string => createHash('sha256').update(bytes).digest('hex')
 const hmac = (key: string | Buffer, words: string): Buffer => createHmac('sha256', key).update(words).digest()
 const tagOf = (bytes: Buffer): string => `"${createHash('md5').update(bytes).digest('hex')}"`
+
+const crc = (bytes: Buffer): string => {
+  const sum = Buffer.alloc(4)
+  sum.writeUInt32BE(crc32(bytes))
+  return sum.toString('base64')
+}
+/** What a sender may say of its body beyond the signed hash. */
+const sums: Record<string, (bytes: Buffer) => string> = {
+  'content-md5': (bytes) => createHash('md5').update(bytes).digest('base64'),
+  'x-amz-checksum-crc32': crc,
+  'x-amz-checksum-sha1': (bytes) => createHash('sha1').update(bytes).digest('base64'),
+  'x-amz-checksum-sha256': (bytes) => createHash('sha256').update(bytes).digest('base64'),
+}
 
 export interface Signed {
   method: string
@@ -85,6 +101,7 @@ export async function startS3(bucket = 'ukiyo-test'): Promise<S3Server> {
   const uploads: S3Server['uploads'] = new Map()
   const refused: string[] = []
   let failing = { times: 0, status: 503 }
+  let summed = 0
 
   function check(request: IncomingMessage, body: Buffer): void {
     const { headers } = request
@@ -116,6 +133,13 @@ export async function startS3(bucket = 'ukiyo-test'): Promise<S3Server> {
     if (!timingSafeEqual(Buffer.from(expected), Buffer.from(signature!)))
       throw new Refused(403, 'SignatureDoesNotMatch')
     if (payloadHash !== sha256(body)) throw new Refused(400, 'XAmzContentSHA256Mismatch')
+    const length = headers['content-length']
+    if (request.method === 'PUT' && length === undefined) throw new Refused(411, 'MissingContentLength')
+    for (const [name, sumOf] of Object.entries(sums))
+      if (headers[name] !== undefined) {
+        if (headers[name] !== sumOf(body)) throw new Refused(400, 'BadDigest')
+        summed += 1
+      }
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -164,6 +188,7 @@ export async function startS3(bucket = 'ukiyo-test'): Promise<S3Server> {
       'content-type': 'application/octet-stream',
       etag: tagOf(object.bytes),
       'last-modified': object.at.toUTCString(),
+      ...(request.headers['x-amz-checksum-mode'] === 'ENABLED' && !range && { 'x-amz-checksum-crc32': crc(bytes) }),
       ...(range && { 'content-range': `bytes ${start}-${end - 1}/${object.bytes.length}` }),
     })
     response.end(request.method === 'HEAD' ? undefined : bytes)
@@ -248,6 +273,7 @@ export async function startS3(bucket = 'ukiyo-test'): Promise<S3Server> {
     objects,
     uploads,
     refused,
+    summed: () => summed,
     fail: (times, status) => void (failing = { times, status }),
     async [Symbol.asyncDispose]() {
       server.close()

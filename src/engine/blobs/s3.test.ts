@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { upload } from '#test/drive.ts'
 import { testServer } from '#test/server.ts'
@@ -16,7 +17,7 @@ const environmentOf = (s3: S3Server) => ({
 })
 const configOf = (environment: Record<string, string>) => ({
   blobs: environment.UK_BLOBS!,
-  s3Endpoint: environment.UK_S3_ENDPOINT!,
+  s3Endpoint: environment.UK_S3_ENDPOINT ?? null,
   dataDir: '/nowhere',
   environment,
 })
@@ -112,4 +113,87 @@ test('a wrong secret or an unknown bucket keeps the server from starting, and sa
   await assert.rejects(openBlobs(configOf({ ...right, UK_BLOBS: 's3://another' })), /the bucket another cannot be used/)
   await using blobs = await openBlobs(configOf(right))
   await assert.rejects(Array.fromAsync(blobs.read('nothing')), /not in the store/)
+})
+
+test('with the vendor itself every part carries its checksum, and what is read back is held against it', async () => {
+  await using s3 = await startS3()
+  const { UK_S3_ENDPOINT: endpoint, ...environment } = environmentOf(s3)
+  process.env.AWS_ENDPOINT_URL_S3 = endpoint
+  try {
+    await using blobs = await openBlobs(configOf(environment))
+    const bytes = randomBytes(17 << 20)
+    for (const some of [bytes, bytes.subarray(0, 100)]) {
+      const staged = await blobs.stage(Readable.from([some]))
+      const read = await Array.fromAsync(blobs.read(await staged.keep()))
+      assert.ok(Buffer.concat(read).equals(some))
+    }
+    assert.ok(s3.summed() >= 3, `${s3.summed()} checksums came`)
+    assert.deepEqual(s3.refused, [])
+  } finally {
+    delete process.env.AWS_ENDPOINT_URL_S3
+  }
+})
+
+test('the S3 of the tests takes nothing that is not signed as it came', async () => {
+  await using s3 = await startS3()
+  const stamp = (ago: number): string => new Date(Date.now() - ago).toISOString().replace(/[-:]|\.\d+/g, '')
+  const put = async (
+    change: {
+      path?: string
+      body?: string
+      ago?: number
+      secret?: string
+      region?: string
+      key?: string
+      unsigned?: Record<string, string>
+      payloadHash?: string
+    } = {},
+  ): Promise<string> => {
+    const body = 'the body'
+    const date = stamp(change.ago ?? 0)
+    const payloadHash = change.payloadHash ?? createHash('sha256').update(body).digest('hex')
+    const headers = { host: new URL(s3.origin).host, 'x-amz-content-sha256': payloadHash, 'x-amz-date': date }
+    const signedHeaders = Object.keys(headers).sort()
+    const region = change.region ?? s3.region
+    const signature = signatureOf({
+      method: 'PUT',
+      url: `/${s3.bucket}/a%20b?x-id=PutObject`,
+      headers,
+      signedHeaders,
+      payloadHash,
+      date,
+      region,
+      secret: change.secret ?? s3.secretAccessKey,
+    })
+    const scope = `${change.key ?? s3.accessKeyId}/${date.slice(0, 8)}/${region}/s3/aws4_request`
+    const answer = await fetch(`${s3.origin}${change.path ?? `/${s3.bucket}/a%20b?x-id=PutObject`}`, {
+      method: 'PUT',
+      headers: {
+        ...headers,
+        ...change.unsigned,
+        authorization: `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=${signedHeaders.join(';')}, Signature=${signature}`,
+      },
+      body: change.body ?? body,
+    })
+    return /<Code>(.*)<\/Code>/.exec(await answer.text())?.[1] ?? String(answer.status)
+  }
+  const quarter = 15 * 60_000
+  assert.equal(await put(), '200')
+  assert.equal(await put({ ago: quarter - 20_000 }), '200')
+  const refused: [Parameters<typeof put>[0], string][] = [
+    [{ ago: quarter + 20_000 }, 'RequestTimeTooSkewed'],
+    [{ ago: -quarter - 20_000 }, 'RequestTimeTooSkewed'],
+    [{ secret: 'another' }, 'SignatureDoesNotMatch'],
+    [{ path: `/${s3.bucket}/a%20c?x-id=PutObject` }, 'SignatureDoesNotMatch'],
+    [{ path: `/${s3.bucket}/a%20b?x-id=Other` }, 'SignatureDoesNotMatch'],
+    [{ body: 'not that body' }, 'XAmzContentSHA256Mismatch'],
+    [{ payloadHash: 'UNSIGNED-PAYLOAD' }, 'XAmzContentSHA256Mismatch'],
+    [{ payloadHash: 'STREAMING-UNSIGNED-PAYLOAD-TRAILER' }, 'XAmzContentSHA256Mismatch'],
+    [{ unsigned: { 'x-amz-acl': 'public-read' } }, 'AccessDenied'],
+    [{ unsigned: { 'content-md5': 'AAAAAAAAAAAAAAAAAAAAAA==' } }, 'BadDigest'],
+    [{ region: 'us-east-1' }, 'AccessDenied'],
+    [{ key: 'AKOTHER' }, 'InvalidAccessKeyId'],
+  ]
+  for (const [change, code] of refused) assert.equal(await put(change), code, JSON.stringify(change))
+  assert.deepEqual([...s3.objects.keys()], ['a b'])
 })
