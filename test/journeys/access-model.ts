@@ -144,15 +144,18 @@ class Play {
       })
   }
 
-  /** A team of three, with one who stays outside, and something in it. */
+  /** A team of three with an agent and a chat, and another team whose owner has that chat by a share. */
   async begin(): Promise<void> {
-    const at = this.#people.length
+    const [team, other] = [this.#people.length, this.#people.length + 1]
     for (const one of [
       { by: 0, do: 'workspace' },
-      { by: 0, do: 'invite', at, who: 1, place: whole('member') },
-      { by: 0, do: 'invite', at, who: 2, place: whole('viewer') },
-      { by: 1, do: 'make', at, kind: 'agent', agent: null },
-      { by: 1, do: 'make', at, kind: 'chat', agent: null },
+      { by: 3, do: 'workspace' },
+      { by: 0, do: 'invite', at: team, who: 1, place: whole('member') },
+      { by: 0, do: 'invite', at: team, who: 2, place: whole('viewer') },
+      { by: 3, do: 'invite', at: other, who: 1, place: whole('member') },
+      { by: 1, do: 'make', at: team, kind: 'chat', agent: null },
+      { by: 1, do: 'make', at: team, kind: 'agent', agent: null },
+      { by: 1, do: 'share', of: 0, to: { who: 3 }, access: 'edit' },
     ] satisfies Step[])
       await this.step(one)
   }
