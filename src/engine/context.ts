@@ -79,7 +79,7 @@ export interface Context extends CallContext {
   /** All or nothing; within one, joins it. `work` gets a context whose `db` is the transaction. */
   transaction<T>(work: (ctx: Context) => Promise<T>): Promise<T>
   /** Must be called inside `transaction`, so that the event is as durable as its change. */
-  emit(event: Emitted): Promise<void>
+  emit(...events: Emitted[]): Promise<void>
   /** Runs once the transaction is durable; at once outside of one. */
   afterCommit(work: () => void): void
 }

@@ -1,5 +1,5 @@
 import type { Context, Emitted, Engine } from '#engine/context.ts'
-import { writeOutbox } from '#engine/outbox.ts'
+import { writeOutboxAll } from '#engine/outbox.ts'
 import type { Answer } from '#kernel/context.ts'
 import { pathNames } from '#kernel/contract.ts'
 import { refuse } from '#kernel/errors.ts'
@@ -107,9 +107,9 @@ async function transaction<T>(outer: Context, work: (ctx: Context) => Promise<T>
       ...outer,
       db,
       transaction: (further) => further(inner),
-      emit: (event: Emitted) => {
+      emit: (...events: Emitted[]) => {
         if (after.length === 0 || !after.includes(wakeRelay)) after.push(wakeRelay)
-        return writeOutbox(db, event, { account_id: principal.accountId, via: principal.credential.kind })
+        return writeOutboxAll(db, events, { account_id: principal.accountId, via: principal.credential.kind })
       },
       afterCommit: (later) => void after.push(later),
     }

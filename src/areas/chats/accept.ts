@@ -6,8 +6,9 @@ import type { Nano } from '#kernel/money.ts'
 import { chooseModel } from './choose-model.ts'
 import { type MessageRow, type Parent, messageStore } from './message-store.ts'
 import { type Part, textOf, titleOf } from './parts.ts'
-import { type OnBusy, type RunRow, eventStore, runStore } from './run-store.ts'
+import { type OnBusy, type RunRow, runStore } from './run-store.ts'
 import { runsOf } from './runs.ts'
+import { insertSent } from './sent-store.ts'
 import { type ChatRow, type HeldChat, chatStore } from './store.ts'
 import { beginning, cancelWaiting, type Claim, claim, messageEvent, numbered, runEvent } from './transitions.ts'
 
@@ -44,11 +45,10 @@ export async function accept(outer: Context, chat: ChatRow, sent: Sent): Promise
     if (parentId !== null && parent === null)
       refuse('not_found', { param: 'parent_id', message: 'There is no such message in this chat.' })
     const above = await runAbove(ctx)
-    const busy = await makeRoom(ctx, held.id, sent.on_busy)
+    const busy = held.busy ? await makeRoom(ctx, held.id, sent.on_busy) : []
     const at = ctx.now()
     const waits = busy.length > 0 || runs.draining
     const { input, output } = messagesOf(ctx, held, { parentId, parent, content: sent.content, at, waits })
-    await messageStore.insert(ctx.db, [input, output])
     const run = await runStore.insert(ctx.db, {
       ...callerOf(ctx),
       ...(sent.budget !== undefined && { budget_nano: sent.budget }),
@@ -73,11 +73,9 @@ export async function accept(outer: Context, chat: ChatRow, sent: Sent): Promise
       updated_at: at,
     })
     const title = held.title_source === 'default' ? titleOf(input.text) : null
-    await chatStore.grow(ctx.db, held.id, { head: output.id, lastSeq: output.seq, at, title })
     const events = waits ? [] : numbered(beginning(run, output), 0)
-    await eventStore.insert(ctx.db, run.id, events)
-    await ctx.emit(messageEvent(input, held.workspace_id, 'created'))
-    await ctx.emit(runEvent(run, waits ? 'queued' : 'started'))
+    await insertSent(ctx.db, { chatId: held.id, messages: [input, output], at, title, runId: run.id, events })
+    await ctx.emit(messageEvent(input, held.workspace_id, 'created'), runEvent(run, waits ? 'queued' : 'started'))
     return { busy, claim: waits ? null : { run, output, events, lastSeq: events.length }, run }
   })
   // Within a larger transaction there is nothing to run before that is durable.

@@ -154,16 +154,7 @@ export const messageStore = {
   },
 
   async insert(db: Db, rows: readonly MessageRow[]): Promise<void> {
-    await db
-      .insertInto('messages')
-      .values(
-        rows.map((row) => ({
-          ...row,
-          content: JSON.stringify(row.content),
-          usage: row.usage && JSON.stringify(row.usage),
-        })),
-      )
-      .execute()
+    await db.insertInto('messages').values(insertable(rows)).execute()
   },
 
   /** The same for many: one text whatever their number. */
@@ -251,3 +242,6 @@ export const messageStore = {
       .returningAll()
       .executeTakeFirst(),
 }
+
+export const insertable = (rows: readonly MessageRow[]) =>
+  rows.map((row) => ({ ...row, content: JSON.stringify(row.content), usage: row.usage && JSON.stringify(row.usage) }))

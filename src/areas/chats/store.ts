@@ -56,6 +56,8 @@ export interface HeldChat {
   model: string | null
   last_seq: number
   updated_at: Date
+  /** Something runs here or waits. */
+  busy: boolean
 }
 
 export const chatStore = {
@@ -111,7 +113,8 @@ export const chatStore = {
     const { rows: held } = await sql`select 1 from resources where id = ${id} and kind = 'chat' for update`.execute(db)
     if (held.length === 0) return null
     const { rows } = await sql<HeldChat>`select r.id, r.status, r.workspace_id, r.updated_at, c.title_source,
-        c.head_message_id, c.agent_id, c.model, c.last_seq
+        c.head_message_id, c.agent_id, c.model, c.last_seq, exists (select from runs u where u.chat_id = c.id
+          and u.status in ('queued', 'running', 'requires_action')) as busy
       from resources r join chats c on c.id = r.id where r.id = ${id}`.execute(db)
     return rows[0] ?? null
   },
