@@ -6,7 +6,6 @@ import {
   type Place,
   type Role,
   type Said,
-  type Share,
   type Thing,
   type Who,
   type Workspace,
@@ -58,11 +57,7 @@ const place: fc.Arbitrary<Place> = fc.record({
   role: fc.constantFrom<Role>('viewer', 'member', 'member', 'admin', 'owner'),
   permissions,
 })
-const step = <const D extends string, R extends Record<string, fc.Arbitrary<unknown>>>(
-  weight: number,
-  name: D,
-  rest: R,
-) => ({
+const step = (weight: number, name: Step['do'], rest: Record<string, fc.Arbitrary<unknown>>) => ({
   weight,
   arbitrary: fc.record({ by: who, do: fc.constant(name), ...rest }) as unknown as fc.Arbitrary<Step>,
 })
