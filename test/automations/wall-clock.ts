@@ -19,7 +19,11 @@ export class WalkedZone {
     this.#format = new Intl.DateTimeFormat('en-GB', {
       timeZone: name,
       hourCycle: 'h23',
-      ...{ year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit' },
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
     })
   }
 

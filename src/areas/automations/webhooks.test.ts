@@ -1,0 +1,41 @@
+import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { rotateUnderTraffic } from '#test/automations/rotation.ts'
+import { deliverUntilTaken, makeHook } from '#test/automations/senders.ts'
+import { testDatabase } from '#test/database.ts'
+import { testServer } from '#test/server.ts'
+
+test('secrets are made anew again and again under traffic to two processes, and no valid delivery is refused', async (t) => {
+  await using server = await testServer({ environment: { UK_LIMIT_INFERENCE: '0' } })
+  await using twin = await server.twin()
+  const seen = await rotateUnderTraffic([server, twin], { seconds: 3, everyMs: 300, overlapSeconds: 60 })
+  t.diagnostic(JSON.stringify(seen))
+  assert.ok(seen.rotations > 1)
+})
+
+test('what is delivered again and again while the server is stopped and started anew is one run', async () => {
+  await using database = await testDatabase()
+  const options = { database, environment: { UK_LIMIT_INFERENCE: '0' } }
+  let server = await testServer(options)
+  try {
+    const alice = await server.person('Alice')
+    const hook = await makeHook(alice)
+    let answered = 0
+    const sent = Array.from({ length: 60 }, async () => {
+      const answer = await deliverUntilTaken(() => server.origin, hook, 'msg_1')
+      answered += 1
+      return answer
+    })
+    while (answered < 20) await sleep(2)
+    await server[Symbol.asyncDispose]()
+    server = await testServer(options)
+    const answers = await Promise.all(sent)
+    assert.equal(new Set(answers.map(({ body }) => body.data.id)).size, 1)
+    assert.ok(answers.filter(({ status }) => status === 202).length <= 1)
+    const { rows } = await server.app.engine.postgres.pool.query('select id from automation_runs')
+    assert.equal(rows.length, 1)
+  } finally {
+    await server[Symbol.asyncDispose]()
+  }
+})
