@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { payerOf } from '#engine/ledger/payer.ts'
 import { Refusal } from '#kernel/errors.ts'
-import { testDatabase } from '#test/database.ts'
+import { type TestDatabase, testDatabase } from '#test/database.ts'
 import { type Work, endless, worksService } from '#test/operations/works.ts'
 import { type Caller, type Person, type TestServer, caller, testServer } from '#test/server.ts'
 import { type Outcome, defineOperation } from './service.ts'
+import { operations } from './store.ts'
 
 /** What the operation that runs now waits for. */
 let gate = Promise.withResolvers<Outcome>()
@@ -128,6 +129,25 @@ test('content that is a file is a redirect to it, and a mere result is JSON', as
   gate.resolve({ result: { made: true } })
   await ended(ann, plain)
   assert.deepEqual((await ann.get(`/operations/${plain}/content`)).body, { made: true })
+})
+
+test('content is there for its time, an operation for a month', async () => {
+  anew()
+  const id = await start(ann, 'works.gated')
+  gate.resolve({ content: { text: 'some words', type: 'text/plain' } })
+  await ended(ann, id)
+  assert.equal((await ann.get(`/operations/${id}/content`)).text, 'some words')
+  const { pool, db } = server.app.engine.postgres
+  await pool.query('update operations set content_expires_at = now() where id = $1', [id])
+  const expired = await ann.get(`/operations/${id}/content`)
+  assert.deepEqual([expired.status, expired.body.error.code], [410, 'content_expired'])
+  await operations.retain(db)
+  const { rows } = await pool.query<{ content: string | null }>('select content from operations where id = $1', [id])
+  assert.equal(rows[0]!.content, null)
+  assert.equal((await ann.get(`/operations/${id}`)).body.data.status, 'succeeded')
+  await pool.query(`update operations set completed_at = now() - interval '31 days' where id = $1`, [id])
+  await operations.retain(db)
+  assert.equal((await ann.get(`/operations/${id}`)).status, 404)
 })
 
 test('a cancelled operation is told within a second, in whatever process, and has ended', async () => {
@@ -269,25 +289,52 @@ test('operations are listed newest first, by status and kind, page by page', asy
   )
 })
 
+/** A server in a process of its own, in the middle of two operations. */
+async function serverElsewhere({ connection, dataDir }: TestDatabase) {
+  const child = spawn(
+    process.execPath,
+    [join(import.meta.dirname, '../../../test/operations/child.ts'), JSON.stringify(connection), dataDir],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  const [line] = (await once(child.stdout, 'data')) as [Buffer]
+  return { child, ...(JSON.parse(line.toString()) as { ids: string[]; headers: Record<string, string> }) }
+}
+
+test(
+  'an operation whose process hangs has ended within ten seconds of its cancel, and stays so when the process comes to itself',
+  { timeout: 60_000 },
+  async (t) => {
+    const database = await testDatabase()
+    t.after(() => database[Symbol.asyncDispose]())
+    const { child, ids, headers } = await serverElsewhere(database)
+    const kinds = endless(() => {})
+    await using other = await testServer({ database, operations: kinds, services: [worksService(kinds)] })
+    const person = caller(other.origin, headers)
+    child.kill('SIGSTOP')
+    try {
+      const askedAt = performance.now()
+      assert.equal((await person.post(`/operations/${ids[0]}/cancel`)).status, 200)
+      assert.equal((await ended(person, ids[0]!)).status, 'cancelled')
+      assert.ok(performance.now() - askedAt < 10_000, `${performance.now() - askedAt} ms`)
+      child.kill('SIGCONT')
+      // It hears of it and of the other, and ends only what is its own.
+      await person.post(`/operations/${ids[1]}/cancel`)
+      assert.equal((await ended(person, ids[1]!)).status, 'cancelled')
+      assert.equal((await person.get(`/operations/${ids[0]}`)).body.data.status, 'cancelled')
+    } finally {
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    }
+  },
+)
+
 test(
   'when its process is killed, an operation is done again where that is safe, else it has failed as interrupted',
   { timeout: 60_000 },
   async (t) => {
     const database = await testDatabase()
     t.after(() => database[Symbol.asyncDispose]())
-    const child = spawn(
-      process.execPath,
-      [
-        join(import.meta.dirname, '../../../test/operations/child.ts'),
-        JSON.stringify(database.connection),
-        database.dataDir,
-      ],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
-    )
-    const [line] = (await once(child.stdout, 'data')) as [Buffer]
-    const { ids, headers } = JSON.parse(line.toString()) as { ids: string[]; headers: Record<string, string> }
+    const { child, ids, headers } = await serverElsewhere(database)
     child.kill('SIGKILL')
     await once(child, 'exit')
 

@@ -125,7 +125,9 @@ export const webhooks = area(
           .min(0)
           .max(604_800)
           .default(86_400)
-          .describe('For so long deliveries carry a signature of the old one as well.'),
+          .describe(
+            'For so long deliveries carry a signature of the old one as well; of several each for as long as it was promised, the newest 10. 0 ends them all.',
+          ),
       },
       reply: one(WebhookEndpoint),
     }),

@@ -119,6 +119,7 @@ async function post(
   at: Date,
   signal: AbortSignal,
 ): Promise<Posted> {
+  const keys = await secretsOf(engine, endpoint, at)
   try {
     const { status, bytes, headers } = await retrieve(engine.outside, {
       url: new URL(endpoint.url),
@@ -126,7 +127,7 @@ async function post(
       headers: Object.entries({
         'content-type': 'application/json',
         'user-agent': 'Ukiyo-Webhooks',
-        ...signed(secretsOf(engine, endpoint, at), { id: row.message_id, at, body: row.payload }),
+        ...signed(keys, { id: row.message_id, at, body: row.payload }),
       }).flat(),
       body: Buffer.from(row.payload),
       mostBytes: 1 << 20,
@@ -144,14 +145,17 @@ async function post(
   }
 }
 
-/** The present secret, and for a while the one before. */
-function secretsOf(
-  { secrets }: Engine,
-  { id, secret, previous_secret, previous_expires_at }: EndpointRow,
-  at: Date,
-): string[] {
-  const previous = previous_secret !== null && previous_expires_at !== null && previous_expires_at > at
-  return [secrets.open(secret, id), ...(previous ? [secrets.open(previous_secret, id)] : [])]
+/** The present secret, and those before it that their receiver may still go by. */
+async function secretsOf({ postgres, secrets }: Engine, endpoint: EndpointRow, at: Date): Promise<string[]> {
+  const { id, secret, previous_secret, previous_expires_at } = endpoint
+  const present = secrets.open(secret, id)
+  if (previous_expires_at === null || previous_expires_at <= at) return [present]
+  const former = await endpointStore.formerSecrets(postgres.db, id, at)
+  return [
+    present,
+    ...former.map((one) => secrets.open(one.sealed_secret, one.id)),
+    ...(previous_secret === null ? [] : [secrets.open(previous_secret, id)]),
+  ]
 }
 
 const storable = (text: string): string => text.replaceAll('\0', '').slice(0, SHOWN_CHARACTERS).toWellFormed()

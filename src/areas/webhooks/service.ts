@@ -13,7 +13,7 @@ import { iso, isoOrNull } from '#kernel/time.ts'
 import { payloadOf } from './consumer.ts'
 import { webhooks } from './contract.ts'
 import { sendable, strange } from './matches.ts'
-import { type DeliveryRow, type EndpointRow, deliveryStore, endpointStore } from './store.ts'
+import { type DeliveryRow, type EndpointRow, type FormerSecret, deliveryStore, endpointStore } from './store.ts'
 
 export { webhookConsumer } from './consumer.ts'
 export { startSender } from './sender.ts'
@@ -124,11 +124,16 @@ export const webhookService = implement(
     rotate_secret(ctx, { id, overlap_seconds }) {
       const secret = newWebhookSecret()
       return ctx.transaction(async (ctx) => {
-        const { row: before } = found.of(ctx)
+        const before = (await endpointStore.hold(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+        const ends = new Date(ctx.now().getTime() + overlap_seconds * 1000)
+        const former = overlap_seconds === 0 ? [] : formerOf(ctx, before, ends)
+        await endpointStore.retire(ctx.db, id, former)
+        const left = await endpointStore.formerSecrets(ctx.db, id, ctx.now())
         const row = await endpointStore.update(ctx.db, id, {
           secret: ctx.engine.secrets.seal(secret, id),
-          previous_secret: overlap_seconds === 0 ? null : before.secret,
-          previous_expires_at: overlap_seconds === 0 ? null : new Date(ctx.now().getTime() + overlap_seconds * 1000),
+          previous_secret: null,
+          previous_expires_at:
+            left.length === 0 ? null : new Date(Math.max(...left.map((one) => one.expires_at.getTime()))),
         })
         if (!row) return refuse('not_found', { param: 'id' })
         await tell(ctx, 'updated', row)
@@ -203,6 +208,17 @@ function checkEnabled({ status }: EndpointRow): void {
       message: 'The endpoint is disabled. Enable it first.',
       details: { status, allowed: ['enabled'] },
     })
+}
+
+/** The secret that is rotated away, and one from before there was a table of them, each until its own end. */
+function formerOf({ engine: { secrets }, now }: Context, before: EndpointRow, ends: Date): FormerSecret[] {
+  const { id: endpoint_id, secret, previous_secret, previous_expires_at } = before
+  const retired = (sealed: string, expires_at: Date): FormerSecret => {
+    const id = newId()
+    return { id, endpoint_id, sealed_secret: secrets.seal(secrets.open(sealed, endpoint_id), id), expires_at }
+  }
+  const older = previous_secret !== null && previous_expires_at !== null && previous_expires_at > now()
+  return [...(older ? [retired(previous_secret, previous_expires_at)] : []), retired(secret, ends)]
 }
 
 async function tell(ctx: Context, verb: 'created' | 'updated' | 'deleted', row: EndpointRow): Promise<void> {

@@ -6,6 +6,7 @@ import type { Id } from '#kernel/ids.ts'
 declare module '#engine/postgres/tables.ts' {
   interface Database {
     webhook_endpoints: EndpointTable
+    webhook_endpoint_secrets: SecretTable
     webhook_deliveries: DeliveryTable
   }
 }
@@ -19,9 +20,11 @@ interface EndpointTable {
   status: Generated<'enabled' | 'disabled'>
   disabled_reason: 'manual' | 'failing' | 'gone' | null
   disabled_at: Date | null
-  /** Sealed, as the one before it. */
+  /** Sealed. */
   secret: string
+  /** The one before it, where it was made anew before there was a table of them. */
   previous_secret: string | null
+  /** When the last of those that were rotated away ends. */
   previous_expires_at: Date | null
   failing_since: Date | null
   last_success_at: Date | null
@@ -30,6 +33,18 @@ interface EndpointTable {
   updated_at: Generated<Date>
 }
 export type EndpointRow = Selectable<EndpointTable>
+
+/** A secret that was rotated away and signs until it expires; sealed under this id. */
+interface SecretTable {
+  id: Id
+  endpoint_id: Id
+  sealed_secret: string
+  expires_at: Date
+}
+export type FormerSecret = Selectable<SecretTable>
+
+/** Of an endpoint's former secrets so many sign at most: each is 50 bytes of a header. */
+const MOST_SECRETS = 10
 
 export interface Attempt {
   at: string
@@ -87,6 +102,33 @@ export const endpointStore = {
       .orderBy('id', 'desc')
       .limit(limit)
       .execute(),
+
+  /** Nobody else changes it until the transaction ends. */
+  hold: async (db: Db, id: Id): Promise<EndpointRow | null> =>
+    (await db.selectFrom('webhook_endpoints').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()) ?? null,
+
+  /** Former secrets that still sign, newest first. */
+  formerSecrets: (db: Db, id: Id, at: Date): Promise<FormerSecret[]> =>
+    db
+      .selectFrom('webhook_endpoint_secrets')
+      .selectAll()
+      .where('endpoint_id', '=', id)
+      .where('expires_at', '>', at)
+      .orderBy('id', 'desc')
+      .limit(MOST_SECRETS)
+      .execute(),
+
+  /** Keeps secrets that are rotated away. None: all before end at once. */
+  async retire(db: Db, endpointId: Id, secrets: readonly FormerSecret[]): Promise<void> {
+    if (secrets.length > 0)
+      await db
+        .insertInto('webhook_endpoint_secrets')
+        .values([...secrets])
+        .execute()
+    await sql`delete from webhook_endpoint_secrets where endpoint_id = ${endpointId} and (${secrets.length === 0}
+      or expires_at <= now() or id not in (select id from webhook_endpoint_secrets where endpoint_id = ${endpointId}
+        order by id desc limit ${MOST_SECRETS}))`.execute(db)
+  },
 
   /** How many the workspace has. Holds its row, so that two creations count one after the other. */
   count: async (db: Db, workspaceId: Id): Promise<number> => {
@@ -160,6 +202,7 @@ export const endpointStore = {
 /** For `resealAll`. */
 export const webhookSecrets: readonly SealedColumns[] = [
   { table: 'webhook_endpoints', columns: ['secret', 'previous_secret'] },
+  { table: 'webhook_endpoint_secrets', columns: ['sealed_secret'] },
 ]
 
 export const deliveryStore = {

@@ -117,6 +117,37 @@ test('an event reaches the address, signed as the standard’s own library verif
   assert.throws(() => new Webhook(endpoint.secret).verify(last.body, last.headers as Record<string, string>))
 })
 
+test('of a secret that is made anew again and again, also twice at once, each signs as long as it was promised; without overlap all end', async () => {
+  await using hook = await receiver()
+  const endpoint = await endpointFor(await team(), hook.url, ['chat.*'])
+  const at = `/webhook-endpoints/${endpoint.id}`
+  const rotate = async (overlap_seconds: number): Promise<string> =>
+    (await alice.post(`${at}/rotate-secret`, { overlap_seconds })).body.data.secret
+  const verifying = async (secrets: readonly string[]): Promise<string[]> => {
+    await alice.post(`${at}/test`, {})
+    const { body, headers } = await hook.next()
+    return secrets.filter((secret) => {
+      try {
+        return new Webhook(secret).verify(body, headers as Record<string, string>) !== undefined
+      } catch {
+        return false
+      }
+    })
+  }
+  const all = [endpoint.secret, await rotate(3_600), ...(await Promise.all([rotate(600), rotate(600)]))]
+  assert.equal(new Set(all).size, 4)
+  assert.deepEqual(await verifying(all), all)
+  const { secret_rotation_ends_at: ends } = (await alice.get(at)).body.data
+  assert.ok(Date.parse(ends) - Date.now() > 3_000_000, 'the longest promise')
+  await server.app.engine.postgres.pool.query(
+    `update webhook_endpoint_secrets set expires_at = now() where expires_at < now() + interval '20 minutes'`,
+  )
+  assert.equal((await verifying(all)).length, 2, 'the first, and the newest')
+  const last = await rotate(0)
+  assert.deepEqual(await verifying([...all, last]), [last])
+  assert.equal((await alice.get(at)).body.data.secret_rotation_ends_at, null)
+})
+
 test('what fails is sent again with the same id; an address that is gone is switched off at once, one that fails for days with a notification', async () => {
   await using hook = await receiver()
   const workspaceId = await team()
