@@ -13,8 +13,8 @@ import { Watch, type Watched } from './watch.ts'
  * looked at with again.
  */
 export interface Followers {
-  /** Until the follower leaves, its rights end, or the door closes; then `held` is let go of. */
-  add(response: ServerResponse, feed: Feed, watched: Watched, held: Disposable): void
+  /** Until the follower leaves, its rights end, or the door closes; then `flight` is over. */
+  add(response: ServerResponse, feed: Feed, watched: Watched, flight: Disposable | null): void
 }
 
 export function createFollowers(authority: Authority, line: Line, closing: AbortSignal): Followers {
@@ -23,10 +23,10 @@ export function createFollowers(authority: Authority, line: Line, closing: Abort
     for (const follower of all) follower.close()
   })
   return {
-    add(response, feed, watched, held) {
+    add(response, feed, watched, flight) {
       response.writeHead(200, EVENT_STREAM)
       response.flushHeaders()
-      const follower = new Follower(response, held, closing, all)
+      const follower = new Follower(response, flight, closing, all)
       follower.begin(feed, new Watch(authority, line, watched, follower))
     },
   }
@@ -36,15 +36,15 @@ class Follower implements Sink {
   readonly #response: ServerResponse
   readonly #closing: AbortSignal
   readonly #all: Set<Follower>
-  readonly #held: Disposable
+  readonly #flight: Disposable | null
   #watch: Watch | null = null
   #attached: Disposable | null = null
   #feed: Feed | null = null
   #slot = 0
 
-  constructor(response: ServerResponse, held: Disposable, closing: AbortSignal, all: Set<Follower>) {
+  constructor(response: ServerResponse, flight: Disposable | null, closing: AbortSignal, all: Set<Follower>) {
     this.#response = response
-    this.#held = held
+    this.#flight = flight
     this.#closing = closing
     this.#all = all
   }
@@ -91,7 +91,7 @@ class Follower implements Sink {
     still(this.#response, this.#slot)
     this.#watch?.[Symbol.dispose]()
     this.#attached?.[Symbol.dispose]()
-    this.#held[Symbol.dispose]()
+    this.#flight?.[Symbol.dispose]()
     if (!this.#response.destroyed) this.#response.end()
   }
 }

@@ -181,7 +181,7 @@ export function createDoor(parts: DoorParts): Door {
     // Nobody in particular is known by the address alone.
     const stranger = endpoint.auth === 'open' ? `address ${origins.clientIp(request)}` : null
     using held = new DisposableStack()
-    if (!open || stranger !== null) held.use(limits.enter(stranger ?? principal.accountId))
+    const flight = open && stranger === null ? null : held.use(limits.enter(stranger ?? principal.accountId))
     const limitClass = endpoint.limit ?? (endpoint.method === 'GET' ? 'reads' : 'writes')
     if (!open) setHeaders(response, limits.take(callerOf(principal), limitClass))
     else if (stranger !== null) limits.take(stranger, limitClass)
@@ -206,7 +206,10 @@ export function createDoor(parts: DoorParts): Door {
     if (endpoint.reply.kind === 'stream') {
       const events = result as AsyncIterable<Event>
       const watched = { start: { ...start, signal: closing.signal }, entry, input, credential }
-      if (isFeed(events)) return followers.add(response, events, watched, held.move())
+      if (isFeed(events)) {
+        held.move()
+        return followers.add(response, events, watched, flight)
+      }
       using _watch = new Watch(authority, line, watched, { close: life.end, kept: async () => {} })
       return await sendEvents(response, {}, events, life.signal)
     }

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { testDatabase } from '../database.ts'
 import { type Sent, readEvents } from '../events.ts'
 import { caller, testServer } from '../server.ts'
+import type { Broker } from './broker.ts'
 import { type Child, startChild } from './children.ts'
 
 /** What came of it. */
@@ -16,7 +17,7 @@ export interface Rounds {
   resumed: number
 }
 
-const environment = { UK_LIMIT_WRITES: '0', UK_LIMIT_READS: '0', UK_LIMIT_IN_FLIGHT: '0' }
+const UNLIMITED = { UK_LIMIT_WRITES: '0', UK_LIMIT_READS: '0', UK_LIMIT_IN_FLIGHT: '0' }
 const WORKSPACES = 3
 const WRITERS = 4
 
@@ -25,7 +26,17 @@ const WRITERS = 4
  * both, and starts it anew. Checks that each subscriber, who goes on at the other server from the last `id` it saw, is
  * told every change that was acknowledged, once, in one order that is the same for all.
  */
-export async function killsUnderSubscribers({ rounds, readers }: { rounds: number; readers: number }): Promise<Rounds> {
+export async function killsUnderSubscribers({
+  rounds,
+  readers,
+  bus = null,
+}: {
+  rounds: number
+  readers: number
+  /** What the servers tell each other through, killed and started anew in each round. */
+  bus?: Broker | null
+}): Promise<Rounds> {
+  const environment = { ...UNLIMITED, ...(bus && { UK_BUS: bus.url }) }
   await using database = await testDatabase()
   const alice = await signUp()
   async function signUp() {
@@ -96,6 +107,10 @@ export async function killsUnderSubscribers({ rounds, readers }: { rounds: numbe
     const slot = round % 2
     await children[slot]!.kill()
     children[slot] = await startChild(database, environment)
+    if (bus === null) continue
+    await bus.stop()
+    await sleep(Math.random() * 500)
+    await bus.start()
   }
   loaded.abort()
   await Promise.all(writers)

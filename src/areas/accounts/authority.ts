@@ -171,8 +171,7 @@ export async function createAuthority(
       bus.poke('rights')
     },
     onChange(accountId, recheck) {
-      changes.on(accountId, recheck)
-      return { [Symbol.dispose]: () => void changes.off(accountId, recheck) }
+      return new Listening(changes, accountId, recheck)
     },
     async onBehalf(accountId, scopes, workspaceId, payingKeyId = null) {
       const { rows } = await postgres.pool.query<
@@ -201,6 +200,23 @@ export async function createAuthority(
       await flushUsed()
       await rights[Symbol.asyncDispose]()
     },
+  }
+}
+
+/** Every open stream holds one. */
+class Listening implements Disposable {
+  readonly #changes: EventEmitter
+  readonly #accountId: Id
+  readonly #recheck: () => void
+
+  constructor(changes: EventEmitter, accountId: Id, recheck: () => void) {
+    this.#changes = changes.on(accountId, recheck)
+    this.#accountId = accountId
+    this.#recheck = recheck
+  }
+
+  [Symbol.dispose](): void {
+    this.#changes.off(this.#accountId, this.#recheck)
   }
 }
 

@@ -1,5 +1,6 @@
 import { type Change, changesAfter, changesBetween, logEpoch } from '#engine/changes.ts'
 import type { Engine } from '#engine/context.ts'
+import { Bundle } from './bundle.ts'
 import { changeFrame } from './frames.ts'
 import { type Positions, createPositions } from './position.ts'
 import type { Reader } from './reader.ts'
@@ -8,6 +9,8 @@ const POLL_MS = 1_000
 const BATCH = 1_000
 /** Of the log at a time while a reader catches up. */
 const PAGE = 500
+/** Bytes that are written to a reader at once: before more is, it is looked at how much waits. */
+const MOST_AT_ONCE = 1 << 18
 const TOPIC = 'live'
 
 /**
@@ -121,6 +124,8 @@ export class Hub {
 
   #tell(rows: readonly Change[]): void {
     const touched = new Set<Reader>()
+    let begin = new Bundle()
+    let bytes = 0
     for (const row of rows) {
       const readers = this.#readers.get(row.channel)
       if (readers === undefined) continue
@@ -129,12 +134,17 @@ export class Hub {
       for (const reader of readers) {
         if (!reader.live || row.seq <= reader.position || !reader.hears(row.channel, row.seq, scope)) continue
         frame ??= changeFrame(row, this.positions.encode(row.seq))
-        reader.add(frame)
+        reader.add(frame, begin)
         touched.add(reader)
       }
+      bytes += frame?.length ?? 0
+      if (bytes < MOST_AT_ONCE) continue
+      flush(touched)
+      begin = new Bundle()
+      bytes = 0
     }
     this.#head = rows.at(-1)!.seq
-    for (const reader of touched) reader.flush()
+    flush(touched)
   }
 
   /** From the log until nothing lies between the reader and what all are told. */
@@ -147,12 +157,8 @@ export class Hub {
           until,
           limit: PAGE,
         })
-        for (const row of rows)
-          if (reader.hears(row.channel, row.seq, this.#engine.events.scopeOf(row.type, row.resource_type)))
-            reader.add(changeFrame(row, this.positions.encode(row.seq)))
-        reader.flush()
+        await this.#repeat(reader, rows)
         reader.position = rows.length === PAGE ? rows.at(-1)!.seq : until
-        await reader.drained()
       }
       reader.live = true
     } catch (error) {
@@ -161,10 +167,33 @@ export class Hub {
     }
   }
 
+  async #repeat(reader: Reader, rows: readonly Change[]): Promise<void> {
+    let begin = new Bundle()
+    let bytes = 0
+    for (const row of rows) {
+      if (!reader.hears(row.channel, row.seq, this.#engine.events.scopeOf(row.type, row.resource_type))) continue
+      const frame = changeFrame(row, this.positions.encode(row.seq))
+      reader.add(frame, begin)
+      bytes += frame.length
+      if (bytes < MOST_AT_ONCE) continue
+      reader.flush()
+      await reader.drained()
+      begin = new Bundle()
+      bytes = 0
+    }
+    reader.flush()
+    await reader.drained()
+  }
+
   [Symbol.dispose](): void {
     this.#stop?.()
     this.#heard[Symbol.dispose]()
   }
+}
+
+function flush(touched: Set<Reader>): void {
+  for (const reader of touched) reader.flush()
+  touched.clear()
 }
 
 const NOBODY: ReadonlySet<Reader> = new Set()

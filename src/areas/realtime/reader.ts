@@ -2,6 +2,7 @@ import type { Context } from '#engine/context.ts'
 import { iterate } from '#engine/iterate-feed.ts'
 import type { Event, Feed, Sink } from '#kernel/contract.ts'
 import type { Scope } from '#kernel/scopes.ts'
+import { Bundle } from './bundle.ts'
 import { type Readable, mayHear, readable } from './channels.ts'
 import { eventFrame } from './frames.ts'
 import type { Hub } from './hub.ts'
@@ -30,7 +31,7 @@ export class Reader implements Feed {
   /** Until somebody reads. */
   #waiting: { ctx: Context; start: Start } | null
   #sink: Sink | null = null
-  #pending: Buffer[] = []
+  #pending: Bundle | null = null
 
   constructor(hub: Hub, ctx: Context, channels: Map<string, Readable>, start: Start) {
     this.#hub = hub
@@ -45,7 +46,8 @@ export class Reader implements Feed {
     const { frames, head } = this.#waiting.start
     this.#waiting = null
     this.#sink = sink
-    for (const frame of frames) this.add(frame)
+    const begin = new Bundle()
+    for (const frame of frames) this.add(frame, begin)
     this.flush()
     this.#hub.add(this, head)
     return this
@@ -92,21 +94,21 @@ export class Reader implements Feed {
     return this.#from === null || seq > (this.#from.get(channel) ?? 0n)
   }
 
-  /** Kept until `flush`: what comes at once goes in one write. */
-  add(frame: Buffer): void {
-    this.#pending.push(frame)
+  /** Kept until `flush`: what comes at once goes in one write. `begin` is of all who are told at once. */
+  add(frame: Buffer, begin: Bundle): void {
+    this.#pending = (this.#pending ?? begin).add(frame)
   }
 
   flush(): void {
-    const frames = this.#pending
-    if (frames.length === 0) return
-    this.#pending = []
-    this.#sink?.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames))
+    const pending = this.#pending
+    if (pending === null) return
+    this.#pending = null
+    this.#sink?.write(pending.bytes())
   }
 
   say(frame: Buffer): void {
-    this.add(frame)
     this.flush()
+    this.#sink?.write(frame)
   }
 
   async drained(): Promise<void> {
