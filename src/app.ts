@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
 import type pg from 'pg'
 import { createAuthority } from '#areas/accounts/authority.ts'
@@ -90,7 +91,9 @@ export async function startApp({
   const process = stack.use(await startProcess({ postgres, log }))
   const leases = createLeases({ postgres, processId: process.id, log })
   const authority = stack.use(await createAuthority(postgres, bus, log))
-  const ledger = stack.use(createLedger({ postgres, processId: process.id, log }))
+  const ledger = stack.use(
+    createLedger({ postgres, processId: process.id, log, journalDir: join(config.dataDir, 'calls') }),
+  )
   const jobs = stack.use(await startJobs({ postgres, process, log }))
   const blobs = stack.use(await openBlobs(config))
   const versions = createVersions(dated)

@@ -56,8 +56,8 @@ export const scopesOf = (type: SharedType): { read: Scope; write: Scope } =>
 export function sharesOf(principal: Principal, scope: Scope): RawBuilder<ShareRow> {
   const workspaces = reachableWorkspaces(principal, scope)
   return isHeldToOne(principal)
-    ? sql<ShareRow>`(select * from shares where workspace_id = any(${workspaces}::text[]))`
-    : sql<ShareRow>`shares_of(${principal.accountId}, ${workspaces}::text[])`
+    ? sql<ShareRow>`(select * from shares where workspace_id = any(${workspaces}::ulid[]))`
+    : sql<ShareRow>`shares_of(${principal.accountId}, ${workspaces}::ulid[])`
 }
 
 /** What the shares of the caller name under this scope, and which of it are folders: what lies below them is shared too. */
@@ -90,7 +90,7 @@ export async function sharedPlace(
   const [read, write] = given[kind]!.edit
   const { rows } = await sql<{ access: Access; workspace_id: Id | null; status: Membership['status'] }>`
     select s.access, s.workspace_id, (select status from workspaces where id = ${workspace_id}) as status
-    from ${sharesOf(principal, read!)} s where s.resource_id = any(${[id, ...ancestors]}::text[])`.execute(db)
+    from ${sharesOf(principal, read!)} s where s.resource_id = any(${[id, ...ancestors]}::ulid[])`.execute(db)
   if (rows.length === 0) return null
   // What a workspace was given, each does with it who may do so with what is in it.
   const edits = rows.some(

@@ -23,7 +23,7 @@ interface Kind {
 export async function storageOf({ db }: Context, workspaceIds: readonly Id[]) {
   const [{ rows }, ...sizes] = await Promise.all([
     sql<{ workspace_id: Id; kind: string; count: number }>`select workspace_id, kind, count(*)::int as count
-      from resources where workspace_id = any(${workspaceIds}::text[]) group by 1, 2 order by 2`.execute(db),
+      from resources where workspace_id = any(${workspaceIds}::ulid[]) group by 1, 2 order by 2`.execute(db),
     ...measured.map(({ bytes }) => bytes(db, workspaceIds)),
   ])
   const workspaces = workspaceIds.map((workspace_id) => {

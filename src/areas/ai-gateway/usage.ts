@@ -110,8 +110,8 @@ function viewOf(
 
 /** What keys and people are called, gone ones left out. */
 async function namesOf({ db }: Context, keys: readonly Id[], accounts: readonly Id[]): Promise<Map<Id, string>> {
-  const { rows } = await sql<{ id: Id; name: string }>`select id, name from api_keys where id = any(${keys}::text[])
-    union all select id, name from accounts where id = any(${accounts}::text[])`.execute(db)
+  const { rows } = await sql<{ id: Id; name: string }>`select id, name from api_keys where id = any(${keys}::ulid[])
+    union all select id, name from accounts where id = any(${accounts}::ulid[])`.execute(db)
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
 

@@ -92,7 +92,7 @@ export const runStore = {
     const { rows } = await sql<AutomationRunRow>`update automation_runs x set status = 'succeeded', error = null,
         cost_nano = greatest(x.cost_nano, e.cost), completed_at = ${at},
         updated_at = ${nextTimeOf('x')}
-      from unnest(${ended.map(({ id }) => id)}::text[], ${ended.map(({ cost }) => cost)}::int8[]) as e(id, cost)
+      from unnest(${ended.map(({ id }) => id)}::ulid[], ${ended.map(({ cost }) => cost)}::int8[]) as e(id, cost)
       where x.id = e.id and x.status = 'running' returning x.*`.execute(db)
     return rows
   },
@@ -166,7 +166,7 @@ export const runStore = {
   async busy(db: Db, automationIds: readonly Id[]): Promise<Map<Id, Id[]>> {
     const { rows } = await sql<{ automation_id: Id; ids: Id[] }>`
       select automation_id, array_agg(id::text order by id) as ids from automation_runs
-      where automation_id = any(${automationIds}::text[]) and status in ('queued', 'running') group by 1`.execute(db)
+      where automation_id = any(${automationIds}::ulid[]) and status in ('queued', 'running') group by 1`.execute(db)
     return new Map(rows.map(({ automation_id, ids }) => [automation_id, ids]))
   },
 

@@ -153,7 +153,7 @@ export const automationStore = {
   /** The moves of many at once. */
   async advance(db: Db, moves: readonly { id: Id; next: Date | null; fired: Date | null }[]): Promise<void> {
     await sql`update automations a set next_fire_at = m.next, last_fired_at = coalesce(m.fired, a.last_fired_at)
-      from unnest(${moves.map(({ id }) => id)}::text[], ${moves.map(({ next }) => next)}::timestamptz[],
+      from unnest(${moves.map(({ id }) => id)}::ulid[], ${moves.map(({ next }) => next)}::timestamptz[],
         ${moves.map(({ fired }) => fired)}::timestamptz[]) m(id, next, fired) where a.id = m.id`.execute(db)
   },
 }

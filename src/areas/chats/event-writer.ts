@@ -98,12 +98,12 @@ export function createEventWriter({ postgres: { pool }, log }: { postgres: Postg
     const { rows } = await pool.query<{ id: Id }>({
       name: 'run_events_insert',
       text: `with held as materialized (
-          select r.id from unnest($1::text[], $2::int[]) c(id, fence) join runs r on r.id = c.id and r.fence = c.fence
+          select r.id from unnest($1::ulid[], $2::int[]) c(id, fence) join runs r on r.id = c.id and r.fence = c.fence
             and r.status in ('running', 'requires_action')
         ), written as (
           insert into run_events (run_id, seq, type, at, data)
           select x.run_id, x.seq, x.type, x.at, x.data::json
-            from unnest($3::text[], $4::int[], $5::text[], $6::timestamptz[], $7::text[]) x(run_id, seq, type, at, data)
+            from unnest($3::ulid[], $4::int[], $5::text[], $6::timestamptz[], $7::text[]) x(run_id, seq, type, at, data)
             where x.run_id in (select id from held)
           on conflict do nothing
         ) select id from held`,

@@ -436,7 +436,7 @@ export const runStore = {
   /** Of these, those that were deleted or run under another process. */
   async lost(db: Db, processId: Id, ids: readonly Id[]): Promise<Id[]> {
     if (ids.length === 0) return []
-    const { rows } = await sql<{ id: Id }>`select x.id from unnest(${ids}::text[]) x(id) left join runs r on r.id = x.id
+    const { rows } = await sql<{ id: Id }>`select x.id from unnest(${ids}::ulid[]) x(id) left join runs r on r.id = x.id
       where r.id is null or (r.status = 'running' and r.process_id <> ${processId})`.execute(db)
     return rows.map(({ id }) => id)
   },
@@ -474,7 +474,7 @@ export const runStore = {
   async moved({ pool }: Postgres, watched: readonly { id: Id; seq: number }[]): Promise<{ id: Id; seq: number }[]> {
     const { rows } = await pool.query<{ id: Id; seq: number }>({
       name: 'runs_moved',
-      text: `select x.id, x.seq from unnest($1::text[], $2::int[]) x(id, seq)
+      text: `select x.id, x.seq from unnest($1::ulid[], $2::int[]) x(id, seq)
         where exists (select from run_events e where e.run_id = x.id and e.seq > x.seq)
           or not exists (select from runs r where r.id = x.id and (r.status in ('queued', 'running')
             -- Who waits for no event waits for the end, or for a person to be needed.

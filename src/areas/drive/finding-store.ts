@@ -47,9 +47,9 @@ export interface Candidate {
 const inOrder = sql`left(f.path, 400) collate "C"`
 
 function visible({ workspaces, shared, sharedFolders }: Within): RawBuilder<unknown> {
-  const own = sql`f.workspace_id = any(${workspaces}::text[])`
+  const own = sql`f.workspace_id = any(${workspaces}::ulid[])`
   if (shared.length === 0) return own
-  return sql`(${own} or f.id = any(${shared}::text[]) or f.ancestors && ${sharedFolders}::text[])`
+  return sql`(${own} or f.id = any(${shared}::ulid[]) or f.ancestors && ${sharedFolders}::text[])`
 }
 
 function conditions({ kind, below, like, fold, from, ...within }: Range): RawBuilder<unknown> {

@@ -27,7 +27,7 @@ export const fileSearchable: Searchable = {
       resource_id !== null && data.kind === 'folder' && /\.(updated|moved|restored)$/.test(type) ? [resource_id] : [],
     )
     const { rows } = await sql<{ id: Id }>`
-      select parent_id as id from files where id = any(${ids}::text[]) and name = '.git' and parent_id is not null
+      select parent_id as id from files where id = any(${ids}::ulid[]) and name = '.git' and parent_id is not null
       union select x.id from unnest(${folders}::text[]) f(id) cross join lateral
         (select id from files where ancestors @> array[f.id]) x`.execute(db)
     // A `.git` that was moved away leaves a folder that is none any more, and the event no longer says which.
@@ -46,7 +46,7 @@ export const fileSearchable: Searchable = {
       await sql<Row>`select f.id, f.parent_id, f.kind, f.name, f.path, f.sha256, f.size_bytes, f.mime_type, r.created_at, r.updated_at,
         f.kind = 'folder' and exists (select from files g where g.parent_id = f.id and g.name = '.git' and not g.trashed) as repository
       from files f join resources r on r.id = f.id
-      where f.id = any(${ids}::text[]) and not f.path ~ '(^|/)[.]git(/|$)'`.execute(engine.postgres.db)
+      where f.id = any(${ids}::ulid[]) and not f.path ~ '(^|/)[.]git(/|$)'`.execute(engine.postgres.db)
     const files = rows.filter((row): row is Row & ContentOf => row.kind === 'file' && row.sha256 !== null)
     const texts = await textsFor(engine, files)
     return rows

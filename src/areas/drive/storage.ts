@@ -17,9 +17,9 @@ export async function storedIn(db: Db, workspaceId: Id): Promise<bigint> {
 /** The same for many at once. Those that keep nothing are absent. */
 export async function storedByWorkspace(db: Db, workspaceIds: readonly Id[]): Promise<Map<Id, bigint>> {
   const { rows } = await sql<{ workspace_id: Id; bytes: bigint }>`select workspace_id, sum(bytes)::int8 as bytes from (
-      select workspace_id, bytes from storage where workspace_id = any(${workspaceIds}::text[])
+      select workspace_id, bytes from storage where workspace_id = any(${workspaceIds}::ulid[])
       union all
-      select workspace_id, bytes from storage_changes where workspace_id = any(${workspaceIds}::text[])
+      select workspace_id, bytes from storage_changes where workspace_id = any(${workspaceIds}::ulid[])
     ) kept group by workspace_id`.execute(db)
   return new Map(rows.map(({ workspace_id, bytes }) => [workspace_id, bytes]))
 }

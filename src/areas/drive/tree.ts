@@ -120,14 +120,14 @@ async function crossOver(ctx: Context, id: Id, workspaceId: Id): Promise<void> {
   }>`select id from files where id = ${id} or ancestors @> array[${id}::text]`.execute(ctx.db)
   const ids = rows.map((row) => row.id)
   const { rows: sums } = await sql<{ bytes: bigint }>`select coalesce(sum(size_bytes), 0)::int8 as bytes
-    from file_versions where file_id = any(${ids}::text[])`.execute(ctx.db)
+    from file_versions where file_id = any(${ids}::ulid[])`.execute(ctx.db)
   await checkRoom(ctx, workspaceId, Number(sums[0]!.bytes), 'held')
   for (const [table, column] of [
     ['files', 'id'],
     ['resources', 'id'],
     ['file_versions', 'file_id'],
   ] as const)
-    await sql`update ${sql.table(table)} set workspace_id = ${workspaceId} where ${sql.ref(column)} = any(${ids}::text[])`.execute(
+    await sql`update ${sql.table(table)} set workspace_id = ${workspaceId} where ${sql.ref(column)} = any(${ids}::ulid[])`.execute(
       ctx.db,
     )
 }
@@ -165,11 +165,11 @@ export const restore = (ctx: Context, before: FileRow): Promise<FileRow> =>
       name = numbered(row.name, n)
     const unit = (await unitOf(ctx, row)).filter((id) => id !== row.id)
     // Those below first: they are found by where the folder lay.
-    await sql`update files set trashed = false, trashed_with = null where id = any(${unit}::text[])`.execute(ctx.db)
+    await sql`update files set trashed = false, trashed_with = null where id = any(${unit}::ulid[])`.execute(ctx.db)
     await place(ctx, row, { workspaceId: row.workspace_id, folder }, name)
     await sql`update resources set status = 'active', trashed_from = null, trashed_at = null, trashed_by = null,
         updated_at = greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')
-      where id = any(${[row.id, ...unit]}::text[])`.execute(ctx.db)
+      where id = any(${[row.id, ...unit]}::ulid[])`.execute(ctx.db)
     const restored = await readFile(ctx, row.id)
     await tell(ctx, 'restored', restored)
     return restored
@@ -189,8 +189,8 @@ export const remove = (ctx: Context, before: FileRow): Promise<void> =>
       })
     const unit = await unitOf(ctx, row)
     // In one statement, so that what they took is counted once and not row by row.
-    await sql`delete from file_versions where file_id = any(${unit}::text[])`.execute(ctx.db)
-    await sql`delete from resources where id = any(${unit}::text[])`.execute(ctx.db)
+    await sql`delete from file_versions where file_id = any(${unit}::ulid[])`.execute(ctx.db)
+    await sql`delete from resources where id = any(${unit}::ulid[])`.execute(ctx.db)
     await tell(ctx, 'deleted', row)
   })
 

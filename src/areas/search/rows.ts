@@ -14,7 +14,7 @@ export const apart = (name: string): string =>
 export async function writeRows(db: Db, ids: readonly Id[], documents: readonly SearchDocument[]): Promise<void> {
   const there = new Set(documents.map(({ id }) => id))
   const gone = ids.filter((id) => !there.has(id))
-  if (gone.length > 0) await sql`delete from search_rows where id = any(${gone}::text[])`.execute(db)
+  if (gone.length > 0) await sql`delete from search_rows where id = any(${gone}::ulid[])`.execute(db)
   if (documents.length === 0) return
   const clean = (text: string): string => text.replaceAll('\0', '').toWellFormed()
   const rows = documents.map((one) => ({
@@ -31,7 +31,7 @@ export async function writeRows(db: Db, ids: readonly Id[], documents: readonly 
         as x(type, id, resource_id, parent_id, title, names, body, created_at, updated_at)
     ), held as (
       select r.id, r.workspace_id, r.status = 'trashed' as hidden from resources r
-      where r.id = any(${[...new Set(column('resource_id'))].sort()}::text[]) order by r.id for share
+      where r.id = any(${[...new Set(column('resource_id'))].sort()}::ulid[]) order by r.id for share
     ), written as (
       insert into search_rows as s (type, id, resource_id, workspace_id, hidden, title, tsv, parent_id, created_at, updated_at)
       select g.type, g.id, g.resource_id, h.workspace_id, h.hidden, g.title,

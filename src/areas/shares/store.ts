@@ -145,9 +145,9 @@ export const shareStore = {
   /** What resources are called. */
   async titles(db: Db, ids: readonly Id[]): Promise<Map<Id, string | null>> {
     const { rows } = await sql<{ id: Id; title: string | null }>`
-      select id, title from chats where id = any(${ids}::text[])
-      union all select id, name from agents where id = any(${ids}::text[])
-      union all select id, name from files where id = any(${ids}::text[])`.execute(db)
+      select id, title from chats where id = any(${ids}::ulid[])
+      union all select id, name from agents where id = any(${ids}::ulid[])
+      union all select id, name from files where id = any(${ids}::ulid[])`.execute(db)
     return new Map(rows.map(({ id, title }) => [id, title]))
   },
 }

@@ -8,11 +8,12 @@ import type { Log } from '../log.ts'
 import type { Postgres } from '../postgres/client.ts'
 import { createBatches } from '../batches.ts'
 import { books, draws, guards, holdsOf } from './holds.ts'
-import { releaseItem, settleItem } from './item.ts'
+import { releaseItem, settleItem, sharedBy } from './item.ts'
+import { createJournal, journalsIn, noJournal } from './journal.ts'
 import type { Ledger, Payer } from './ledger.ts'
 import { createMarks } from './marks.ts'
 import { createSettleQueue } from './queue.ts'
-import { startReconciler } from './reconcile.ts'
+import { recover, startReconciler } from './reconcile.ts'
 import { refundCall } from './refund.ts'
 import { type Reserve, reserveAll } from './reserve.ts'
 import './tables.ts'
@@ -20,12 +21,28 @@ import './tables.ts'
 /** Callers per round trip: more would make the first of them wait for the last. */
 const RESERVE_BATCH = 500
 
-/** The ledger of this process. Its lease row (`startProcess`) must be there before, or others would reconcile its calls. */
-export function createLedger({ postgres, processId, log }: { postgres: Postgres; processId: Id; log: Log }): Ledger {
+/**
+ * The ledger of this process. Its lease row (`startProcess`) must be there before, or others would reconcile its calls.
+ * `journalDir`: where what is not in the database yet is kept for the case that this process is killed; absent: nowhere.
+ */
+export function createLedger({
+  postgres,
+  processId,
+  log,
+  journalDir,
+}: {
+  postgres: Postgres
+  processId: Id
+  log: Log
+  journalDir?: string
+}): Ledger {
   const { pool, db } = postgres
-  const queue = createSettleQueue(pool, log)
+  const journal = journalDir === undefined ? noJournal : createJournal(journalDir, processId, log)
+  const queue = createSettleQueue(pool, log, journal)
   const marks = createMarks(pool, log)
-  const reconciler = startReconciler(postgres, log)
+  const reconciler = startReconciler(postgres, log, async () => {
+    if (journalDir !== undefined) await recover(postgres, journalsIn(journalDir, processId), queue.settle, log)
+  })
   const reserve = createBatches(RESERVE_BATCH, async (items: Reserve[]) => {
     try {
       return await reserveAll(pool, processId, items)
@@ -62,13 +79,14 @@ export function createLedger({ postgres, processId, log }: { postgres: Postgres;
     },
     sent(call, soFar = 0n, now) {
       if (books(call.payer, call.billing)) marks.sent(call.id, soFar, now)
+      else journal.begun(call, sharedBy(call))
     },
     settle(call, outcome) {
       marks.forget(call.id)
       queue.add(settleItem(call, outcome))
     },
     release(call) {
-      if (!books(call.payer, call.billing)) return
+      if (!books(call.payer, call.billing)) return journal.dropped(call.id)
       marks.forget(call.id)
       queue.add(releaseItem(call.id))
     },

@@ -44,6 +44,10 @@ export function settleItem(call: MeteredCall, outcome: Outcome): Item {
   return { id: call.id, reserved: books(call.payer, call.billing), shared: sharedBy(call), line }
 }
 
+/** A call that was sent, and of whose end nothing is known. Nobody is charged for it: what is charged is held. */
+export const interruptedLine = (id: Id, startedMs: number): string =>
+  `\t${id}\t${startedMs}\tfailed\t0\t0\t0\t1\t0\t0\t0\t0\t0\t0\t0\testimated\tinterrupted\t\t0\tfalse`
+
 /** Providers' words are nearly always plain; a tab or a line's end would make two fields of them. */
 const inLine = (words: string): string =>
   /^[a-z_]{1,64}$/.test(words) ? words : short(words).replaceAll(/[\t\n]/g, ' ')

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import * as fc from 'fast-check'
@@ -14,6 +15,7 @@ import { startProcess } from '../processes.ts'
 import { createLedger } from './create-ledger.ts'
 import type { Budget } from '#kernel/money.ts'
 import type { Ledger, Payer } from './ledger.ts'
+import { totalOf } from './usage-days.ts'
 
 const log = createLog('silent')
 
@@ -23,9 +25,11 @@ async function instance(t: TestContext) {
   t.after(() => stack.disposeAsync())
   const database = stack.use(await testDatabase())
   const postgres = stack.use(connectPostgres(database.connection, () => {}))
-  const ledger = async (): Promise<Ledger> => {
+  const ledger = async (journalDir?: string): Promise<Ledger> => {
     const process = stack.use(await startProcess({ postgres, log }))
-    return stack.use(createLedger({ postgres, processId: process.id, log }))
+    return stack.use(
+      createLedger({ postgres, processId: process.id, log, ...(journalDir !== undefined && { journalDir }) }),
+    )
   }
   const number = async (text: string, ...values: unknown[]): Promise<bigint> =>
     BigInt((await postgres.pool.query<{ n: string }>(`select (${text})::text as n`, values)).rows[0]!.n)
@@ -298,6 +302,55 @@ test('calls of a process that was killed are settled when they were sent, and re
   const { cost_nano, cost_source, status } = await record(sent!)
   assert.deepEqual({ cost_nano, cost_source, status }, { cost_nano: 300n, cost_source: 'estimated', status: 'failed' })
   assert.equal(await record(unsent!), undefined)
+})
+
+test('calls that nothing held are known after their process was killed, as they ended or as interrupted', async (t) => {
+  const { ledger: start, database, postgres, record } = await instance(t)
+  const dir = join(database.dataDir, 'calls')
+  const by = payer({ tier: 'unlimited', key: { id: newId(), cap: null } })
+  const child = spawn(
+    process.execPath,
+    [
+      join(import.meta.dirname, '../../../test/engine/journal-child.ts'),
+      JSON.stringify(database.connection),
+      JSON.stringify(by),
+      dir,
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  const [line] = (await once(child.stdout, 'data')) as [Buffer]
+  const [ended, open, unsent] = JSON.parse(line.toString()) as [string, string, string]
+  assert.equal(await record(ended), undefined)
+
+  // While it lives nobody reads what it keeps.
+  await start(dir)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  assert.equal(await record(ended), undefined)
+  assert.equal(readdirSync(dir).length, 2)
+
+  const late = await start(dir)
+  while ((await record(open)) === undefined) await new Promise((resolve) => setImmediate(resolve))
+  const told = async (id: string) => {
+    const { status, cost_nano, cost_source, finish_reason } = await record(id)
+    return { status, cost_nano, cost_source, finish_reason }
+  }
+  assert.deepEqual(await told(ended), {
+    status: 'succeeded',
+    cost_nano: 300n,
+    cost_source: 'computed',
+    finish_reason: 'a word of theirs',
+  })
+  assert.deepEqual(await told(open), {
+    status: 'failed',
+    cost_nano: 0n,
+    cost_source: 'estimated',
+    finish_reason: 'interrupted',
+  })
+  assert.equal(await record(unsent), undefined)
+  assert.deepEqual(await late.spent([{ id: by.key!.id, period: 'total' }]), new Map([[by.key!.id, 300n]]))
+  assert.equal((await totalOf(postgres.db, { accountId: by.accountId })).calls, 2)
+  while (readdirSync(dir).length > 2) await new Promise((resolve) => setImmediate(resolve))
 })
 
 test('what no column can hold is refused to its caller alone, and an absurd bill is recorded as far as it goes', async (t) => {

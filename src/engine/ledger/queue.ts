@@ -2,6 +2,7 @@ import type pg from 'pg'
 import type { Log } from '../log.ts'
 import { sqlState } from '../postgres/client.ts'
 import type { Item } from './item.ts'
+import type { Journal } from './journal.ts'
 import { Sheet } from './sheet.ts'
 
 const EVERY_MS = 200
@@ -14,6 +15,8 @@ const SPARE = 2
 /** What is settled or released, on its way into the database. Written again until it is durable. */
 export interface SettleQueue extends AsyncDisposable {
   add(item: Item): void
+  /** Writes these at once, whoever made them. */
+  settle(sheet: Sheet): Promise<void>
   full(): boolean
   /** Whether anything waits to be written. */
   any(): boolean
@@ -23,7 +26,7 @@ export interface SettleQueue extends AsyncDisposable {
   flush(): Promise<void>
 }
 
-export function createSettleQueue(pool: pg.Pool, log: Log): SettleQueue {
+export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): SettleQueue {
   let open = new Sheet()
   /** Full ones, oldest first, and the one that is being written. */
   const closed: Sheet[] = []
@@ -46,6 +49,7 @@ export function createSettleQueue(pool: pg.Pool, log: Log): SettleQueue {
   const schedule = (ms: number): void => void (timer ??= setTimeout(() => void write().catch(() => {}), ms))
 
   function close(): void {
+    open.after = journal.cut()
     closed.push(open)
     open = spare.pop() ?? new Sheet()
   }
@@ -66,6 +70,7 @@ export function createSettleQueue(pool: pg.Pool, log: Log): SettleQueue {
       closed.shift()
       count -= sheet.count
       for (const id of sheet.ids) waiting.delete(id)
+      sheet.after?.()
       sheet.clear()
       if (spare.length < SPARE) spare.push(sheet)
     }
@@ -94,12 +99,14 @@ export function createSettleQueue(pool: pg.Pool, log: Log): SettleQueue {
   }
 
   return {
-    add({ id, reserved, shared, line }) {
+    add(item) {
+      const { id, reserved, shared, line } = item
       if (reserved) {
         if (waiting.has(id)) return
         waiting.add(id)
         open.ids.push(id)
       }
+      journal.ended(item)
       open.add(shared, line)
       count += 1
       if (open.count < BATCH) return schedule(EVERY_MS)
@@ -107,6 +114,7 @@ export function createSettleQueue(pool: pg.Pool, log: Log): SettleQueue {
       if (failing) schedule(EVERY_MS)
       else void write().catch(() => {})
     },
+    settle,
     full: () => count >= MOST,
     any: () => count > 0,
     has: (id) => waiting.has(id),
@@ -122,6 +130,7 @@ export function createSettleQueue(pool: pg.Pool, log: Log): SettleQueue {
           log.error({ error, calls: closed.flatMap((sheet) => sheet.each()) }, 'calls were not settled'),
         )
       if (timer) clearTimeout(timer)
+      journal.close(count === 0)
     },
   }
 }

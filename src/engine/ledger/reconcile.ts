@@ -3,6 +3,8 @@ import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { writeOutbox } from '../outbox.ts'
 import type { Log } from '../log.ts'
+import type { Left } from './journal.ts'
+import type { Sheet } from './sheet.ts'
 import type { Postgres } from '../postgres/client.ts'
 
 const EVERY_MS = 60_000
@@ -58,8 +60,39 @@ export async function reconcile({ db }: Pick<Postgres, 'db'>, log: Log): Promise
   return all
 }
 
-export function startReconciler(postgres: Pick<Postgres, 'db'>, log: Log): AsyncDisposable & { first: Promise<void> } {
+/** Settles what processes of this data directory that are no more had not settled. */
+export async function recover(
+  { pool }: Postgres,
+  left: readonly Left[],
+  settle: (sheet: Sheet) => Promise<void>,
+  log: Log,
+): Promise<void> {
+  if (left.length === 0) return
+  const { rows } = await pool.query<{ id: Id }>(
+    'select id from processes where id = any($1::ulid[]) and expires_at > now()',
+    [left.map(({ processId }) => processId)],
+  )
+  const living = new Set(rows.map(({ id }) => id))
+  for (const { processId, sheets, remove } of left) {
+    if (living.has(processId)) continue
+    let calls = 0
+    for (const sheet of sheets()) {
+      await settle(sheet)
+      calls += sheet.count
+    }
+    remove()
+    if (calls > 0) log.warn({ calls }, 'calls that a process had not settled when it ended were read from its file')
+  }
+}
+
+/** `before`: what goes first each time, because it knows better. */
+export function startReconciler(
+  postgres: Pick<Postgres, 'db'>,
+  log: Log,
+  before: () => Promise<void>,
+): AsyncDisposable & { first: Promise<void> } {
   const run = async (): Promise<void> => {
+    await before().catch((error: unknown) => log.error({ error }, 'what processes had not settled cannot be read'))
     await reconcile(postgres, log).catch((error: unknown) => log.error({ error }, 'reservations cannot be reconciled'))
   }
   const first = run()

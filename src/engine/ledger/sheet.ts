@@ -10,14 +10,16 @@ export class Sheet {
   #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
   #length = 0
   #shared: string[] = []
-  readonly #places = new Map<Shared, number>()
+  readonly #places = new Map<Pick<Shared, 'text'>, number>()
   /** How many calls. */
   count = 0
   /** Of the calls whose id may come again before this is durable. */
   ids: string[] = []
+  /** What is not needed any more once this is durable. */
+  after: (() => void) | null = null
 
   /** As an `Item` has them. */
-  add(shared: Shared | null, line: string): void {
+  add(shared: Pick<Shared, 'text'> | null, line: string): void {
     const text = `${this.count === 0 ? '' : '\n'}${shared === null ? '' : this.#placeOf(shared)}${line}`
     // A character is three bytes at most.
     const most = this.#length + text.length * 3
@@ -26,7 +28,7 @@ export class Sheet {
     this.count += 1
   }
 
-  #placeOf(shared: Shared): number {
+  #placeOf(shared: Pick<Shared, 'text'>): number {
     let place = this.#places.get(shared)
     if (place === undefined) this.#places.set(shared, (place = this.#shared.push(shared.text) - 1))
     return place
@@ -39,6 +41,7 @@ export class Sheet {
     this.#places.clear()
     this.count = 0
     this.ids = []
+    this.after = null
   }
 
   /** JSON of the shared parts. */

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { newId } from '#kernel/ids.ts'
+import { call, outcome, payer } from '#test/engine/ledger-calls.ts'
+import { createLog } from '../log.ts'
+import { settleItem, sharedBy } from './item.ts'
+import { createJournal, journalsIn } from './journal.ts'
+
+test('a file that has grown gives way to the next, which knows the calls that are under way', (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'ukiyo-journal-'))
+  t.after(() => rmSync(dir, { recursive: true }))
+  const mine = newId()
+  const journal = createJournal(dir, mine, createLog('silent'))
+  const by = payer({ tier: 'unlimited' })
+  const begin = () => {
+    const one = call(by)
+    journal.begun(one, sharedBy(one))
+    return one
+  }
+  const left = () => journalsIn(dir, newId()).flatMap(({ sheets }) => sheets())
+  const long = begin()
+  assert.equal(journal.cut(), null)
+  for (let i = 0; i < 3_000; i++) journal.ended(settleItem(begin(), outcome(1n)))
+  const away = journal.cut()!
+  assert.equal(readdirSync(dir).length, 2)
+  assert.equal(
+    left().reduce((sum, { count }) => sum + count, 0),
+    3_002,
+  )
+  away()
+  assert.deepEqual(
+    left().map(({ count, lines }) => [count, lines.toString().split('\t')[1]]),
+    [[1, long.id]],
+  )
+  assert.deepEqual(journalsIn(dir, mine), [])
+  journal.close(true)
+  assert.equal(readdirSync(dir).length, 1, 'a call is under way')
+})

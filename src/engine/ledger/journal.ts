@@ -1,0 +1,181 @@
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, readdirSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Id } from '#kernel/ids.ts'
+import type { Log } from '../log.ts'
+import { type Item, type Shared, interruptedLine } from './item.ts'
+import type { MeteredCall } from './ledger.ts'
+import { Sheet } from './sheet.ts'
+
+/** How long a call is sent before its line is in the file: a write for each would cost more than the rest of its books. */
+const AFTER_MS = 3
+/** A file of this size is ended with the next batch, and goes when that is durable. */
+const CUT_BYTES = 256 << 10
+/** What was left is settled in batches of so many calls. */
+const SHEET_CALLS = 500
+
+/**
+ * What is not in the database yet, in a file that outlives this process: calls that nothing holds there are in it from
+ * when they are sent, and every call from its end on. A killed process loses nothing so; who starts next on this data
+ * directory reads it. A line each: `=` what calls share, whose place is its number; `+` a call that was sent, `-` one
+ * that ended, `x` one that was never sent after all.
+ */
+export interface Journal {
+  /** Sent, and held by nothing. */
+  begun(call: MeteredCall, shared: Shared): void
+  /** Never sent after all. */
+  dropped(id: Id): void
+  ended(item: Item): void
+  /** Begins another file where this one is large. Answers what takes the old one away, once all that ended so far is durable. */
+  cut(): (() => void) | null
+  /** Nothing more comes. `durable`: all that ended is in the database. */
+  close(durable: boolean): void
+}
+
+/** Where there is no directory, nothing is kept. */
+export const noJournal: Journal = {
+  begun() {},
+  dropped() {},
+  ended() {},
+  cut: () => null,
+  close() {},
+}
+
+const NAME = /^([0-9A-Z]{26})-(\d+)\.calls$/
+
+export function createJournal(dir: string, processId: Id, log: Log): Journal {
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const open = new Map<Id, { shared: Shared; startedMs: number }>()
+  const pathOf = (number: number): string => join(dir, `${processId}-${number}.calls`)
+  const opened = (): number => openSync(pathOf(number), 'a', 0o600)
+  let number = 1
+  let file: number | null = opened()
+  let places = new Map<Shared, number>()
+  let waiting = ''
+  let bytes = 0
+  let timer: NodeJS.Timeout | null = null
+
+  function add(line: string): void {
+    waiting += line
+    timer ??= setTimeout(write, AFTER_MS)
+  }
+
+  function write(): void {
+    if (timer) clearTimeout(timer)
+    timer = null
+    const text = waiting
+    waiting = ''
+    if (file === null || text === '') return
+    try {
+      bytes += writeSync(file, text)
+    } catch (error) {
+      // The database has the books; this only covers for a crash.
+      log.error({ error }, 'calls are not kept in a file any more: what a crash interrupts will not be known')
+      closeSync(file)
+      file = null
+    }
+  }
+
+  function placeOf(shared: Shared): number {
+    let place = places.get(shared)
+    if (place === undefined) {
+      places.set(shared, (place = places.size))
+      add(`=${shared.text}\n`)
+    }
+    return place
+  }
+
+  function begin(id: Id, shared: Shared, startedMs: number): void {
+    const place = placeOf(shared)
+    add(`+${place}\t${id}\t${startedMs}\n`)
+  }
+
+  return {
+    begun(call, shared) {
+      if (file === null) return
+      const startedMs = call.startedAt.getTime()
+      open.set(call.id, { shared, startedMs })
+      begin(call.id, shared, startedMs)
+    },
+    dropped(id) {
+      if (open.delete(id)) add(`x${id}\n`)
+    },
+    ended({ id, shared, line }) {
+      open.delete(id)
+      if (file === null || shared === null) return
+      const place = placeOf(shared)
+      add(`-${place}${line}\n`)
+    },
+    cut() {
+      write()
+      if (file === null || bytes < CUT_BYTES) return null
+      const before = pathOf(number)
+      closeSync(file)
+      number += 1
+      bytes = 0
+      places = new Map()
+      file = opened()
+      for (const [id, { shared, startedMs }] of open) begin(id, shared, startedMs)
+      write()
+      return () => rmSync(before, { force: true })
+    },
+    close(durable) {
+      write()
+      if (file === null) return
+      closeSync(file)
+      file = null
+      if (durable && open.size === 0) rmSync(pathOf(number), { force: true })
+    },
+  }
+}
+
+/** What one process left. */
+export interface Left {
+  processId: Id
+  sheets(): Sheet[]
+  remove(): void
+}
+
+/** The files of other processes that had this directory: of the living too, whose are not to be touched. */
+export function journalsIn(dir: string, processId: Id): Left[] {
+  const files = new Map<Id, string[]>()
+  for (const name of existsSync(dir) ? readdirSync(dir) : []) {
+    const whose = NAME.exec(name)?.[1]
+    if (whose === undefined || whose === processId) continue
+    const known = files.get(whose) ?? []
+    known.push(join(dir, name))
+    files.set(whose, known)
+  }
+  return [...files].map(([whose, paths]) => ({
+    processId: whose,
+    sheets: () => paths.flatMap((path) => readJournal(readFileSync(path, 'utf8'))),
+    remove: () => paths.forEach((path) => rmSync(path, { force: true })),
+  }))
+}
+
+/** What ended as it ended, and what did not as interrupted. A line that was not written to its end is left out. */
+export function readJournal(text: string): Sheet[] {
+  const shared: Pick<Shared, 'text'>[] = []
+  const calls = new Map<string, { place: number; line: string }>()
+  const lines = text.split('\n')
+  lines.pop()
+  for (const each of lines) {
+    const kind = each[0]
+    const rest = each.slice(1)
+    const tab = rest.indexOf('\t')
+    if (kind === '=') shared.push({ text: rest })
+    else if (kind === 'x') calls.delete(rest)
+    else if (tab > 0) {
+      const [, id = '', started] = rest.split('\t', 3)
+      const place = Number(rest.slice(0, tab))
+      if (kind === '-') calls.set(id, { place, line: rest.slice(tab) })
+      else calls.set(id, { place, line: interruptedLine(id, Number(started)) })
+    }
+  }
+  const sheets: Sheet[] = []
+  for (const { place, line } of calls.values()) {
+    if (shared[place] === undefined) continue
+    if (sheets.length === 0 || sheets.at(-1)!.count >= SHEET_CALLS) sheets.push(new Sheet())
+    sheets.at(-1)!.add(shared[place], line)
+  }
+  return sheets
+}
