@@ -67,7 +67,7 @@ export class Generation {
     this.#metered = metered
     const { model, stream } = body.json
     this.#demands = visit.surface.demands?.(body) ?? null
-    const named = this.#demands === null ? model : this.#demands.models[0]
+    const named = this.#demands === null ? (model ?? dialect.usualModel) : this.#demands.models[0]
     if (typeof named !== 'string' || named === '')
       refuse('missing_parameter', { message: 'You must provide a `model` parameter.', param: 'model' })
     this.model = named

@@ -42,7 +42,14 @@ before(async () => {
     shape: 'openai-chat',
     base_url: `http://127.0.0.1:${(studio.address() as AddressInfo).port}/v1`,
     api_key: 'sk-studio',
-    models: [pictures, sound, priced('gpt-image-1'), priced('tts-1'), { id: 'unpriced' }],
+    models: [
+      pictures,
+      sound,
+      priced('gpt-image-1'),
+      priced('tts-1'),
+      { id: 'unpriced' },
+      priced('omni-moderation-latest'),
+    ],
   }
   assert.equal((await world.person.post('/ai-gateway/provider-endpoints', body)).status, 201)
   client = new OpenAI({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-a/v1`, maxRetries: 0 })
@@ -75,6 +82,20 @@ test('embeddings come back as the vendor made them, in base64 or in numbers, and
     encoding_format: 'float',
   })
   assert.equal(large.data.length, 200)
+})
+
+test('a moderation needs no model’s name, as at the vendor, and costs nothing', async () => {
+  const results = [{ flagged: false, categories: {}, category_scores: {} }]
+  answer = json({ id: 'modr-1', model: 'omni-moderation-latest', results })
+  for (const more of [{}, { model: 'st/omni-moderation-latest' }]) {
+    const { data, response } = await client.moderations.create({ input: 'hello', ...more }).withResponse()
+    assert.equal(data.results[0]!.flagged, false)
+    const { path, body } = heard.at(-1)!
+    assert.equal(path, '/v1/moderations')
+    const { model = 'omni-moderation-latest', ...rest } = JSON.parse(body.toString())
+    assert.deepEqual([model, rest], ['omni-moderation-latest', { input: 'hello' }])
+    assert.equal((await recorded(response)).cost_nano, 0n)
+  }
 })
 
 test('who makes none says so: a simulated model, a local engine, a model for conversations', async () => {

@@ -35,6 +35,8 @@ export interface Dialect {
   shape: Shape
   /** Behind the upstream's base. */
   path: string
+  /** Who serves a request that names no model; absent: it has to. */
+  usualModel?: string
   /** A client's headers that mean something to the provider, in lower case. */
   travelling: readonly string[]
   /** Those that name an account at the provider: they travel only to the caller's own endpoint. */

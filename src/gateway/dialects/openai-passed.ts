@@ -32,6 +32,7 @@ export const openaiEmbeddings: Dialect = {
 export const openaiModerations: Dialect = {
   ...base,
   path: '/moderations',
+  usualModel: 'omni-moderation-latest',
   readWhole: (json) =>
     Array.isArray(json.results) ? { ...unread(), usage: usageOf({}), ended: true } : base.readWhole(json),
 }
