@@ -37,5 +37,7 @@ export function writeUsage(usage: Usage): Json {
     output_tokens_details: { thinking_tokens: usage.reasoning_tokens },
     server_tool_use: null,
     service_tier: 'standard',
+    speed: null,
+    inference_geo: null,
   }
 }

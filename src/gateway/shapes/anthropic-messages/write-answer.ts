@@ -30,6 +30,7 @@ export const emptyMessage = (about: AnswerAbout, usage: Json): Json => ({
   stop_sequence: null,
   stop_details: null,
   container: null,
+  diagnostics: null,
   usage,
 })
 

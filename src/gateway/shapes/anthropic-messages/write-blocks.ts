@@ -56,7 +56,7 @@ export class BlockWriter {
         break
       case 'tool_call_start': {
         this.#endStreaming()
-        const content = { type: 'tool_use', id: piece.id, name: piece.name, input: {} }
+        const content = { type: 'tool_use', id: piece.id, name: piece.name, input: {}, caller: { type: 'direct' } }
         this.#calls.set(piece.id, this.#add('tool', content))
         break
       }
@@ -85,7 +85,8 @@ export class BlockWriter {
     const last = this.#queue.at(-1)
     if (last?.kind === kind && !last.done) return last
     this.#endStreaming()
-    const content = kind === 'text' ? { type: 'text', text: '' } : { type: 'thinking', thinking: '', signature: '' }
+    const content =
+      kind === 'text' ? { type: 'text', text: '', citations: null } : { type: 'thinking', thinking: '', signature: '' }
     return this.#add(kind, content)
   }
 

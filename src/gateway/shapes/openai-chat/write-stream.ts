@@ -37,7 +37,7 @@ export class StreamWriter extends EventWriter {
   }
 
   protected opening(): string {
-    return this.#frame({ choices: [this.#choice({ role: 'assistant', content: '' })] })
+    return this.#frame({ choices: [this.#choice({ role: 'assistant', content: '', refusal: null })] })
   }
 
   protected say(chunk: Said): string {
