@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Measurable, root, startMeasurable } from './process.ts'
+import { type Measurable, descendants, pin, root, startMeasurable } from './process.ts'
 
 /** Our server as a person starts it, with an account and a key. */
 export interface Ours extends AsyncDisposable {
@@ -15,6 +15,8 @@ export interface Ours extends AsyncDisposable {
 export async function startOurs(environment: Record<string, string> = {}, core?: number): Promise<Ours> {
   const dataDir = mkdtempSync(join(tmpdir(), 'ukiyo-bench-'))
   const server = await startOn(dataDir, environment, core)
+  // Its database is not what is measured: it shares the other core with the load.
+  if (core !== undefined) for (const pid of descendants(server.pid)) pin(pid, 1 - core)
   const origin = `http://127.0.0.1:${server.port}`
   const call = async (path: string, body: object, headers: Record<string, string>) => {
     const response = await fetch(`${origin}/v1${path}`, {

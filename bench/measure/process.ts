@@ -1,5 +1,5 @@
 /** Processes under measurement: started, pinned to a core, their CPU time and memory read from /proc. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -69,6 +69,16 @@ export const measured = (pid: number): Pick<Measurable, 'cpuSeconds' | 'rssMegab
 /** All threads of a process on one core. */
 export const pin = (pid: number, core: number): void =>
   void execFileSync('taskset', ['-a', '-c', '-p', String(core), String(pid)])
+
+/** Its children, their children, and so on. */
+export function descendants(pid: number): number[] {
+  const found = spawnSync('pgrep', ['-P', String(pid)])
+    .stdout.toString()
+    .split('\n')
+    .filter(Boolean)
+    .map(Number)
+  return found.flatMap((child) => [child, ...descendants(child)])
+}
 
 export const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
