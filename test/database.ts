@@ -6,6 +6,7 @@ import { runMigrations } from 'graphile-worker'
 import pg from 'pg'
 import { migrate } from '#engine/postgres/migrate.ts'
 import { startPostgres } from '#engine/postgres/supervisor.ts'
+import { roomForRun } from './room.ts'
 
 /** A migrated database of its own, and a data dir beside it. */
 export interface TestDatabase extends AsyncDisposable {
@@ -62,7 +63,7 @@ async function stopIdle(): Promise<void> {
 /** Starts a PostgreSQL in a temporary folder and makes the template. */
 export async function startTestPostgres(): Promise<{ connection: pg.PoolConfig; stop: () => Promise<void> }> {
   await using stack = new AsyncDisposableStack()
-  const dataDir = mkdtempSync(join(tmpdir(), 'ukiyo-postgres-'))
+  const dataDir = mkdtempSync(join(roomForRun(), 'ukiyo-postgres-'))
   stack.defer(() => rmSync(dataDir, { recursive: true, force: true }))
   const { connection } = stack.use(await startPostgres({ dataDir, log: () => {} }))
   await admin(connection, (client) => client.query('create database ukiyo_template'))

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
@@ -9,7 +10,7 @@ import { temporaryDir } from './program.ts'
 
 /** A clone with `bin/run` and a program that greets; `npm` notes each of its runs and takes a moment. */
 function clone(npm: string) {
-  const dir = temporaryDir('ukiyo-clone-')
+  const dir = temporaryDir('ukiyo-clone-', tmpdir())
   const at = (path: string): string => join(dir.path, path)
   mkdirSync(at('bin'))
   mkdirSync(at('tools'))

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { roomForRun } from './room.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -56,7 +56,7 @@ export function startProgram(environment: Record<string, string>): Program {
   }
 }
 
-export function temporaryDir(prefix = 'ukiyo-program-'): Disposable & { path: string } {
-  const path = mkdtempSync(join(tmpdir(), prefix))
+export function temporaryDir(prefix = 'ukiyo-program-', place = roomForRun()): Disposable & { path: string } {
+  const path = mkdtempSync(join(place, prefix))
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
 }

@@ -205,6 +205,7 @@ test('the trash is emptied of what has been there for thirty days, and its works
       if (rows.length > 0) resolve(rows[0].channel)
     }
     bus.on('changes', () => void look())
+    void look()
   })
   // The server's own round, soon after its start, may be quicker.
   assert.ok((await emptyTrash(server.app.engine)) <= 1)
