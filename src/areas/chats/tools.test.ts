@@ -66,6 +66,14 @@ test('an agent with tools finishes a goal: it writes a file, is judged, and all 
     log.map((_, i) => i + 1),
   )
   assert.deepEqual(replayed(log), message.content)
+  assert.equal(log.map(({ data }) => (data.index === undefined ? '' : data.delta)).join(''), message.text)
+  assert.deepEqual(log.findLast(({ event }) => event === 'usage')!.data.cost_usd, message.cost_usd)
+  // The state at the end, and each on the way there, is told as well.
+  assert.deepEqual(log.at(-1)!.data.run, (await beyond.get(`/chats/${chat}/runs/${run.id}`)).body.data)
+  assert.deepEqual(
+    log.flatMap(({ data }) => data.run?.status ?? []),
+    ['running', 'completed'],
+  )
   assert.deepEqual(log.at(-3)!.data.message, message)
   assert.deepEqual(log.at(-2)!.data.usage, message.usage)
   const { pool } = server.app.engine.postgres
