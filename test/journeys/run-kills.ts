@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import pg from 'pg'
 import { type Fate, type Write, cutTo } from '#test/cut.ts'
 import { type TestDatabase, testDatabase } from '#test/database.ts'
 import { type Sent, allEvents, readEvents } from '#test/events.ts'
@@ -92,26 +93,34 @@ export async function playKilled(
   await watch(there, scene.chat, seen).catch((error: unknown) => assert.ok(cut.isCut, String(error)))
   if (!cut.isCut) program.child.kill('SIGKILL')
   await program.exited
+  const broken = await brokenCalls(database, program.child.pid!)
 
   const startedAt = performance.now()
   const server = before ?? (await other())
   const here = caller(server.origin, scene.headers)
-  const { pool } = server.app.engine.postgres
-  const { rows: broken } = await pool.query<{ run_id: string }>(
-    `select run_id from steps where kind = 'tool' and status = 'running' and not idempotent`,
-  )
   const asked = await seeThrough(here, scene.chat, answer !== null, startedAt + RECOVERED_MS)
   const seconds = (performance.now() - startedAt) / 1000
   await settled(server, scene)
   const runs = await checkLogs(here, scene.chat, seen)
   await checkBooks(server, scene)
-  await checkTools(
-    server,
-    scene,
-    broken.map(({ run_id }) => run_id),
-    asked,
-  )
+  await checkTools(server, scene, broken, asked)
   return { killedAt, passed, asked: asked.length, runs, seconds }
+}
+
+/** The runs of a process that was within a call of what may not be done twice. */
+async function brokenCalls({ connection }: TestDatabase, pid: number): Promise<string[]> {
+  const client = new pg.Client(connection)
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ run_id: string }>(
+      `select s.run_id from steps s join runs r on r.id = s.run_id join processes p on p.id = r.process_id
+        where p.pid = $1 and r.status = 'running' and s.kind = 'tool' and s.status = 'running' and not s.idempotent`,
+      [pid],
+    )
+    return rows.map(({ run_id }) => run_id)
+  } finally {
+    await client.end()
+  }
 }
 
 /** Reads each run of the goal as it comes, until the goal is over or the server is gone. */

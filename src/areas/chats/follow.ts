@@ -6,13 +6,10 @@ import { type Code, Refusal, codes } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Answered } from './contract-runs.ts'
 import { messageStore } from './message-store.ts'
-import { type RunRow, eventStore, runStore } from './run-store.ts'
+import { type RunRow, isFinished, runStore } from './run-store.ts'
 import { runsOf } from './runs.ts'
-import { framesOf, showAnswered } from './show.ts'
+import { showAnswered } from './show.ts'
 import { UNREAD_BYTES } from './tail.ts'
-
-const PAGE = 500
-const FINISHED = new Set(['completed', 'failed', 'cancelled'])
 
 /**
  * The events of a run behind `after`, those to come included, until it has ended. From memory where this process runs
@@ -44,19 +41,12 @@ async function pour(engine: Engine, runId: Id, sink: Sink, after: number, until:
       await sink.drained()
       continue
     }
-    // Asked before the events are read: what ends in between comes with the next look.
-    const over = tail === undefined && (await isOver(engine, runId))
-    const events = await eventStore.after(engine.postgres, runId, seq, PAGE)
-    if (events.length > 0 && sink.write(framesOf(runId, events)) > UNREAD_BYTES) await sink.drained()
-    seq = events.at(-1)?.seq ?? seq
-    if (over && events.length < PAGE) return
-    if (events.length === 0 && tail === undefined) await runs.watch.moved(runId, seq, until)
+    const { bytes, upTo, over } = await runs.watch.page(runId, seq)
+    if (upTo > seq && sink.write(bytes) > UNREAD_BYTES) await sink.drained()
+    if (over) return
+    if (upTo === seq && tail === undefined) await runs.watch.moved(runId, seq, until)
+    seq = upTo
   }
-}
-
-async function isOver({ postgres: { db } }: Engine, runId: Id): Promise<boolean> {
-  const [run] = await runStore.byIds(db, [runId])
-  return run === undefined || FINISHED.has(run.status)
 }
 
 /**
@@ -76,7 +66,7 @@ export async function settled(
   try {
     for (;;) {
       const [run] = await runStore.byIds(engine.postgres.db, [runId])
-      if (run === undefined || FINISHED.has(run.status) || run.status === 'requires_action') return run
+      if (run === undefined || isFinished(run.status) || run.status === 'requires_action') return run
       if (until.aborted) return null
       const live = runs.live(runId)
       if (live) await live.tail.over(until)

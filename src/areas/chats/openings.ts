@@ -101,7 +101,12 @@ export async function openChats(engine: Engine, db: Db, openings: readonly Openi
   const claims = made.map(({ leave, input, output, run: { id } }): Claim => {
     const run = rows.get(id)!
     const events = waits ? [] : numbered(beginning(run, output), 0)
-    const known = { principal: leave.ctx.principal, agent: leave.agent, said: [input], lineage: [aloneOf(run, leave.agent)] }
+    const known = {
+      principal: leave.ctx.principal,
+      agent: leave.agent,
+      said: [input],
+      lineage: [aloneOf(run, leave.agent)],
+    }
     return { run, output, events, lastSeq: events.length, known }
   })
   await eventStore.insertMany(db, claims)

@@ -16,6 +16,8 @@ declare module '#engine/postgres/tables.ts' {
 }
 
 export type RunStatus = 'queued' | 'running' | 'requires_action' | 'completed' | 'failed' | 'cancelled'
+export const isFinished = (status: RunStatus): boolean =>
+  status === 'completed' || status === 'failed' || status === 'cancelled'
 export type OnBusy = 'enqueue' | 'reject' | 'interrupt'
 type Json<T> = ColumnType<T, string | null | undefined, string | null>
 

@@ -2,9 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '#engine/log.ts'
 import type { Postgres } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
-import { runStore } from './run-store.ts'
+import { eventStore, isFinished, runStore } from './run-store.ts'
+import { framesOf } from './show.ts'
 
 const POLL_MS = 50
+const PAGE = 500
+
+/** A page of a run's log, written out. `over`: the run has ended, and nothing comes behind it. */
+interface Page {
+  bytes: Buffer
+  upTo: number
+  over: boolean
+}
 
 interface Watcher {
   runId: Id
@@ -14,12 +23,13 @@ interface Watcher {
 
 /**
  * Runs that this process does not run, watched for its readers: one look at the database for all of them, as long as
- * somebody waits.
+ * somebody waits, and one reading of what has come for all who read it at once.
  */
 export class RunWatch {
   readonly #postgres: Postgres
   readonly #log: Log
   readonly #watchers = new Set<Watcher>()
+  readonly #pages = new Map<string, Promise<Page>>()
   #looking = false
 
   constructor(postgres: Postgres, log: Log) {
@@ -46,6 +56,27 @@ export class RunWatch {
     return promise
   }
 
+  /** What the table has behind `seq`. */
+  page(runId: Id, seq: number): Promise<Page> {
+    const key = keyOf({ id: runId, seq })
+    const known = this.#pages.get(key)
+    if (known) return known
+    const page = this.#read(runId, seq).finally(() => this.#pages.delete(key))
+    this.#pages.set(key, page)
+    return page
+  }
+
+  async #read(runId: Id, seq: number): Promise<Page> {
+    // Asked before the events are read: what ends in between comes with the next look.
+    const [run] = await runStore.byIds(this.#postgres.db, [runId])
+    const events = await eventStore.after(this.#postgres, runId, seq, PAGE)
+    return {
+      bytes: framesOf(runId, events),
+      upTo: events.at(-1)?.seq ?? seq,
+      over: (run === undefined || isFinished(run.status)) && events.length < PAGE,
+    }
+  }
+
   async #look(): Promise<void> {
     if (this.#looking) return
     this.#looking = true
@@ -53,8 +84,10 @@ export class RunWatch {
       await sleep(POLL_MS)
       try {
         const asked = [...this.#watchers].map(({ runId, seq }) => ({ id: runId, seq }))
-        const moved = new Set((await runStore.moved(this.#postgres, asked)).map(({ id, seq }) => `${id} ${seq}`))
-        for (const watcher of this.#watchers) if (moved.has(`${watcher.runId} ${watcher.seq}`)) watcher.wake()
+        const each = [...new Map(asked.map((one) => [keyOf(one), one])).values()]
+        const moved = new Set((await runStore.moved(this.#postgres, each)).map(keyOf))
+        for (const watcher of this.#watchers)
+          if (moved.has(keyOf({ id: watcher.runId, seq: watcher.seq }))) watcher.wake()
       } catch (error) {
         this.#log.warn({ error }, 'runs cannot be watched now')
       }
@@ -62,3 +95,5 @@ export class RunWatch {
     this.#looking = false
   }
 }
+
+const keyOf = ({ id, seq }: { id: Id; seq: number }): string => `${id} ${seq}`
