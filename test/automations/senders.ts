@@ -36,7 +36,7 @@ export async function startServer(environment: Record<string, string>): Promise<
     UK_LIMIT_WRITES: '0',
     UK_LIMIT_READS: '0',
     UK_LIMIT_INFERENCE: '0',
-    UK_LOG: 'fatal',
+    UK_LOG: 'error',
     ...environment,
   })
   return Object.assign(program, { origin: await program.ready })
