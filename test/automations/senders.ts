@@ -24,7 +24,7 @@ export const deliver = (to: string, hook: Hook, webhookId: string) =>
 export async function deliverUntilTaken(to: () => string, hook: Hook, webhookId: string) {
   for (let i = 0; i < 400; i++) {
     const answer = await deliver(to(), hook, webhookId).catch(() => null)
-    if (answer !== null && answer.status < 500) return { ...answer, tries: i + 1 }
+    if (answer !== null && answer.status < 500 && answer.status !== 429) return { ...answer, tries: i + 1 }
     await sleep(50 + Math.random() * 100)
   }
   throw new Error(`the delivery ${webhookId} was never taken`)
