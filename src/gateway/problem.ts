@@ -1,3 +1,4 @@
+import { storageFault } from '#engine/postgres/faults.ts'
 import { Refusal } from '#kernel/errors.ts'
 import type { UpstreamFault } from './turn.ts'
 
@@ -79,7 +80,10 @@ export function problemOf(failure: Refusal | UpstreamFault | unknown): Problem {
     if (status === 500) return internal
     return { kind, message, code, param, headers, details }
   }
-  if (!isFault(failure)) return internal
+  if (!isFault(failure)) {
+    const stored = storageFault(failure)
+    return stored === null ? internal : problemOf(stored)
+  }
   const { kind, message, retry_after_seconds: seconds } = failure
   const headers: Record<string, string> = seconds === undefined ? {} : { 'retry-after': String(Math.ceil(seconds)) }
   return {

@@ -1,3 +1,4 @@
+import { storageFault } from '#engine/postgres/faults.ts'
 import { hash } from 'node:crypto'
 import type { Background, Page, Reply, Results } from '#kernel/contract.ts'
 import { type ErrorBody, Refusal, errorBody } from '#kernel/errors.ts'
@@ -51,7 +52,7 @@ export interface RefusedAnswer {
 export function refusedAnswer(error: unknown): RefusedAnswer {
   if (error instanceof Refusal)
     return { status: error.status, headers: error.headers ?? {}, body: errorBody(error), fault: null }
-  const known = unstorable(error) ?? storageFault(error)
+  const known = unstorable(error) ?? storageFault(error) ?? new Refusal('internal_error')
   const fault = known.status < 500 ? null : error
   return { status: known.status, headers: known.headers ?? {}, body: errorBody(known), fault }
 }
@@ -65,21 +66,4 @@ function unstorable(error: unknown): Refusal | null {
   return new Refusal('invalid_parameter', {
     message: 'Text may hold neither the character U+0000 nor half of a surrogate pair.',
   })
-}
-
-/** Faults of the database that have a name of their own on the wire. */
-function storageFault(error: unknown): Refusal {
-  const state = error instanceof Error && 'code' in error ? String(error.code) : ''
-  // 53100 disk_full, ENOSPC; 57P0x the server goes down or is not up; 08xxx the connection broke.
-  if (state === '53100' || state === 'ENOSPC') return new Refusal('storage_full')
-  if (
-    /^57P0|^08|^ECONN|^ENOENT$/.test(state) ||
-    (error instanceof Error &&
-      /timeout exceeded when trying to connect|Connection terminated|not queryable/.test(error.message))
-  )
-    return new Refusal('unavailable', {
-      message: 'The database cannot be reached now.',
-      headers: { 'retry-after': '1' },
-    })
-  return new Refusal('internal_error')
 }

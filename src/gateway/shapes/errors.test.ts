@@ -116,6 +116,13 @@ test('each surface says the same failure in its own words', () => {
         [503, 'provider_overloaded'],
       ],
       [{ kind: 'timeout', message: 'x' }, [504, 'server_error', 'timeout'], [504, 'timeout_error'], [504, 'timeout']],
+      // The database is gone: it passes, and clients that are told so try again.
+      [
+        new Error('Connection terminated unexpectedly'),
+        [503, 'server_error', 'overloaded'],
+        [529, 'overloaded_error'],
+        [503, 'provider_overloaded'],
+      ],
       [new Error('a secret of ours'), [500, 'server_error', 'internal_error'], [500, 'api_error'], [500, 'server']],
     ]
   for (const [failure, a, b, c] of rows) {
