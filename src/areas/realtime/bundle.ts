@@ -23,12 +23,12 @@ export class Bundle {
   }
 
   bytes(): Buffer {
-    return (this.#bytes ??= Buffer.concat(this.#frames()))
+    return (this.#bytes ??= Buffer.concat(Bundle.#framesOf(this)))
   }
 
-  #frames(): Buffer[] {
+  static #framesOf(last: Bundle): Buffer[] {
     const frames: Buffer[] = []
-    for (let at: Bundle | null = this; at !== null; at = at.#before) if (at.#frame) frames.push(at.#frame)
-    return frames.reverse()
+    for (let at: Bundle | null = last; at !== null; at = at.#before) if (at.#frame) frames.push(at.#frame)
+    return frames.toReversed()
   }
 }

@@ -70,7 +70,7 @@ test('100 MB of changes pass by 100 readers that take nothing: they are cut off,
   const key = caller(server.origin, alice.headers)
   const id = (await key.post('/workspaces', { name: 'Team' })).body.data.id as string
   const channel = `workspace:${id}`
-  const client = new pg.Client(database.connection as pg.ClientConfig)
+  const client = new pg.Client(database.connection)
   await client.connect()
   await using _client = { [Symbol.asyncDispose]: () => client.end() }
   let most = 0
