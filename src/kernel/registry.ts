@@ -51,12 +51,21 @@ export function registry<C extends CallContext>(services: readonly Service<C>[])
 
 const pageSize = z.coerce.number().int().min(1).max(100).default(25).describe('How many at most.')
 
-/** The strict schemas of an endpoint's query, body and headers. */
-export function inputSchemas({ path, query, body, headers, takes, reply, method }: AnyEndpoint): {
+interface InputSchemas {
   query: z.ZodObject
   body: z.ZodObject | null
   headers: z.ZodObject | null
-} {
+}
+const made = new WeakMap<AnyEndpoint, InputSchemas>()
+
+/** The strict schemas of an endpoint's query, body and headers: made once, for each is compiled when it first reads. */
+export function inputSchemas(endpoint: AnyEndpoint): InputSchemas {
+  const schemas = made.get(endpoint) ?? makeSchemas(endpoint)
+  made.set(endpoint, schemas)
+  return schemas
+}
+
+function makeSchemas({ path, query, body, headers, takes, reply, method }: AnyEndpoint): InputSchemas {
   const inHeaders = Object.keys(headers ?? {})
   const names = [...pathNames(path), ...inHeaders, ...Object.keys(query ?? {}), ...Object.keys(body ?? {})]
   const twice = names.find((name, i) => names.indexOf(name) !== i && !(name in (query ?? {}) && name in (body ?? {})))
