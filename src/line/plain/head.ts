@@ -42,6 +42,8 @@ const FIELD = /^([A-Za-z0-9-]+):[\t ]*([!-~](?:[\t -~]*[!-~])?)[\t ]*$/
 const URL = /^[!-"$-~]+$/
 const LENGTH = /^\d{1,9}$/
 const UNUSUAL: ReadonlySet<string> = new Set([
+  // Node heeds it as it does `Connection`.
+  'proxy-connection',
   'transfer-encoding',
   'expect',
   'upgrade',

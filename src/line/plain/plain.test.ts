@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, type Server, createServer } from 'node:http'
 import { type AddressInfo, type Socket, connect } from 'node:net'
+import { Writable } from 'node:stream'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Reply, WholeRequest } from '#kernel/exchange.ts'
 import { PlainConnections } from './connections.ts'
 import { readPlainHead } from './head.ts'
+import { PlainReply } from './reply.ts'
 
 const PATHS = new Set(['/one', '/two/three', '/stream', '/large'])
 
@@ -50,7 +52,7 @@ const started = async (server: Server): Promise<Server> => {
 }
 
 /** Node's own server, and one with plain connections in front, which answer alike. */
-async function pair(slow?: (reply: Reply) => void): Promise<Pair> {
+async function pair(slow?: (reply: Reply, request: WholeRequest) => void): Promise<Pair> {
   const full = (): Server =>
     createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
       const parts: Buffer[] = []
@@ -65,7 +67,7 @@ async function pair(slow?: (reply: Reply) => void): Promise<Pair> {
     handOver: (socket) => taken!.call(fronted, socket),
     answer(request, reply) {
       both.plain++
-      if (slow) slow(reply)
+      if (slow) slow(reply, request)
       else answer(request, request.whole, reply)
     },
   })
@@ -152,6 +154,7 @@ const ending = [
   post('/one', '{}', 'x-zero: a\0b\r\n'),
   post('/one', '{}', 'x-one : a\r\n'),
   post('/one', '{}', 'Connection: close\r\n'),
+  post('/one', '{}', 'Proxy-Connection: close\r\n'),
   post('/one', '{}').replace('Host: x\r\n', ''),
   post('/one', '{}').replace('HTTP/1.1', 'HTTP/1.0'),
   post('/one', '{}').replace('Length: 2', 'Length: +2'),
@@ -273,6 +276,61 @@ test('who leaves is heard of at once; what closes waits for its answers and take
   while (replies.length === 3) await new Promise((resolve) => setImmediate(resolve))
   replies[3]!.writeHead(200, ['content-length', '2']).end('ok')
   assert.match(String(await late), /\r\nConnection: close\r\n\r\nok$/)
+})
+
+test('an answer that is over cannot end the connection under the next one', async () => {
+  const replies: Reply[] = []
+  await using both = await pair((reply) => void replies.push(reply))
+  const socket = open(both.fronted)
+  socket.write(post('/one', '{}').repeat(2))
+  while (replies.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  replies[0]!.writeHead(200, ['content-length', '0']).end()
+  while (replies.length === 1) await new Promise((resolve) => setImmediate(resolve))
+  replies[0]!.destroy()
+  const parts: Buffer[] = []
+  socket.on('data', (part) => void (parts.push(part), String(part).endsWith('ok') && socket.end()))
+  replies[1]!.writeHead(200, ['content-length', '2']).end('ok')
+  await once(socket, 'close')
+  assert.match(String(Buffer.concat(parts)), /\r\n\r\nok$/)
+})
+
+test('of a connection that is gone nothing more is read', async () => {
+  await using both = await pair((reply, request) => {
+    const socket = request.socket as Socket
+    socket.destroy()
+    reply.writeHead(200, ['content-length', '0']).end()
+  })
+  const socket = open(both.fronted).on('error', () => {})
+  const closed = once(socket.resume(), 'close')
+  socket.write(post('/one', '{}').repeat(2))
+  await closed
+  assert.equal(both.plain, 1)
+})
+
+test('who was told to wait is told to go on, whatever was written meanwhile', async () => {
+  const leaving: (() => void)[] = []
+  const socket = new Writable({ highWaterMark: 65_536, write: (_bytes, _encoding, left) => void leaving.push(left) })
+  const reply = new PlainReply(socket as Socket, { stays: () => true, keepAliveSeconds: 1, over: () => {} })
+  socket.on('drain', () => reply.drained())
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+  let goOn = 0
+  reply.on('drain', () => void goOn++)
+  reply.writeHead(200, [])
+  for (const size of [60_000, 10_000]) {
+    reply.write(Buffer.alloc(size))
+    await turn()
+  }
+  leaving.shift()!()
+  await turn()
+  // The second piece is still on its way, and this one would find room.
+  assert.equal(reply.write(Buffer.alloc(1_000)), false)
+  await turn()
+  while (leaving.length > 0) {
+    leaving.shift()!()
+    await turn()
+  }
+  assert.equal(goOn, 1)
+  assert.equal(reply.writableNeedDrain, false)
 })
 
 test('no header can hold another one', async () => {

@@ -94,7 +94,9 @@ export class PlainReply extends EventEmitter<{ close: []; drain: [] }> implement
     return this
   }
 
+  /** Once it is over, the connection is the next answer's. */
   destroy(): this {
+    if (this.#closed) return this
     this.destroyed = true
     this.#socket.destroy()
     return this
@@ -117,7 +119,7 @@ export class PlainReply extends EventEmitter<{ close: []; drain: [] }> implement
     for (const part of parts) at += part.copy(room, at)
     if (this.#chunked && size > 0) at += room.write('\r\n', at, 'latin1')
     if (last) at += room.write(LAST_CHUNK, at, 'latin1')
-    this.writableNeedDrain = !this.#socket.write(room.subarray(0, at))
+    this.#sent(this.#socket.write(room.subarray(0, at)))
   }
 
   #flushLarge(head: string, parts: readonly Buffer[], size: number, last: boolean): void {
@@ -128,7 +130,12 @@ export class PlainReply extends EventEmitter<{ close: []; drain: [] }> implement
     for (const part of parts) taken = socket.write(part)
     if (this.#chunked) taken = socket.write(last ? `\r\n${LAST_CHUNK}` : '\r\n', 'latin1')
     socket.uncork()
-    this.writableNeedDrain = !taken
+    this.#sent(taken)
+  }
+
+  /** Who once was told to wait waits for `drain`, though a later piece may find room: the socket says it only then. */
+  #sent(taken: boolean): void {
+    if (!taken) this.writableNeedDrain = true
   }
 
   /** The socket has room again. */
@@ -148,7 +155,7 @@ export class PlainReply extends EventEmitter<{ close: []; drain: [] }> implement
     if (this.#closed) return
     this.#closed = true
     this.emit('close')
-    this.#how.over(this.#stays && !this.destroyed)
+    this.#how.over(this.#stays && !this.#socket.destroyed)
   }
 }
 
