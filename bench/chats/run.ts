@@ -11,7 +11,9 @@ import { SERVER_CORE, type World, asking, completion, startWorld } from './world
 const SCALE = Number(process.env.UKIYO_BENCH_SCALE ?? 1)
 const sized = (full: number): number => Math.max(1, Math.ceil(full * SCALE))
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
-const FIRSTS = sized(100)
+const FIRSTS = sized(60)
+/** What a run leaves to be done when it has ended is not the next one's to wait for. */
+const BETWEEN_MS = 100
 const RUNS = sized(500)
 const RUN_EVENTS = sized(200)
 const RUN_PACE_MS = 40
@@ -62,7 +64,7 @@ async function firstTokens({ ours: { server, key: secret }, key, client, chats: 
   ]
   for (let round = -1; round < ROUNDS; round++)
     for (const { name, ...how } of contenders) {
-      const { firstMs } = await streamLoad({ port: server.port, atOnce: 1, each: FIRSTS, ...how })
+      const { firstMs } = await streamLoad({ port: server.port, atOnce: 1, each: FIRSTS, pauseMs: BETWEEN_MS, ...how })
       const at = (q: number): number => firstMs[Math.min(firstMs.length - 1, Math.floor(firstMs.length * q))]!
       // The first round warms up.
       if (round >= 0) rows.push({ part: 'first token', name, round, firstP50: at(0.5), firstP99: at(0.99) })

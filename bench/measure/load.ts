@@ -97,6 +97,7 @@ export async function streamLoad({
   request,
   atOnce,
   each,
+  pauseMs = 0,
   mark = 'data: ',
   onFirst,
 }: {
@@ -105,6 +106,8 @@ export async function streamLoad({
   request: Buffer | ((n: number) => Buffer)
   atOnce: number
   each: number
+  /** Between the end of one and the next. */
+  pauseMs?: number
   mark?: string
   onFirst?: (text: string) => void
 }): Promise<Streamed> {
@@ -137,7 +140,7 @@ export async function streamLoad({
         }
         end = (end + text).slice(-16)
         if (!end.endsWith('0\r\n\r\n')) return
-        if (--left > 0) return send()
+        if (--left > 0) return void (pauseMs > 0 ? setTimeout(send, pauseMs) : send())
         socket.destroy()
         resolve()
       })
