@@ -50,7 +50,12 @@ const UNUSUAL: ReadonlySet<string> = new Set([
   'trailer',
   'te',
   'http2-settings',
+  // No request has it; in Node's headers it is a list.
+  'set-cookie',
 ])
+
+/** Longer heads than clients of models write: idle connections, of which there may be many, do not keep them. */
+const REMEMBERED = 4_096
 
 /** Reads the heads of one connection, which are mostly the same but for the length of the body. */
 export class PlainHeads {
@@ -73,13 +78,13 @@ export class PlainHeads {
         return { url: last.url, headers: { ...last.headers, 'content-length': length }, length: Number(length) }
     }
     const head = readPlainHead(text, this.#paths)
-    const place = head === null ? null : /\r\ncontent-length:[\t ]*(?=\d)/i.exec(text)
+    const place = head === null || text.length > REMEMBERED ? null : /\r\ncontent-length:[\t ]*(?=\d)/i.exec(text)
+    this.#head = place === null ? null : head
     if (place !== null) {
       const start = place.index + place[0].length
       this.#before = text.slice(0, start)
       this.#after = text.slice(text.indexOf('\r\n', start))
     }
-    this.#head = head
     return head
   }
 }

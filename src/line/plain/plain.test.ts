@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Reply, WholeRequest } from '#kernel/exchange.ts'
 import { PlainConnections } from './connections.ts'
-import { readPlainHead } from './head.ts'
+import { PlainHeads, readPlainHead } from './head.ts'
 import { PlainReply } from './reply.ts'
 
 const PATHS = new Set(['/one', '/two/three', '/stream', '/large'])
@@ -135,6 +135,7 @@ const unusual = [
   post('/one', '{}', 'x-one: ü\r\n'),
   post('/one', '{}', 'X-One: a\r\nx-one: b\r\n'),
   post('/one', '{}', 'x-empty:\r\n'),
+  post('/one', '{}', 'Set-Cookie: a=b\r\n'),
   post('/one', '{}', 'Expect: 100-continue\r\n'),
   post('/one', '{}').replace('Length: 2', 'Length: 02'),
   post('/one', '{}').replace('POST', 'PUT'),
@@ -202,6 +203,19 @@ test('what changes the protocol is not read the short way', () => {
   for (const more of ['Upgrade: h2c\r\n', 'Connection: upgrade\r\n', 'Connection: keep-alive, close\r\n']) {
     const head = post('/one', '', more)
     assert.equal(readPlainHead(head, PATHS), null, more)
+  }
+})
+
+test('a connection remembers its last head, unless that is a long one', () => {
+  for (const [more, remembered] of [
+    ['', true],
+    [`x-long: ${'x'.repeat(8_000)}\r\n`, false],
+  ] as const) {
+    const heads = new PlainHeads(PATHS)
+    const first = heads.read(post('/one', '', more))
+    assert.deepEqual(heads.read(post('/one', '', more)), first)
+    assert.equal(heads.read(post('/one', '', more)) === first, remembered)
+    assert.equal(heads.read(post('/one', '123', more).slice(0, -3))!.length, 3)
   }
 })
 
