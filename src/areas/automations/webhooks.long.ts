@@ -50,7 +50,7 @@ test('a thousand deliveries of one webhook at once, and ten each of a hundred ot
     for (let cursor: string | null = null; ;) {
       const page = await as().get(`/automations/${hook.id}/runs?limit=100${cursor ? `&cursor=${cursor}` : ''}`)
       rows.push(...page.body.data)
-      if ((cursor = page.body.next_cursor) === null) break
+      if ((cursor = page.body.pagination.next_cursor) === null) break
     }
     if (rows.every(({ status }) => status !== 'queued' && status !== 'running')) break
     await sleep(100)
