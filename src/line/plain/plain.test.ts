@@ -321,6 +321,17 @@ test('of a connection that is gone nothing more is read', async () => {
   assert.equal(both.plain, 1)
 })
 
+test('an answer of another length than it promised is the last of its connection', async () => {
+  for (const words of ['short', 'too long']) {
+    await using both = await pair((reply) => void reply.writeHead(200, ['content-length', '6']).end(words))
+    const socket = open(both.fronted)
+    const closed = once(socket.resume(), 'close')
+    socket.write(post('/one', '{}').repeat(2))
+    await closed
+    assert.equal(both.plain, 1, words)
+  }
+})
+
 test('who was told to wait is told to go on, whatever was written meanwhile', async () => {
   const leaving: (() => void)[] = []
   const socket = new Writable({ highWaterMark: 65_536, write: (_bytes, _encoding, left) => void leaving.push(left) })

@@ -25,6 +25,8 @@ export class PlainReply extends EventEmitter<{ close: []; drain: [] }> implement
   /** Written with the first bytes; null: it has left, or there is none yet. */
   #head: string | null = null
   #chunked = false
+  /** Bytes that the head promised and that have not been given yet. */
+  #due = 0
   #stays = true
   #gathered: Buffer[] = []
   #size = 0
@@ -49,7 +51,10 @@ export class PlainReply extends EventEmitter<{ close: []; drain: [] }> implement
       const name = head[i]!
       const value = head[i + 1]!
       if (proper.get(name) !== value) check(name, value)
-      if (name === 'content-length') bounded = true
+      if (name === 'content-length') {
+        bounded = true
+        this.#due = Number(value)
+      }
       text += `${name}: ${value}\r\n`
     }
     this.#stays = this.#how.stays()
@@ -70,6 +75,7 @@ export class PlainReply extends EventEmitter<{ close: []; drain: [] }> implement
       if (this.#size === 0) process.nextTick(flush, this)
       this.#gathered.push(bytes)
       this.#size += bytes.length
+      this.#due -= bytes.length
       if (this.#size >= GATHERED) this.flush()
     }
     return !this.writableNeedDrain
@@ -81,13 +87,17 @@ export class PlainReply extends EventEmitter<{ close: []; drain: [] }> implement
     const head = this.#head
     if (head !== null && this.#size === 0 && !this.#chunked && encoding === 'latin1' && typeof given === 'string') {
       this.#head = null
+      this.#due -= given.length
       this.#socket.write(head + given, 'latin1')
     } else {
       const bytes = typeof given === 'string' ? Buffer.from(given, encoding) : given
       if (bytes.length > 0) this.#gathered.push(bytes)
       this.#size += bytes.length
+      this.#due -= bytes.length
       this.flush()
     }
+    // Another answer would be read as the rest of this one, or what is too much as another answer.
+    if (!this.#chunked && this.#due !== 0) this.#stays = false
     // What is written must have left before the next request is taken: else who never reads could have answers piled up.
     if (this.#socket.writableLength === 0) process.nextTick(close, this)
     else this.#socket.write(NOTHING, () => this.close())
