@@ -65,7 +65,10 @@ export async function search(): Promise<Report> {
       await client.query(`select graphile_worker.add_job('search.reindex', $1)`, [
         JSON.stringify({ kind: 'file', after: last[0]!.id }),
       ])
-      await until(client, `select count(*) = ${FILES} as done from search_rows where type = 'file' and id > '${last[0]!.id ?? ''}'`)
+      await until(
+        client,
+        `select count(*) = ${FILES} as done from search_rows where type = 'file' and id > '${last[0]!.id ?? ''}'`,
+      )
       rows.push({ what: 'index', documents: FILES, bytes, seconds: (performance.now() - begun) / 1000 })
       await client.query('vacuum analyze contents, files, blobs')
     }

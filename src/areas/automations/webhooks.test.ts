@@ -21,13 +21,14 @@ test('what is delivered again and again while the server is stopped and started 
   try {
     const alice = await server.person('Alice')
     const hook = await makeHook(alice)
+    const twentieth = Promise.withResolvers<void>()
     let answered = 0
     const sent = Array.from({ length: 60 }, async () => {
       const answer = await deliverUntilTaken(() => server.origin, hook, 'msg_1')
-      answered += 1
+      if (++answered === 20) twentieth.resolve()
       return answer
     })
-    while (answered < 20) await sleep(2)
+    await twentieth.promise
     await server[Symbol.asyncDispose]()
     server = await testServer(options)
     const answers = await Promise.all(sent)

@@ -131,7 +131,10 @@ test('robots.txt closes what it names, on the way of a redirect too, and a broke
 
 test('alice leaves while a robots.txt is waited for and is free at once; bob, who waits for the same, gets his page', async () => {
   const asked = Promise.withResolvers<ServerResponse>()
-  await using site = await startSite({ '/robots.txt': (_, response) => asked.resolve(response), '/page': '<p>come in, all of you</p>' })
+  await using site = await startSite({
+    '/robots.txt': (_, response) => asked.resolve(response),
+    '/page': '<p>come in, all of you</p>',
+  })
   await using server = await testServer({ environment: { UK_FETCH_ALLOW: site.host, UK_LIMIT_IN_FLIGHT: '1' } })
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
   const leaving = new AbortController()
@@ -147,7 +150,7 @@ test('alice leaves while a robots.txt is waited for and is free at once; bob, wh
   leaving.abort()
   await assert.rejects(left)
   let { status } = await alice.get('/me')
-  for (const until = Date.now() + 3_000; status === 429 && Date.now() < until; ) ({ status } = await alice.get('/me'))
+  for (const until = Date.now() + 3_000; status === 429 && Date.now() < until;) ({ status } = await alice.get('/me'))
   assert.equal(status, 200)
   robots.writeHead(404).end()
   assert.equal((await waiting).status, 200)
