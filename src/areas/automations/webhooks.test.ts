@@ -1,6 +1,5 @@
 import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { rotateUnderTraffic } from '#test/automations/rotation.ts'
 import { deliverUntilTaken, makeHook } from '#test/automations/senders.ts'
 import { testDatabase } from '#test/database.ts'
