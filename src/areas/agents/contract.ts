@@ -88,6 +88,13 @@ const definition = {
     .max(1_000)
     .nullable()
     .describe('Model calls per run at most. Null is the default of the server.'),
+  subagents: z
+    .array(z.strictObject({ agent_id: id, policy: policy.default('ask') }).meta({ id: 'Subagent' }))
+    .max(20)
+    .refine((all) => new Set(all.map((one) => one.agent_id)).size === all.length, 'may name each agent once')
+    .describe(
+      'Agents that it may hand tasks to with the tool `delegate`: of its workspace, or shared with whoever talks to it. Each task is a run below its own, in a chat of its own, in the same rights and under the same budgets.',
+    ),
 }
 
 /** What it may spend is no part of what it is: a change makes no version. */
@@ -160,6 +167,7 @@ export const agents = area(
         output_schema: definition.output_schema.default(null),
         max_turns: definition.max_turns.default(null),
         mcp_servers: givenServers.default([]),
+        subagents: definition.subagents.default([]),
         spend_cap_usd: budget.spend_cap_usd.default(null),
         spend_cap_period: budget.spend_cap_period.default('month'),
       },

@@ -11,6 +11,7 @@ import {
   visibleWorkspaces,
 } from '#engine/resources.ts'
 import type { Db } from '#engine/postgres/client.ts'
+import { sharedPlace } from '#engine/shares.ts'
 import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
@@ -49,9 +50,10 @@ export const agentService = implement(
     get: (ctx) => showAgent(agent.of(ctx)),
 
     create: (ctx, given) =>
-      ctx.transaction((ctx) => {
+      ctx.transaction(async (ctx) => {
         const id = newId()
         const { mcp_servers, sealed_headers } = withServers(ctx, id, null, given.mcp_servers)
+        await checkSubagents(ctx, id, ctx.workspace!.id, given.subagents)
         const definition = definitionOf({ ...given, mcp_servers })
         return insert(ctx, ctx.workspace!.id, id, definition, { ...budgetOf(given), sealed_headers })
       }),
@@ -62,6 +64,7 @@ export const agentService = implement(
         await lockResource(ctx, 'agent', id)
         const before = await read(ctx, id)
         const servers = mcp_servers && withServers(ctx, id, before, mcp_servers)
+        if (changes.subagents) await checkSubagents(ctx, id, before.workspace_id, changes.subagents)
         const definition = changed(definitionOf(before), { ...changes, mcp_servers: servers?.mcp_servers })
         const budget = budgetOf({ spend_cap_usd, spend_cap_period })
         const beside = { ...budget, ...(servers && { sealed_headers: servers.sealed_headers }) }
@@ -71,6 +74,7 @@ export const agentService = implement(
         const member = membershipIn(ctx.principal, before.workspace_id) !== null
         if (!member && !isDeepStrictEqual(definition.tools, before.tools)) membersOnly('tools')
         if (!member && servers) membersOnly('mcp_servers')
+        if (!member && !isDeepStrictEqual(definition.subagents, before.subagents)) membersOnly('subagents')
         if (!member && Object.keys(budget).length > 0) membersOnly('spend_cap_usd')
         const register = await touchResource(ctx, 'agent', id)
         if (Object.keys(beside).length > 0) await agentStore.updateBeside(ctx.db, id, beside)
@@ -122,6 +126,30 @@ export function readableAgent(ctx: Context, row: AgentRow | undefined, param = '
   return row
 }
 
+/**
+ * An agent that something in this workspace hands a task to: of the workspace, or one that the caller may read elsewhere,
+ * where a share will do. Refuses with 404.
+ */
+export async function agentWithin(ctx: Context, id: Id, workspaceId: Id, param = 'agent_id'): Promise<AgentRow> {
+  const row = await agentStore.get(ctx.db, id)
+  const here = row?.workspace_id === workspaceId
+  if (row && row.status !== 'trashed' && (here || (await sharedPlace(ctx.db, ctx.principal, 'agent', row)))) return row
+  return readableAgent(ctx, row, param)
+}
+
+async function checkSubagents(
+  ctx: Context,
+  id: Id,
+  workspaceId: Id,
+  subagents: Definition['subagents'],
+): Promise<void> {
+  for (const [i, { agent_id }] of subagents.entries()) {
+    const param = `subagents.${i}.agent_id`
+    if (agent_id === id) refuse('invalid_parameter', { param, message: 'An agent hands no task to itself.' })
+    await agentWithin(ctx, agent_id, workspaceId, param)
+  }
+}
+
 /** Agents by their ids, whoever may read them; those that are gone are absent. */
 export const agentsById = async (db: Db, ids: readonly Id[]): Promise<Map<Id, AgentRow>> =>
   new Map((await agentStore.some(db, ids)).map((row) => [row.id, row]))
@@ -131,9 +159,7 @@ export const agentsById = async (db: Db, ids: readonly Id[]): Promise<Map<Id, Ag
  * the agent, as with a chat that was shared. Another workspace's only where the caller may read it. Null when it is gone.
  */
 export async function agentBehind(ctx: Context, id: Id, workspaceId: Id): Promise<AgentRow | null> {
-  const row = await agentStore.get(ctx.db, id)
-  if (row === undefined || row.status === 'trashed') return null
-  return row.workspace_id === workspaceId ? row : agentFor(ctx, id).catch(() => null)
+  return agentWithin(ctx, id, workspaceId).catch(() => null)
 }
 
 const membersOnly = (param: string): never =>

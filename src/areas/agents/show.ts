@@ -13,8 +13,9 @@ export const definitionOf = (from: Definition): Definition => ({
   tools: from.tools,
   output_schema: from.output_schema,
   max_turns: from.max_turns,
-  // What was kept of versions before there were any has none.
+  // Versions that were kept before there were any have none.
   mcp_servers: from.mcp_servers ?? [],
+  subagents: from.subagents ?? [],
 })
 
 /** What `changes` leaves out stays. */

@@ -28,15 +28,17 @@ export interface Definition {
     tools: { name: string; policy: Policy }[]
     timeout_seconds: number
   }[]
+  subagents: { agent_id: Id; policy: Policy }[]
 }
 type Policy = 'allow' | 'ask' | 'deny'
 
 type Json<T> = ColumnType<T, string | null, string | null>
-interface AgentTable extends Omit<Definition, 'tools' | 'output_schema' | 'mcp_servers'> {
+interface AgentTable extends Omit<Definition, 'tools' | 'output_schema' | 'mcp_servers' | 'subagents'> {
   id: Id
   tools: JSONColumnType<Definition['tools']>
   output_schema: Json<Definition['output_schema']>
   mcp_servers: JSONColumnType<Definition['mcp_servers']>
+  subagents: JSONColumnType<Definition['subagents']>
   /** The headers that go to them, by server. */
   sealed_headers: Generated<string | null>
   version: Generated<number>
@@ -58,10 +60,11 @@ interface AgentVersionTable {
 }
 export type AgentVersionRow = Selectable<AgentVersionTable>
 
-const stored = ({ tools, output_schema, mcp_servers, ...rest }: Definition) => ({
+const stored = ({ tools, output_schema, mcp_servers, subagents, ...rest }: Definition) => ({
   ...rest,
   tools: JSON.stringify(tools),
   mcp_servers: JSON.stringify(mcp_servers),
+  subagents: JSON.stringify(subagents),
   output_schema: output_schema && JSON.stringify(output_schema),
 })
 

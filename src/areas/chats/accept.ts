@@ -21,6 +21,8 @@ export interface Sent {
   budget?: Nano | null
   /** The automation's run that says it. */
   automationRunId?: Id
+  /** The call of the run above that hands this on as a task. */
+  call?: string
   /** The goal that it is a turn of. */
   goalId?: Id
 }
@@ -53,7 +55,7 @@ export async function accept(outer: Context, chat: ChatRow, sent: Sent): Promise
       ...callerOf(ctx),
       ...(sent.budget !== undefined && { budget_nano: sent.budget }),
       ...(sent.automationRunId !== undefined && { automation_run_id: sent.automationRunId }),
-      ...(above !== null && { parent_run_id: above.id, depth: above.depth + 1 }),
+      ...(above !== null && { parent_run_id: above.id, depth: above.depth + 1, parent_call: sent.call ?? null }),
       ...(sent.goalId !== undefined && { goal_id: sent.goalId }),
       id: input.run_id!,
       chat_id: held.id,

@@ -75,11 +75,12 @@ async function decide(calling: Calling, open: OpenCall): Promise<Result | Pendin
 
 /** Its step is written before it is begun: whoever takes the run over knows what may have been done. */
 async function carryOut(
-  { engine, run, budgets, signal }: Calling,
-  { call, index }: OpenCall,
+  { engine, run, budgets, signal, tell }: Calling,
+  open: OpenCall,
   { name, repeatable, limitMs, use }: Usable,
   given: Record<string, unknown>,
-): Promise<Result> {
+): Promise<Result | PendingAction> {
+  const { call, index } = open
   const { db } = engine.postgres
   const step = await stepStore.begin(db, run, {
     kind: 'tool',
@@ -88,15 +89,20 @@ async function carryOut(
     input: { tool_call_id: call.id, part: index, arguments: given },
   })
   if (step === null) throw new Error('another process has the run')
-  const until = AbortSignal.any([signal, AbortSignal.timeout(limitMs)])
-  const result = await Promise.race([use({ run, budgets, signal: until }), ended(until)])
+  const until = limitMs === null ? signal : AbortSignal.any([signal, AbortSignal.timeout(limitMs)])
+  const result = await Promise.race([use({ run, call: open, budgets, signal: until, tell }), ended(until)])
   if (signal.aborted) {
     // Left for any other reason the run goes on elsewhere, where it counts that this may have been done.
     if (signal.reason === STOPPED) await stepStore.end(db, run.id, step, 'cancelled', null)
     signal.throwIfAborted()
   }
+  if (result && 'waits' in result) {
+    await stepStore.interrupt(db, run, index)
+    return { id: call.id, kind: 'subagent', tool: name, arguments: { ...given, ...result.waits }, expires_at: null }
+  }
   const kept = bounded(
-    result ?? mistake(`The call took longer than ${limitMs / 1000} seconds. What it had done by then is not undone.`),
+    result ??
+      mistake(`The call took longer than ${(limitMs ?? 0) / 1000} seconds. What it had done by then is not undone.`),
   )
   await stepStore.end(db, run.id, step, 'completed', kept)
   return kept

@@ -6,7 +6,9 @@ export const Cost = z
   .object({
     id: idOut,
     created_at: time,
-    cost_usd: usd.describe('Of all runs on all branches; runs of models without a price count 0.'),
+    cost_usd: usd.describe(
+      'Of all runs on all branches and of the tasks that agents handed on; runs of models without a price count 0.',
+    ),
     usage: usageSchema,
     runs: z.number().int(),
     by_model: z.array(

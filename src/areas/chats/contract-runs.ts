@@ -67,6 +67,12 @@ export const RunEvent = z
     event('tool_call.delta', { tool_call_id: z.string(), delta: z.string() }),
     event('tool_call.completed', { tool_call_id: z.string(), name: z.string(), arguments: z.string() }),
     event('tool_result', { tool_call_id: z.string(), output: z.unknown(), is_error: z.boolean() }),
+    event('subagent.started', {
+      tool_call_id: z.string(),
+      agent_id: idOut,
+      chat_id: idOut.describe('Where the agent works on the task.'),
+      run_id: idOut,
+    }),
     event('mcp_server.error', {
       server: z.string(),
       message: z.string().describe('Why its tools, or some of them, are not there in this run.'),
@@ -137,7 +143,7 @@ export const runEndpoints = {
   actions: endpoint('POST /chats/:id/runs/:run_id/actions', {
     summary: 'Decide the calls that a run waits with',
     description:
-      'The run goes on once none is left. `kind` is `approval` where the agent has to ask, and `interrupted` where the server stopped during a call that may have been done: to allow it is to do it again.',
+      'The run goes on once none is left. `kind` is `approval` where the agent has to ask, and `interrupted` where the server stopped during a call that may have been done: to allow it is to do it again; `subagent` where an agent that was handed a task waits for a person in the chat that the arguments name: it goes on by itself once that has ended.',
     scope: 'chat:run',
     on: 'chat',
     onShare: 'edit',

@@ -40,6 +40,11 @@ export const Chat = z
     head_message_id: idOut.nullable().describe('The end of the active branch.'),
     active_run_id: idOut.nullable().describe('The run that is not finished and goes first.'),
     forked_from: z.object({ chat_id: idOut, message_id: idOut.nullable() }).nullable(),
+    parent_chat_id: idOut
+      .nullable()
+      .describe(
+        'The chat whose agent handed its task to the agent of this one. It is listed only when asked for, and deleted with it.',
+      ),
     max_cost_usd: usd.nullable(),
     spent_usd: usd.describe(
       'What counts for `max_cost_usd`: all its model calls, judges, summaries and sub-agents included.',
@@ -87,6 +92,9 @@ export const chats = area(
         ...statusFilter,
         workspace_id: id.optional().describe('Only those of this workspace.'),
         agent_id: id.optional().describe('Only those with this agent.'),
+        parent_chat_id: id
+          .optional()
+          .describe('Those in which agents work on tasks of this chat, which else are left out.'),
       },
       reply: page(Chat),
     }),

@@ -23,10 +23,13 @@ interface Sum {
 
 /** What all branches cost, tries that failed included. */
 export async function costOf({ db }: Context, chat: ChatRow): Promise<z.output<typeof Cost>> {
-  const { rows } = await sql<Sum>`select model, provider, count(*) as messages, sum(cost_nano)::int8 as cost_nano,
+  const { rows } = await sql<Sum>`with recursive tree(id) as (
+      select ${chat.id}::ulid union all select c.id from tree t join chats c on c.parent_chat_id = t.id
+    )
+    select model, provider, count(*) as messages, sum(cost_nano)::int8 as cost_nano,
       array_agg(usage) filter (where usage is not null) as usages
     from (
-      select model, provider, cost_nano, usage from messages where chat_id = ${chat.id} and provider is not null
+      select model, provider, cost_nano, usage from messages where chat_id in (select id from tree) and provider is not null
       union all
       -- The judge of a goal has no message.
       select s.result ->> 'model', s.result ->> 'provider', s.cost_nano, s.result -> 'usage'

@@ -14,7 +14,7 @@ import { type Lineal, budgetsOf, lineageOf } from './budgets.ts'
 import { answerCalls } from './call-tools.ts'
 import { addUsage } from './cost.ts'
 import { turnOf } from './history.ts'
-import { type Kit, kitOf } from './kit.ts'
+import { type Delegate, type Kit, kitOf } from './kit.ts'
 import { messageStore } from './message-store.ts'
 import type { Part } from './parts.ts'
 import { type PendingAction, type Step, runStore, stepStore } from './run-store.ts'
@@ -36,6 +36,8 @@ export interface Teller {
   tell(facts: readonly Fact[]): Promise<void>
   /** Resolves when what was told is durable. */
   told(): Promise<void>
+  /** How a task is handed to another agent. */
+  delegate: Delegate
 }
 
 /**
@@ -104,7 +106,7 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
       kept ? stepStore.of(engine.postgres.db, run) : [],
     ])
     let lineage: readonly Lineal[] | null = known
-    kit = await kitOf(engine, agent, signal)
+    kit = await kitOf(engine, { agent, lineage: known, delegate: teller.delegate, signal })
     const settings = settingsOf(kit, agent)
     await teller.tell(kit.problems.map((problem) => ({ type: 'mcp_server.error', data: { ...problem } })))
     const most = agent?.max_turns ?? MOST_TURNS

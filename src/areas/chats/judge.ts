@@ -74,10 +74,6 @@ export function transcriptOf(path: readonly Said[]): string {
   return all.length > MOST_READ ? all.slice(-MOST_READ).toWellFormed() : all
 }
 
-/** What was said after the last tool had answered. */
-export const lastWords = (content: readonly Part[]): string =>
-  textOf(content.slice(content.findLastIndex(({ type }) => type === 'tool_result') + 1)) || textOf(content)
-
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url')
 
 function questionOf(

@@ -1,13 +1,17 @@
-/** Everything that an agent may use in one run: endpoints of this server, and tools of outside servers. */
-import type { AgentRow } from '#areas/agents/service.ts'
+/** Everything that an agent may use in one run: endpoints of this server, tools of outside servers, other agents. */
+import { type AgentRow, agentsById } from '#areas/agents/service.ts'
 import type { Engine } from '#engine/context.ts'
 import type { Tool } from '#gateway/turn.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Budget } from '#kernel/money.ts'
-import { scopes as allScopes } from '#kernel/scopes.ts'
-import { type Outside, noOutside, outsideOf } from './outside-tools.ts'
+import { actingFor } from './acting.ts'
+import type { Fact } from './answer.ts'
+import type { Lineal } from './budgets.ts'
+import { DELEGATE, delegateTool, taskOf } from './delegate-tool.ts'
+import { type Outside, outsideOf, outsidePolicy } from './outside-tools.ts'
 import type { RunRow } from './run-store.ts'
-import { type AgentTools, type Policy, type Result, mistake, policyOf } from './toolset.ts'
+import { type Above, aboveOf, reined } from './reins.ts'
+import { type OpenCall, type Policy, type Result, mistake, limitOf, policyOf } from './toolset.ts'
 
 /** A tool as a run may use it. */
 export interface Usable {
@@ -16,18 +20,29 @@ export interface Usable {
   policy: Policy
   /** To do it twice is as good as once. */
   repeatable: boolean
-  /** How long a call may take. */
-  limitMs: number
-  use(call: Use): Promise<Result>
+  /** How long a call may take; null: as long as the run. */
+  limitMs: number | null
+  use(call: Use): Promise<Result | Waits>
+}
+
+/** What was begun waits elsewhere, for a person. */
+export interface Waits {
+  waits: { chat_id: Id; run_id: Id }
 }
 
 /** One call of a tool. */
 export interface Use {
   run: RunRow
+  call: OpenCall
   /** What it counts for. */
   budgets: readonly Budget[]
   signal: AbortSignal
+  /** Resolves when it is durable. */
+  tell(facts: readonly Fact[]): Promise<void>
 }
+
+/** Hands a task to another agent and sees it to its end. */
+export type Delegate = (engine: Engine, agentId: Id, task: string, use: Use) => Promise<Result | Waits>
 
 export interface Kit extends AsyncDisposable {
   /** The agent has no tools at all, or there is none. */
@@ -41,38 +56,56 @@ export interface Kit extends AsyncDisposable {
 
 const CALL_MS = 60_000
 
-export async function kitOf(engine: Engine, agent: AgentRow | null, signal: AbortSignal): Promise<Kit> {
-  const tools: AgentTools = agent?.tools ?? []
-  const outside = agent === null ? noOutside : await outsideOf(engine, agent, signal)
+export interface Equipped {
+  agent: AgentRow | null
+  /** Of the run, itself first. */
+  lineage: readonly Lineal[]
+  delegate: Delegate
+  signal: AbortSignal
+}
+
+export async function kitOf(engine: Engine, { agent, lineage, delegate, signal }: Equipped): Promise<Kit> {
+  if (agent === null) return bare
+  const { db } = engine.postgres
+  const [outside, others, above] = await Promise.all([
+    outsideOf(engine, agent, signal),
+    agent.subagents.length === 0 ? none : agentsById(db, idsOf(agent.subagents)),
+    lineage.length < 2 ? [] : aboveOf(db, lineage),
+  ])
+  const helpers = agent.subagents.flatMap(({ agent_id, policy }) => {
+    const row = others.get(agent_id)
+    return row === undefined || row.status === 'trashed' || policy === 'deny' ? [] : [row]
+  })
   // A tool that is denied is not offered; a model that calls it all the same is told.
-  const own = engine.toolbox.offer(tools.filter(({ policy }) => policy !== 'deny').map(({ name }) => name))
-  const offer = [...own, ...outside.offer]
+  const own = agent.tools.filter(({ policy }) => policy !== 'deny').map(({ name }) => name)
+  const offer = [...engine.toolbox.offer(own), ...outside.offer, ...(helpers.length > 0 ? [delegateTool(helpers)] : [])]
+  const unknown = (name: string) => ({
+    unusable: `There is no tool \`${name}\` here; there are: ${offer.map((tool) => tool.name).join(', ')}.`,
+  })
   return {
-    empty: tools.length === 0 && (agent?.mcp_servers.length ?? 0) === 0,
+    empty: agent.tools.length + agent.mcp_servers.length + agent.subagents.length === 0,
     offer,
     problems: outside.problems,
     reach(name, given) {
+      if (name === DELEGATE && agent.subagents.length > 0) return handing(agent, above, given, delegate, engine)
       const beyond = outside.reach(name)
       if (beyond !== null)
         return 'unusable' in beyond
           ? beyond
           : {
               name,
-              policy: beyond.policy,
+              policy: reined(agent, beyond.policy, above, (one) => outsidePolicy(one, beyond)),
               // What it says of itself is no ground to do it twice.
               repeatable: false,
               limitMs: beyond.timeoutMs,
-              use: ({ signal }) => beyond.call(given, signal),
+              use: ({ signal: until }) => beyond.call(given, until),
             }
       const reached = engine.toolbox.reach(name, given)
-      const policy = reached && policyOf(tools, reached)
-      if (reached === null || policy === null)
-        return {
-          unusable: `There is no tool \`${name}\` here; there are: ${offer.map((tool) => tool.name).join(', ')}.`,
-        }
+      const policy = reached && policyOf(agent.tools, reached)
+      if (reached === null || policy === null) return unknown(name)
       return {
         name: reached.endpoint ?? reached.tool,
-        policy,
+        policy: reined(agent, policy, above, ({ tools }) => limitOf(tools, reached)),
         repeatable: reached.repeatable,
         limitMs: CALL_MS,
         use: (call) => callHere(engine, name, given, call),
@@ -82,31 +115,56 @@ export async function kitOf(engine: Engine, agent: AgentRow | null, signal: Abor
   }
 }
 
+const none: ReadonlyMap<Id, AgentRow> = new Map()
+const idsOf = (subagents: AgentRow['subagents']): Id[] => subagents.map(({ agent_id }) => agent_id)
+
+const bare: Kit = {
+  empty: true,
+  offer: [],
+  problems: [],
+  reach: (name) => ({ unusable: `There is no tool \`${name}\` here.` }),
+  async [Symbol.asyncDispose]() {},
+}
+
+/** The tool that hands a task on, for these arguments. */
+function handing(
+  agent: AgentRow,
+  above: readonly Above[],
+  given: Record<string, unknown>,
+  delegate: Delegate,
+  engine: Engine,
+): Usable | { unusable: string } {
+  const entry = agent.subagents.find(({ agent_id }) => agent_id === given.agent_id)
+  if (!entry) return { unusable: `Name one of these as \`agent_id\`: ${idsOf(agent.subagents).join(', ')}.` }
+  const { agent_id: agentId } = entry
+  if (agentId === agent.id || above.some(({ id }) => id === agentId))
+    return { unusable: 'This agent works above this task already; it cannot be handed back to it.' }
+  const wanted = taskOf(given)
+  if ('unusable' in wanted) return wanted
+  return {
+    name: DELEGATE,
+    policy: reined(
+      agent,
+      entry.policy,
+      above,
+      ({ subagents }) => subagents.find(({ agent_id }) => agent_id === agentId)?.policy ?? null,
+    ),
+    // The same call hands the same task on once.
+    repeatable: true,
+    limitMs: null,
+    use: (call) => delegate(engine, agentId, wanted.task, call),
+  }
+}
+
 /** In the rights of whoever sent the message, and in no workspace but the chat's. */
 async function callHere(
   engine: Engine,
   name: string,
   given: Record<string, unknown>,
-  { run, budgets, signal }: Use,
+  { run, ...use }: Use,
 ): Promise<Result> {
   if (run.held_to !== null && run.held_to !== run.workspace_id)
     return mistake('The key that this run was started with does not reach this workspace.')
-  const ctx = await actingFor(engine, run, run.workspace_id, { budgets, signal })
+  const ctx = await actingFor(engine, run, run.workspace_id, use)
   return ctx === null ? mistake('Who asked is gone.') : engine.toolbox.call(ctx, name, given)
 }
-
-/** The server acting for who sent the message of a run, within that run. Null when they are gone. */
-export const actingFor = (
-  engine: Engine,
-  run: RunRow,
-  workspaceId: Id | null,
-  { budgets, signal }: Pick<Use, 'budgets' | 'signal'>,
-) =>
-  engine.actAs({
-    accountId: run.account_id,
-    scopes: run.scopes ?? allScopes,
-    workspaceId,
-    payingKeyId: run.key_id,
-    run: { id: run.id, budgets },
-    signal,
-  })

@@ -7,8 +7,13 @@ import type { Id } from '#kernel/ids.ts'
 import type { Tool } from '#gateway/turn.ts'
 import { type Policy, type Result, mistake } from './toolset.ts'
 
+type Server = AgentRow['mcp_servers'][number]
+
 /** A tool of an outside server as an agent has it. */
 export interface OutsideUse {
+  /** The address of its server, and what the server calls it. */
+  url: string
+  tool: string
   policy: Policy
   timeoutMs: number
   call(given: Record<string, unknown>, signal: AbortSignal): Promise<Result>
@@ -61,13 +66,15 @@ export async function outsideOf(engine: Engine, agent: AgentRow, signal: AbortSi
     const secrets = Object.values(server.headers).flatMap(secretsIn)
     let hidden = listing.leftOut
     for (const { name, description, parameters } of listing.tools) {
-      const policy = server.tools.find((tool) => tool.name === name)?.policy ?? server.policy
+      const policy = policyIn(server, name)
       const as = nameOf(server.name, name)
       if (named.has(as)) {
         hidden++
         continue
       }
       named.set(as, {
+        url: server.url,
+        tool: name,
         policy,
         timeoutMs: server.timeoutMs,
         call: async (given, until) => {
@@ -99,6 +106,18 @@ export async function outsideOf(engine: Engine, agent: AgentRow, signal: AbortSi
       await Promise.all(connections.map((mcp) => mcp[Symbol.asyncDispose]()))
     },
   }
+}
+
+const policyIn = ({ tools, policy }: Pick<Server, 'tools' | 'policy'>, name: string): Policy =>
+  tools.find((tool) => tool.name === name)?.policy ?? policy
+
+/** How another agent is held with the same tool of the same server; null where it has no such server. */
+export function outsidePolicy(
+  { mcp_servers }: Pick<AgentRow, 'mcp_servers'>,
+  { url, tool }: Pick<OutsideUse, 'url' | 'tool'>,
+): Policy | null {
+  const server = mcp_servers.find((one) => one.url === url)
+  return server ? policyIn(server, tool) : null
 }
 
 const keyOf = ({ id, updated_at }: Pick<AgentRow, 'id' | 'updated_at'> & { id: Id }, server: string): string =>

@@ -7,6 +7,10 @@ export type Part = z.output<typeof PartSchema>
 export const textOf = (parts: readonly Part[]): string =>
   parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
 
+/** What was said after the last tool had answered. */
+export const lastWords = (content: readonly Part[]): string =>
+  textOf(content.slice(content.findLastIndex(({ type }) => type === 'tool_result') + 1)) || textOf(content)
+
 const LONGEST_TITLE = 60
 
 /** A title from the first message: its first line with words in it, cut at a word where it is long. Null without one. */

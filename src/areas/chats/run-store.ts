@@ -464,6 +464,53 @@ export const runStore = {
       .limit(200)
       .execute(),
 
+  /** The run of a task that a call of another run handed on. */
+  delegated: (db: Db, parentId: Id, call: string): Promise<RunRow | undefined> =>
+    db
+      .selectFrom('runs')
+      .selectAll()
+      .where('parent_run_id', '=', parentId)
+      .where('parent_call', '=', call)
+      .executeTakeFirst(),
+
+  /** How many tasks an attempt of a run has handed on. */
+  async tasks(db: Db, { id, attempt }: Pick<RunRow, 'id' | 'attempt'>): Promise<number> {
+    const { rows } = await sql<{ count: number }>`select count(*)::int as count from runs
+      where parent_run_id = ${id} and parent_call like ${`${attempt}:%`}`.execute(db)
+    return rows[0]!.count
+  },
+
+  /** Whether the claim holds, and goes on to hold until the transaction ends. */
+  isHeld: async (db: Db, { id, fence }: Pick<RunRow, 'id' | 'fence'>): Promise<boolean> =>
+    (await db
+      .selectFrom('runs')
+      .select('id')
+      .where('id', '=', id)
+      .where('fence', '=', fence)
+      .where('status', '=', 'running')
+      .forShare()
+      .executeTakeFirst()) !== undefined,
+
+  /** Runs of tasks that nobody waits for any more: what stands above them has ended, was asked to, is gone, or begins anew. */
+  async forsaken(db: Db): Promise<RunRow[]> {
+    const { rows } = await sql<RunRow>`select c.* from runs c left join runs p on p.id = c.parent_run_id
+      where c.parent_call is not null and c.status in ('queued', 'running', 'requires_action')
+        and c.cancel_requested_at is null
+        and (p.id is null or p.status in ('completed', 'failed', 'cancelled') or p.cancel_requested_at is not null
+          or split_part(c.parent_call, ':', 1) <> p.attempt::text)
+      limit 200`.execute(db)
+    return rows
+  },
+
+  /** Those that rest until a task that they handed on has ended, where it has. */
+  async reunited(db: Db): Promise<RunRow[]> {
+    const { rows } = await sql<RunRow>`select p.* from runs p where p.status = 'requires_action' and exists (
+        select from jsonb_array_elements(p.pending_actions) a left join runs c on c.id = a -> 'arguments' ->> 'run_id'
+        where a ->> 'kind' = 'subagent' and (c.id is null or c.status in ('completed', 'failed', 'cancelled')))
+      limit 200`.execute(db)
+    return rows
+  },
+
   /** Chats where somebody waits and nobody runs. */
   stalled: async (db: Db): Promise<Id[]> => {
     const { rows } = await sql<{ chat_id: Id }>`select distinct chat_id from runs q where status = 'queued'

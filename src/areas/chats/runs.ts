@@ -9,6 +9,7 @@ import { denyExpired } from './decide.ts'
 import { type EventWriter, createEventWriter } from './event-writer.ts'
 import { createFinisher } from './finish.ts'
 import { generate } from './generate.ts'
+import type { Delegate } from './kit.ts'
 import { HAND_OVER, STOPPED } from './leaving.ts'
 import { tellUntold } from './interrupted.ts'
 import { messageStore } from './message-store.ts'
@@ -66,7 +67,7 @@ export function runsOf(engine: Engine): Runs {
 }
 
 /** Takes part in running the chats of this database. Once per engine. */
-export function startRuns(engine: Engine): Runs {
+export function startRuns(engine: Engine, delegate: Delegate): Runs {
   const { postgres, bus, log, processId } = engine
   const { db } = postgres
   const active = new Map<Id, Active>()
@@ -98,6 +99,7 @@ export function startRuns(engine: Engine): Runs {
         return writer.room(runLog)
       },
       told: () => writer.flushed(runLog),
+      delegate,
     })
     // Settled before a step says so: a step without its line in the books would be a cost that nobody paid.
     await Promise.all([writer.flushed(runLog), durably(() => engine.ledger.flush())])
@@ -132,7 +134,8 @@ export function startRuns(engine: Engine): Runs {
     runLog.tail.push(done.ended.events)
     bus.poke('outbox')
     if (done.next) begin(done.next)
-    else if (draining) bus.poke('runs')
+    // Who handed this on may be waiting elsewhere, and what this has handed on is no longer wanted.
+    if ((done.next === null && draining) || run.parent_call !== null || ending.status !== 'completed') bus.poke('runs')
   }
 
   /** Until a person has decided: nobody runs it meanwhile. */
@@ -184,11 +187,15 @@ export function startRuns(engine: Engine): Runs {
   /** What is nobody's is taken, and what somebody asked for elsewhere is done here. */
   async function sweep(): Promise<void> {
     for (const id of await runStore.toCancel(db, processId)) active.get(id)?.stop.abort(STOPPED)
+    for (const run of await runStore.forsaken(db))
+      await inChat(run.chat_id, (tx) => forsake(tx, run)).catch(left(run.id))
     for (const id of await runStore.lost(db, processId, [...active.keys()])) active.get(id)?.log.lose()
     if (draining) return
     for (const run of await runStore.orphans(db, processId))
       if (!active.has(run.id)) await adopt(run).catch(left(run.id))
     for (const run of await runStore.expired(db)) await inChat(run.chat_id, (tx) => expire(tx, run)).catch(left(run.id))
+    for (const run of await runStore.reunited(db))
+      await inChat(run.chat_id, (tx) => reunite(tx, run)).catch(left(run.id))
     for (const chatId of await runStore.stalled(db)) {
       const next = await inChat(chatId, (tx) => claimNext(tx, chatId, processId))
       if (next) begin(next)
@@ -220,6 +227,21 @@ export function startRuns(engine: Engine): Runs {
   async function expire(tx: Db, { chat_id, id }: RunRow): Promise<void> {
     const run = await runStore.get(tx, chat_id, id)
     if (run?.status === 'requires_action') await denyExpired(tx, run, new Date())
+  }
+
+  /** A task that has ended is no longer waited for: the run that handed it on takes its turn, and reads what came of it. */
+  async function reunite(tx: Db, { chat_id, id }: RunRow): Promise<void> {
+    const run = await runStore.get(tx, chat_id, id)
+    if (run?.status !== 'requires_action') return
+    const { approved = [] } = run.options as { approved?: number[] }
+    const pending = run.pending_actions.filter(({ kind }) => kind !== 'subagent')
+    await runStore.decide(tx, id, { pending, approved })
+  }
+
+  async function forsake(tx: Db, { id }: RunRow): Promise<void> {
+    const asked = await runStore.requestCancel(tx, id)
+    if (asked?.status === 'running') active.get(id)?.stop.abort(STOPPED)
+    else if (asked) await cancelWaiting(tx, asked)
   }
 
   const inChat = <T>(chatId: Id, work: (tx: Db) => Promise<T>): Promise<T | null> =>

@@ -16,13 +16,14 @@ import { compact } from './compact.ts'
 import { chats } from './contract.ts'
 import { copyChat } from './copy.ts'
 import { costOf, messageCosts } from './costs.ts'
+import { delegate } from './delegate.ts'
 import { exportChat } from './export.ts'
 import { answered, follow } from './follow.ts'
 import { endGoalOf, readGoal, resumeGoal, startGoal } from './goals.ts'
 import { listMessages } from './messages.ts'
 import { messageStore } from './message-store.ts'
 import { type RunRow, runStore } from './run-store.ts'
-import { runsOf } from './runs.ts'
+import { type Runs, runsOf, startRuns as start } from './runs.ts'
 import { showChat, showRun } from './show.ts'
 import { stop } from './stop.ts'
 import { type ChatRow, chatStore } from './store.ts'
@@ -30,9 +31,12 @@ import { type ChatRow, chatStore } from './store.ts'
 export { chatSearchable } from './searchable.ts'
 export { goalConsumer, goalJobs, goalSchedules } from './pursue.ts'
 export { type Leave, type Opening, leaveToOpen, openChats } from './openings.ts'
-export { type Runs, runsOf, startRuns } from './runs.ts'
+export { type Runs, runsOf } from './runs.ts'
 export { type Outcome, chatFor, outcomesOf, speak, spentFor } from './speak.ts'
 export { stopRun } from './stop.ts'
+
+/** Takes part in running the chats of this database. Once per engine. */
+export const startRuns = (engine: Engine): Runs => start(engine, delegate)
 
 const chat = finder('chat', (ctx: Context, id): Promise<ChatRow | null> => chatStore.find(ctx.engine.postgres, id))
 
@@ -68,11 +72,15 @@ const aborted = (signal: AbortSignal): Promise<void> =>
 export const chatService = implement(
   chats,
   {
-    async list(ctx, { status, workspace_id, agent_id, cursor, limit }) {
+    async list(ctx, { status, workspace_id, agent_id, parent_chat_id, cursor, limit }) {
       const workspaces = visibleWorkspaces(ctx, 'chat:read', workspace_id)
-      const filters = { status, workspace_id, agent_id }
+      const filters = { status, workspace_id, agent_id, parent_chat_id }
       const before = (positionOf('chats', filters, cursor)?.[0] as Id) ?? null
-      const rows = await chatStore.list(ctx.engine.postgres, { workspaces, status, before, limit: limit + 1 }, agent_id)
+      const rows = await chatStore.list(
+        ctx.engine.postgres,
+        { workspaces, status, before, limit: limit + 1 },
+        { agentId: agent_id, parentId: parent_chat_id },
+      )
       return pageOf(rows, limit, ({ id }) => cursorOf('chats', filters, [id]), showChat)
     },
 
@@ -244,6 +252,9 @@ export async function runForTelling(
   seconds: number
   error: string | null
   automated: boolean
+  /** A task that another run handed on. */
+  delegated: boolean
+  status_reason: string | null
 } | null> {
   const [run] = await runStore.byIds(postgres.db, [id])
   const chat = run && (await chatStore.find(postgres, run.chat_id))
@@ -257,5 +268,7 @@ export async function runForTelling(
     seconds: (ended.getTime() - (run.started_at ?? run.queued_at).getTime()) / 1000,
     error: run.error?.message ?? null,
     automated: run.automation_run_id !== null,
+    delegated: run.parent_call !== null,
+    status_reason: run.status_reason,
   }
 }

@@ -26,6 +26,7 @@ export const showChat = (row: ChatRow): z.output<typeof Chat> => ({
     row.forked_from_chat_id === null
       ? null
       : { chat_id: row.forked_from_chat_id, message_id: row.forked_from_message_id },
+  parent_chat_id: row.parent_chat_id,
   max_cost_usd: usdOrNull(row.max_cost_nano),
   spent_usd: toUsd(row.spent_nano ?? 0n),
   message_count: row.last_seq,

@@ -51,10 +51,24 @@ export async function speak(
   })
 }
 
-async function insertChat(ctx: Context, workspaceId: Id, agentId: Id, title: string): Promise<ChatRow> {
+/** `parent`: the chat whose run hands its task to the agent of this one. */
+export async function insertChat(
+  ctx: Context,
+  workspaceId: Id,
+  agentId: Id,
+  title: string,
+  parent: Id | null = null,
+): Promise<ChatRow> {
   const id = newId()
   const register = await insertResource(ctx, { id, kind: 'chat', workspace_id: workspaceId })
-  await chatStore.insert(ctx.db, { id, title, title_source: 'user', agent_id: agentId, model: null })
+  await chatStore.insert(ctx.db, {
+    id,
+    title,
+    title_source: 'user',
+    agent_id: agentId,
+    model: null,
+    parent_chat_id: parent,
+  })
   await ctx.emit(chatCreated(register))
   return (await chatStore.get(ctx.db, id))!
 }

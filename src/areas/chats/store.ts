@@ -37,10 +37,13 @@ const further = `(select u.id from runs u where u.chat_id = c.id and u.status in
 
 const FIND = `select r.*, c.*, ${further} from resources r join chats c on c.id = r.id where r.id = $1`
 
-function listOf(after: boolean, ofAgent: boolean): { name: string; text: string } {
-  const also = ofAgent ? `exists (select from chats c where c.id = x.id and c.agent_id = $${after ? 6 : 5})` : ''
+function listOf(after: boolean, ofAgent: boolean, ofParent: boolean): { name: string; text: string } {
+  const first = after ? 6 : 5
+  const agent = ofAgent ? ` and c.agent_id = $${first}` : ''
+  const parent = ofParent ? `c.parent_chat_id = $${first + (ofAgent ? 1 : 0)}` : 'c.parent_chat_id is null'
+  const also = `exists (select from chats c where c.id = x.id and ${parent}${agent})`
   return {
-    name: `chats_list${after ? '_after' : ''}${ofAgent ? '_of_agent' : ''}`,
+    name: `chats_list${after ? '_after' : ''}${ofAgent ? '_of_agent' : ''}${ofParent ? '_of_parent' : ''}`,
     text: `select r.*, c.*, ${further} from ${resourcePageText(after, also)} r join chats c on c.id = r.id order by r.id desc`,
   }
 }
@@ -77,11 +80,14 @@ export const chatStore = {
   async list(
     { pool }: Postgres,
     { workspaces, status, before, limit }: Omit<ResourcePage, 'kind' | 'also'>,
-    agentId: Id | undefined,
+    { agentId, parentId }: { agentId: Id | undefined; parentId: Id | undefined },
   ): Promise<ChatRow[]> {
     const after = before !== null
-    const values = [workspaces, 'chat', status, limit, ...(after ? [before] : []), ...(agentId ? [agentId] : [])]
-    const { rows } = await pool.query<ChatRow>({ ...listOf(after, agentId !== undefined), values })
+    const values = [workspaces, 'chat', status, limit, ...(after ? [before] : [])]
+    const { rows } = await pool.query<ChatRow>({
+      ...listOf(after, agentId !== undefined, parentId !== undefined),
+      values: [...values, ...(agentId ? [agentId] : []), ...(parentId ? [parentId] : [])],
+    })
     return rows
   },
 

@@ -70,7 +70,17 @@ export function policyOf(tools: AgentTools, { tool, endpoint }: Reached): Policy
   const rein = endpoint === null ? undefined : REINS[endpoint]
   const inner = tool === 'do' && endpoint !== null ? (named(endpoint)?.policy ?? rein) : undefined
   const held = [own.policy, inner ?? 'allow', rein === 'deny' ? rein : 'allow'] as const
-  return STRICT[Math.max(...held.map((policy) => STRICT.indexOf(policy)))]!
+  return strictest(...held)
+}
+
+export const strictest = (...policies: readonly Policy[]): Policy =>
+  STRICT[Math.max(...policies.map((policy) => STRICT.indexOf(policy)))]!
+
+/** How an agent is held where it reaches the same, by whatever way. Null: it does not. */
+export function limitOf(tools: AgentTools, { tool, endpoint }: Pick<Reached, 'tool' | 'endpoint'>): Policy | null {
+  const direct = policyOf(tools, { tool: endpoint ?? tool, endpoint, repeatable: false })
+  if (endpoint === null || direct !== null) return direct
+  return policyOf(tools, { tool: 'do', endpoint, repeatable: false })
 }
 
 /** What the model wrote as arguments; null where that is no JSON object. */

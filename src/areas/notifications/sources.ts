@@ -118,7 +118,9 @@ const concerned = ({ channels, actor }: Happened): Id[] =>
 async function runEnded(engine: Engine, event: Happened, atOnce: boolean) {
   const run = await runForTelling(engine.postgres, event.resource_id!)
   // An automation tells of its own runs, and who looks at the chat sees it.
-  if (!run || run.automated || (!atOnce && run.seconds < LONG_SECONDS)) return []
+  // Of a task it is told by the run that handed it on; that its agent needs somebody, by itself.
+  if (!run || (atOnce ? run.status_reason === 'subagent' : run.delegated)) return []
+  if (run.automated || (!atOnce && run.seconds < LONG_SECONDS)) return []
   if (await isPresent(engine.postgres.db, `chat:${run.chatId}`, run.accountId)) return []
   return [runWord(event.type as 'run.completed', event.resource_id!, run)]
 }

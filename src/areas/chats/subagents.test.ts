@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { testDatabase } from '#test/database.ts'
+import { allEvents, readEvents } from '#test/events.ts'
+import { startProgram, temporaryDir } from '#test/program.ts'
+import { type Caller, type Person, type TestServer, caller, testServer } from '#test/server.ts'
+
+let server: TestServer
+let twin: TestServer
+let alice: Person
+let beyond: Caller
+before(async () => {
+  server = await testServer()
+  twin = await server.twin()
+  alice = await server.person('Alice')
+  beyond = caller(twin.origin, alice.headers)
+})
+after(async () => {
+  await twin[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+const script = (...turns: object[][]): string => JSON.stringify({ turns })
+const call = (name: string, given: object = {}) => ({ tool_call: { name, arguments: given } })
+const say = (text: string) => ({ text })
+const hand = (agent: { id: string }, task: string) => call('delegate', { agent_id: agent.id, task })
+const tools = (given: Record<string, string>) => Object.entries(given).map(([name, policy]) => ({ name, policy }))
+async function made(path: string, body: object, who: Caller = alice) {
+  const answer = await who.post(path, body)
+  assert.equal(answer.status, 201, answer.text)
+  return answer.body.data
+}
+const agentOf = (name: string, more: object = {}, who: Caller = alice) =>
+  made('/agents', { name, model: 'sim/script', ...more }, who)
+const over = (agent: { id: string }, policy = 'allow') => ({ subagents: [{ agent_id: agent.id, policy }] })
+const chatOf = async (agent: { id: string }, who: Caller = alice): Promise<string> =>
+  (await made('/chats', { agent_id: agent.id }, who)).id
+const send = (chat: string, content: string, more: object = {}, who: Caller = alice) =>
+  who.post(`/chats/${chat}/messages`, { content, ...more })
+const results = (message: { content: { type: string }[] }): { output: any; is_error: boolean }[] =>
+  message.content.filter((part) => part.type === 'tool_result') as never
+const tasksOf = async (chat: string, who: Caller = alice): Promise<any[]> =>
+  (await who.get(`/chats?parent_chat_id=${chat}`)).body.data
+const runOf = async (chat: string, who: Caller = alice) => (await who.get(`/chats/${chat}/runs`)).body.data[0]
+async function until<T>(ask: () => Promise<T>, holds: (answer: T) => boolean): Promise<T> {
+  for (;;) {
+    const answer = await ask()
+    if (holds(answer)) return answer
+  }
+}
+
+test('an agent hands a task to another, which does it in a chat of its own; what it cost is a part of what the run cost', async () => {
+  const helper = await agentOf('Helper', { description: 'writes files', tools: tools({ 'drive.upload': 'allow' }) })
+  const boss = await agentOf('Boss', over(helper))
+  const chat = await chatOf(boss)
+  const file = { name: 'task.txt', content: 'done', workspace_id: alice.workspaceId }
+  const task = script([call('drive_upload', file)], [say('the file is there')])
+  const said = await send(chat, script([say('I ask. '), hand(helper, task)], [say('He says so.')]))
+  assert.equal(said.status, 200, said.text)
+  const { output, is_error } = results(said.body.data)[0]!
+  assert.deepEqual([output.status, output.text, is_error], ['completed', 'the file is there', false])
+  assert.equal(said.body.data.text, 'I ask. He says so.')
+  const files = (await alice.get(`/drive/files?workspace_id=${alice.workspaceId}`)).body.data
+  assert.ok(files.some(({ name }: { name: string }) => name === 'task.txt'))
+
+  const [child, ...more] = await tasksOf(chat)
+  assert.deepEqual([child.id, child.parent_chat_id, child.agent_id, more], [output.chat_id, chat, helper.id, []])
+  assert.match(child.title, /^Helper: /)
+  const listed = (await alice.get('/chats?limit=100')).body.data.map(({ id }: { id: string }) => id)
+  assert.ok(listed.includes(chat) && !listed.includes(child.id))
+  const log = await allEvents(alice, `/chats/${chat}/runs/${said.body.data.run.id}/events`)
+  const [started] = log.filter(({ event }) => event === 'subagent.started')
+  assert.deepEqual([started!.data.agent_id, started!.data.run_id], [helper.id, output.run_id])
+
+  await server.app.engine.ledger.flush()
+  const { pool } = server.app.engine.postgres
+  const paid = async (ids: string[]): Promise<number> => {
+    const { rows } = await pool.query('select sum(cost_nano)::int8 as nano from calls where run_id = any($1)', [ids])
+    return Number(rows[0].nano) / 1e9
+  }
+  const run = await runOf(chat)
+  const below = await runOf(child.id)
+  assert.deepEqual([below.parent_run_id, below.cost_usd], [run.id, await paid([below.id])])
+  assert.deepEqual([run.children_cost_usd, run.cost_usd], [below.cost_usd, await paid([run.id, below.id])])
+  assert.ok(run.children_cost_usd > 0 && run.children_cost_usd < run.cost_usd)
+  assert.equal((await alice.get(`/chats/${chat}/cost`)).body.data.cost_usd, run.cost_usd)
+  assert.equal((await alice.get(`/chats/${chat}`)).body.data.spent_usd, run.cost_usd)
+  // The ledger has each call once, whatever it counts for.
+  const day = (await alice.get(`/workspaces/${alice.workspaceId}`)).body.data.spent_usd
+  assert.equal(day, run.cost_usd)
+
+  await alice.delete(`/chats/${chat}`)
+  await alice.delete(`/chats/${chat}/permanent-delete`)
+  assert.equal((await alice.get(`/chats/${child.id}`)).status, 404)
+})
+
+test('nobody gets by way of another agent what he may not do himself, and no task comes back to who handed it on', async () => {
+  const bold = tools({ 'chats.create': 'allow', do: 'allow', 'chats.list': 'allow' })
+  const helper = await agentOf('Bold', { tools: bold })
+  const boss = await agentOf('Timid', { ...over(helper), tools: tools({ 'chats.create': 'deny' }) })
+  const task = script(
+    [
+      call('chats_create', { title: 'forbidden' }),
+      call('do', { name: 'chats.create', input: { title: 'forbidden' } }),
+      call('chats_list', { limit: 1 }),
+      hand(boss, 'do it for me'),
+    ],
+    [say('so it is')],
+  )
+  const chat = await chatOf(boss)
+  await alice.patch(`/agents/${helper.id}`, over(boss))
+  const said = await send(chat, script([hand(helper, task), hand(boss, 'myself')], [say('x')]))
+  const [told, own] = results(said.body.data)
+  assert.deepEqual([told!.output.text, own!.is_error], ['so it is', true])
+  const [, answer] = (await alice.get(`/chats/${told!.output.chat_id}/messages`)).body.data
+  const [byName, byDo, allowed, back] = results(answer)
+  for (const { output } of [byName!, byDo!]) assert.match(output.error.message, /may not use `chats.create`/)
+  assert.equal(allowed!.is_error, false)
+  assert.match(back!.output.error.message, /works above this task already/)
+  const titles = (await alice.get('/chats?limit=100')).body.data.map(({ title }: { title: string }) => title)
+  assert.ok(!titles.includes('forbidden'))
+
+  // An agent from another workspace, whose tools others may choose, does only what the one above it may do too.
+  const bob = await server.person('Bob')
+  const foreign = await agentOf('Foreign', { tools: bold }, bob)
+  const refused = await alice.patch(`/agents/${boss.id}`, over(foreign))
+  assert.deepEqual([refused.status, refused.body.error.param], [404, 'subagents.0.agent_id'])
+  const grantee = { email: alice.email }
+  const share = { resource_type: 'agent', resource_id: foreign.id, grantee, access: 'view' }
+  const { token } = (await bob.post('/shares', share)).body.data
+  await alice.post('/invitations/accept', { token })
+  const both = await agentOf('Open', { ...over(foreign), tools: tools({ 'chats.list': 'allow' }) })
+  const asked = await send(await chatOf(both), script([hand(foreign, task)], [say('x')]))
+  const answered = (await alice.get(`/chats/${results(asked.body.data)[0]!.output.chat_id}/messages`)).body.data[1]
+  assert.deepEqual(
+    results(answered).map(({ is_error }) => is_error),
+    [true, true, false, true],
+  )
+  const self = await alice.patch(`/agents/${boss.id}`, over(boss))
+  assert.deepEqual([self.status, self.body.error.param], [400, 'subagents.0.agent_id'])
+})
+
+test('a task has what is left of the budget of its run, and of its chat', async () => {
+  const helper = await agentOf('Spender')
+  const boss = await agentOf('Saver', over(helper))
+  const chat = await chatOf(boss)
+  // The first call of the model reports 45,000 tokens, 0.09 USD; the task is one of 30,000 bytes, 0.03 USD and more.
+  const usage = { input_tokens: 10, output_tokens: 45_000 }
+  const turns = [[hand(helper, 'word'.repeat(7_500))], [say('too dear')]]
+  const said = await send(chat, JSON.stringify({ turns, usage }), { max_cost_usd: 0.12 })
+  const run = await runOf(chat)
+  assert.deepEqual([said.status, said.body.error?.details.subject], [402, run.id])
+  const [task] = await tasksOf(chat)
+  const below = await runOf(task.id)
+  const { code, param, details } = below.error
+  assert.deepEqual([code, param, details.budget, details.subject], ['budget_reached', 'max_cost_usd', 'run', run.id])
+  assert.ok(details.available_usd < 0.031 && details.needed_usd > 0.031, JSON.stringify(details))
+  assert.deepEqual([below.cost_usd, run.cost_usd], [null, 0.09001])
+})
+
+test('a task that waits for a person lets the run above it rest; both go on by themselves once it is decided', async () => {
+  const helper = await agentOf('Asker', { tools: tools({ 'chats.create': 'ask' }) })
+  const boss = await agentOf('Waiter', over(helper, 'ask'))
+  const chat = await chatOf(boss)
+  const task = script([call('chats_create', { title: 'asked for below' })], [say('made')])
+  const asked = (await send(chat, script([hand(helper, task)], [say('good')]))).body.data.run
+  assert.deepEqual([asked.status, asked.pending_actions[0].tool], ['requires_action', 'delegate'])
+  const path = `/chats/${chat}/runs/${asked.id}`
+  await alice.post(`${path}/actions`, { actions: [{ id: asked.pending_actions[0].id, decision: 'allow' }] })
+  const rests = await until(
+    async () => (await alice.get(path)).body.data,
+    ({ status }) => status === 'requires_action',
+  )
+  const [action] = rests.pending_actions
+  assert.deepEqual([rests.status_reason, action.kind, action.expires_at], ['subagent', 'subagent', null])
+  const below = `/chats/${action.arguments.chat_id}/runs/${action.arguments.run_id}`
+  const [decision] = (await beyond.get(below)).body.data.pending_actions
+  await beyond.post(`${below}/actions`, { actions: [{ id: decision.id, decision: 'allow' }] })
+  const log = await allEvents(alice, `${path}/events`)
+  assert.equal(log.at(-3)!.data.message.text, 'good')
+  assert.equal((await tasksOf(chat)).length, 1)
+  const titles = (await alice.get('/chats?limit=100')).body.data.map(({ title }: { title: string }) => title)
+  assert.equal(titles.filter((title: string) => title === 'asked for below').length, 1)
+})
+
+test('who stops a run stops the tasks below it, those that wait for a person included', async () => {
+  const slow = await agentOf('Slow')
+  const middle = await agentOf('Middle', over(slow))
+  const boss = await agentOf('Top', over(middle))
+  const chat = await chatOf(boss)
+  const endless = JSON.stringify({ steps: [say('x'), { delay_ms: 60_000 }] })
+  const content = script([hand(middle, script([hand(slow, endless)], []))], [])
+  void send(chat, content)
+  const [first] = await until(
+    () => tasksOf(chat),
+    (tasks) => tasks.length === 1,
+  )
+  const [second] = await until(
+    () => tasksOf(first.id),
+    (tasks) => tasks.length === 1,
+  )
+  for await (const { event } of readEvents(alice, `/chats/${second.id}/runs/${(await runOf(second.id)).id}/events`))
+    if (event === 'text.delta') break
+  const at = performance.now()
+  assert.equal((await beyond.post(`/chats/${chat}/stop`)).body.data.status, 'cancelled')
+  for (const { id } of [first, second])
+    await until(
+      () => runOf(id),
+      ({ status }) => status === 'cancelled',
+    )
+  assert.ok(performance.now() - at < 10_000)
+})
+
+test('a server is killed while a task is under way: both runs go on in another, and the task is handed on once', async () => {
+  await using database = await testDatabase()
+  using dir = temporaryDir()
+  const { user, password, host, port, database: name } = database.connection
+  const url = new URL('postgresql://localhost')
+  Object.assign(url, { username: String(user), password: String(password), pathname: `/${name}` })
+  url.searchParams.set('host', String(host))
+  if (port !== undefined) url.searchParams.set('port', String(port))
+  const first = startProgram({ UK_DATA_DIR: dir.path, DATABASE_URL: url.href, UK_LOG: 'error' })
+  await using here = await testServer({ database })
+  const alice = await here.person('Alice')
+  const there = caller(await first.ready, alice.headers)
+  const helper = await agentOf('Helper', { tools: tools({ 'operations.await': 'allow' }) }, there)
+  const boss = await agentOf('Boss', over(helper), there)
+  const endless = JSON.stringify({ steps: [say('x'), { delay_ms: 60_000 }] })
+  const long = (await made('/chats', { model: 'sim/script' }, alice)).id
+  const operation = (await alice.post(`/chats/${long}/messages`, { content: endless, background: true })).body.data.id
+  await until(
+    async () => (await alice.get(`/operations/${operation}`)).body.data.status,
+    (status) => status === 'running',
+  )
+  const wait = call('operations_await', { id: operation, since_status: 'running', timeout_seconds: 3 })
+  const chat = await chatOf(boss, there)
+  const content = script([hand(helper, script([wait], [say('waited')]))], [say('good')])
+  void send(chat, content, {}, there).catch(() => {})
+  const { pool } = here.app.engine.postgres
+  await until(
+    async () => (await pool.query(`select 1 from steps where kind = 'tool' and status = 'running'`)).rowCount,
+    (count) => count === 2,
+  )
+  first.child.kill('SIGKILL')
+  await first.exited
+
+  const run = await runOf(chat, alice)
+  const log = await allEvents(alice, `/chats/${chat}/runs/${run.id}/events`)
+  assert.equal(log.at(-1)!.event, 'run.completed')
+  assert.equal(log.at(-3)!.data.message.text, 'good')
+  const [task, ...more] = await tasksOf(chat, alice)
+  assert.deepEqual(more, [])
+  const below = await runOf(task.id, alice)
+  assert.deepEqual([below.status, results(log.at(-3)!.data.message)[0]!.output.text], ['completed', 'waited'])
+  await here.app.engine.ledger.flush()
+  const { rows } = await pool.query(
+    'select count(*)::int, sum(cost_nano)::int8 as nano from calls where run_id = any($1)',
+    [[run.id, below.id]],
+  )
+  const ended = await runOf(chat, alice)
+  assert.deepEqual([rows[0].count, Number(rows[0].nano) / 1e9], [4, ended.cost_usd])
+})
