@@ -8,7 +8,6 @@ import type { TurnMessage } from '#gateway/turn.ts'
 import { judgesBudgets, lineageOf } from './budgets.ts'
 import type { GoalRow } from './goal-store.ts'
 import type { Said } from './history.ts'
-import { type Part, textOf } from './parts.ts'
 import type { RunRow } from './run-store.ts'
 
 export interface Verdict {
