@@ -34,7 +34,7 @@ const runner = spawn(
   process.execPath,
   [
     '--test',
-    '--test-concurrency=2',
+    '--test-concurrency=3',
     '--test-reporter=spec',
     '--test-reporter-destination=stdout',
     '--test-timeout=180000',

@@ -87,7 +87,7 @@ export async function startProcess({
 }
 
 /** What tells pids apart: the boot and the pid namespace. Null where this system does not say; leases then expire. */
-function placeOfPids(): string | null {
+export function placeOfPids(): string | null {
   try {
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/pid')}`
   } catch {
@@ -95,7 +95,7 @@ function placeOfPids(): string | null {
   }
 }
 
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true

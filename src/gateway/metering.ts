@@ -205,8 +205,13 @@ export function inputBound(json: Record<string, unknown>, payer: Payer, contextL
   return (capped ? seen.text : Math.ceil(seen.text / 2)) + hidden
 }
 
-const refers = (input: unknown): boolean =>
-  Array.isArray(input) && input.some((item) => (item as { type?: unknown } | null)?.type === 'item_reference')
+/** Whether an input names what the provider keeps: an item with nothing but an id is a reference, too. */
+export const refers = (input: unknown): boolean =>
+  Array.isArray(input) &&
+  input.some((item) => {
+    const { type, role, id } = (item ?? {}) as { type?: unknown; role?: unknown; id?: unknown }
+    return type === 'item_reference' || (type === undefined && role === undefined && id !== undefined)
+  })
 
 /** A fair guess where the provider gave no figure: four bytes a token. */
 export function guessInput(json: Record<string, unknown>): number {

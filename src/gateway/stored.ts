@@ -25,7 +25,8 @@ const MOST_ASKED = 8
 
 /**
  * `/responses/{id}`: what a vendor keeps of earlier responses, read, deleted or cancelled where it is kept. Nothing is
- * stored here, and in an account that many share it could be somebody else's: so the caller's own endpoints are asked.
+ * stored here, and in an account that a whole instance shares it could be anybody's: so only the endpoints of the
+ * caller and of its workspaces are asked, whose members share what their key stores as they do at the vendor.
  */
 export function passStored(visit: Visit, path: string): void {
   const method = visit.request.method!
@@ -73,11 +74,13 @@ async function askAll(
     }
     const { status, headers, bytes } = answer
     if (status === 404) continue
-    const json = status < 300 ? parseJson(bytes.toString()) : null
+    if (status >= 300) {
+      failed = scrub(readFault(status, headers, bytes.toString()), endpoint)
+      continue
+    }
+    const json = parseJson(bytes.toString())
     visit.over()
-    return isObject(json)
-      ? { json }
-      : scrub(readFault(status < 300 ? 502 : status, headers, bytes.toString()), endpoint)
+    return isObject(json) ? { json } : scrub(readFault(502, headers, bytes.toString()), endpoint)
   }
   visit.over()
   return failed

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Send } from '#engine/outbound/outbound.ts'
+import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { usageOf } from '#kernel/usage.ts'
@@ -89,6 +90,12 @@ export class Try implements Attempt {
     // A bound that is there twice could be read as another one by the provider than by us.
     for (const field of [...dialect.limitFields, 'n', 'best_of', 'prompt'])
       if (Object.hasOwn(json, field)) locate(body, field)
+    // What is no number here may be one to the provider.
+    for (const field of [...dialect.limitFields, 'n', 'best_of']) {
+      const value = json[field] ?? null
+      if (value !== null && !(typeof value === 'number' && value >= 0))
+        refuse('invalid_parameter', { param: field, message: `\`${field}\` must be a number from 0.` })
+    }
     const limits = dialect.limitFields
       .map((field) => json[field])
       .filter((value) => typeof value === 'number' && value >= 0)

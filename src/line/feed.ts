@@ -7,6 +7,8 @@ import type { Line } from './invoke.ts'
 import { EVENT_STREAM, UNREAD_BYTES, caughtUp } from './sse.ts'
 import { Watch, type Watched } from './watch.ts'
 
+const ENDING_MS = 10_000
+
 /**
  * Who follows feeds through one door. There are thousands of them, and nearly always nothing is said: so nothing runs or
  * waits per follower, no generator, no promise, no timer, and nothing of its request is kept but what rights are
@@ -74,7 +76,7 @@ class Follower implements Sink {
   }
 
   end(): void {
-    this.#response.end()
+    endSoon(this.#response)
   }
 
   async recheck(): Promise<void> {
@@ -92,6 +94,14 @@ class Follower implements Sink {
     this.#watch?.[Symbol.dispose]()
     this.#attached?.[Symbol.dispose]()
     this.#flight?.[Symbol.dispose]()
-    if (!this.#response.destroyed) this.#response.end()
+    endSoon(this.#response)
   }
+}
+
+/** Who does not read does not keep what waits for it for ever. */
+function endSoon(response: ServerResponse): void {
+  if (response.destroyed || response.writableEnded) return
+  response.end()
+  const timer = setTimeout(() => response.destroy(), ENDING_MS).unref()
+  response.once('close', () => clearTimeout(timer))
 }

@@ -30,6 +30,8 @@ export class Watch implements Disposable {
   readonly #heard: Disposable
   #timer: NodeJS.Timeout | null = null
   #over = false
+  #asked = false
+  #looking = false
 
   constructor(authority: Authority, line: Line, watched: Watched, guarded: Guarded) {
     this.#authority = authority
@@ -43,7 +45,19 @@ export class Watch implements Disposable {
     void this.#recheckIfOther()
   }
 
+  /** One look at a time: of two, the older could have the last word. */
   async recheck(): Promise<void> {
+    this.#asked = true
+    if (this.#looking) return
+    this.#looking = true
+    while (this.#asked && !this.#over) {
+      this.#asked = false
+      await this.#look()
+    }
+    this.#looking = false
+  }
+
+  async #look(): Promise<void> {
     const { start, entry, input, credential } = this.#watched
     try {
       const principal = await authenticate(this.#authority, credential)

@@ -40,14 +40,17 @@ async function hear(engine: Engine, runIds: readonly Id[]): Promise<void> {
       held.map(({ run }) => run.id),
     )
     const well: { id: Id; cost: Nano | null }[] = []
+    const others: { run: AutomationRunRow; told: Told }[] = []
     for (const { runId, run } of held) {
       const outcome = outcomes.get(runId) ?? null
       const cost = costs.get(run.id) ?? null
       if (run.run_id === runId && run.status === 'running' && outcome?.status === 'completed')
         well.push({ id: run.id, cost })
-      else await settle(db, run, { runId, outcome, cost })
+      else others.push({ run, told: { runId, outcome, cost } })
     }
+    // First what forgives earlier failures: one that came after it is not to end the automation as the last of many.
     if (well.length > 0) await succeed(db, well)
+    for (const { run, told } of others) await settle(db, run, told)
     return { more: await runStore.waits(db, [...new Set(held.map(({ run }) => run.automation_id))]) }
   })
   if (heard === null) return
@@ -71,11 +74,13 @@ async function succeed(db: Db, well: readonly { id: Id; cost: Nano | null }[]): 
   )
 }
 
-async function settle(
-  db: Db,
-  run: AutomationRunRow,
-  { runId, outcome, cost }: { runId: Id; outcome: Outcome | null; cost: Nano | null },
-): Promise<void> {
+interface Told {
+  runId: Id
+  outcome: Outcome | null
+  cost: Nano | null
+}
+
+async function settle(db: Db, run: AutomationRunRow, { runId, outcome, cost }: Told): Promise<void> {
   if (run.run_id !== runId) {
     // Of an attempt that another has followed only its cost counts.
     if (cost !== null && cost > (run.cost_nano ?? 0n)) await runStore.update(db, run.id, { cost_nano: cost })

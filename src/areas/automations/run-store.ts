@@ -191,11 +191,8 @@ export const runStore = {
     return rows.map(({ id }) => id)
   },
 
-  /**
-   * Holds, of each of these workspaces, some whose turn it is, with their automations: nothing of the same automation
-   * goes on or waits longer, unless it may overlap. What somebody else holds is left to them.
-   */
-  async holdReady(db: Db, workspaceIds: readonly Id[], each: number): Promise<Id[]> {
+  /** Of each of these workspaces some whose turn it is: nothing of the same automation goes on or waits longer, unless it may overlap. */
+  async ready(db: Db, workspaceIds: readonly Id[], each: number): Promise<Id[]> {
     const { rows } = await sql<{ id: Id }>`
       select t.id from unnest(${workspaceIds}::ulid[]) w(id) cross join lateral (
         select x.id from automation_runs x join automations a on a.id = x.automation_id
@@ -203,6 +200,15 @@ export const runStore = {
           select from automation_runs y where y.automation_id = x.automation_id
             and (y.status = 'running' or (y.status = 'queued' and y.id < x.id))))
         order by x.id limit ${each} for update of a, x skip locked) t`.execute(db)
+    return rows.map(({ id }) => id)
+  },
+
+  /** Holds these with their automations. What somebody else holds is left to them. */
+  async holdEach(db: Db, ids: readonly Id[]): Promise<Id[]> {
+    const { rows } = await sql<{
+      id: Id
+    }>`select x.id from automation_runs x join automations a on a.id = x.automation_id
+      where x.id = any(${ids}::ulid[]) and x.status = 'queued' order by x.id for update of a, x skip locked`.execute(db)
     return rows.map(({ id }) => id)
   },
 

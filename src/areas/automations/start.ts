@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Leave, type Opening, leaveToOpen, openChats, runsOf } from '#areas/chats/service.ts'
 import { type AgentRow, agentsById } from '#areas/agents/service.ts'
 import type { Context, Engine } from '#engine/context.ts'
@@ -16,6 +17,10 @@ const AT_ONCE = 200
 const WORKSPACES = 100
 /** Runs of chats that one process carries at most before it leaves what waits to others, or to later. */
 const MOST_GOING = 5_000
+/** Of their words together; what is longer is started alone. */
+const MOST_CHARACTERS = 4_000_000
+/** Whose rights take longer to judge, because a provider is slow to say what it serves, holds nobody else up. */
+const JUDGED_MS = 1_000
 
 export interface Started {
   /** How many were held: they have begun, have ended, or are among `alone`. */
@@ -28,8 +33,8 @@ export interface Started {
 
 /**
  * Begins runs that wait, many in one transaction: their chats, messages and runs are there with the moves of their own
- * rows or not at all, so a process that dies leaves nothing half begun. What each one's owner may do is judged now; what
- * is refused fails that run alone.
+ * rows or not at all, so a process that dies leaves nothing half begun. What each one's owner may do is judged now, before
+ * any row is held, for it takes connections and providers of its own; what is refused fails that run alone.
  */
 export async function startSome(engine: Engine, after: Id | null, signal: AbortSignal): Promise<Started> {
   const { db } = engine.postgres
@@ -40,9 +45,11 @@ export async function startSome(engine: Engine, after: Id | null, signal: AbortS
   if (places.length === 0) return { held: 0, alone: [], after: null }
   let held: Id[] = []
   try {
+    const ready = await runStore.ready(db, places, Math.ceil(room / places.length))
+    const judge = await judging(engine, ready, signal)
     const { alone, begin } = await db.transaction().execute(async (tx) => {
-      held = await runStore.holdReady(tx, places, Math.ceil(room / places.length))
-      return held.length === 0 ? { alone: [], begin: null } : beginAll(engine, tx, held, signal)
+      held = await runStore.holdEach(tx, ready)
+      return held.length === 0 ? { alone: [], begin: null } : beginAll(engine, tx, held, judge)
     })
     begin?.()
     if (held.length > 0) engine.bus.poke('outbox')
@@ -53,17 +60,19 @@ export async function startSome(engine: Engine, after: Id | null, signal: AbortS
   }
 }
 
-async function beginAll(engine: Engine, db: Db, held: readonly Id[], signal: AbortSignal) {
+async function beginAll(engine: Engine, db: Db, held: readonly Id[], judge: Judge) {
   const rows = await runStore.stillReady(db, held)
   const automations = await automationStore.some(db, [...new Set(rows.map(({ automation_id }) => automation_id))])
-  const judge = await judging(engine, db, [...automations.values()], signal)
   const alone: Id[] = []
+  let characters = 0
   const openings: (Opening & { run: AutomationRunRow; automation: AutomationRow })[] = []
   for (const run of rows) {
     const automation = automations.get(run.automation_id)!
     const { action } = automation
+    characters += action.type === 'agent' ? action.prompt.length + (run.payload?.length ?? 0) : 0
+    const leave = action.type === 'agent' && action.chat_id === null ? judge(automation, action.agent_id) : undefined
     if (isAsleep(automation)) await putOff(db, run)
-    else if (action.type === 'agent' && action.chat_id !== null) alone.push(run.id)
+    else if (action.type === 'agent' && (leave === undefined || characters > MOST_CHARACTERS)) alone.push(run.id)
     else
       try {
         if (action.type === 'command')
@@ -71,7 +80,7 @@ async function beginAll(engine: Engine, db: Db, held: readonly Id[], signal: Abo
         openings.push({
           run,
           automation,
-          leave: await judge(automation, action.agent_id),
+          leave: await leave!,
           title: automation.name,
           text: wordsOf(action.prompt, run),
           automationRunId: run.id,
@@ -100,25 +109,36 @@ async function beginAll(engine: Engine, db: Db, held: readonly Id[], signal: Abo
   return { alone, begin: opened.begin }
 }
 
-/** What each owner may do, asked once for all of theirs. */
-async function judging(engine: Engine, db: Db, automations: readonly AutomationRow[], signal: AbortSignal) {
+/** Whether an automation's owner may open a chat with the agent; undefined: that is not known yet. */
+type Judge = (automation: AutomationRow, agentId: Id) => Promise<Leave> | undefined
+
+/** What the owners of these runs may do, asked once for all of theirs. */
+async function judging(engine: Engine, runIds: readonly Id[], signal: AbortSignal): Promise<Judge> {
+  const { db } = engine.postgres
+  const automations = (await automationStore.ofRuns(db, runIds)).filter((automation) => !isAsleep(automation))
   const named = automations.flatMap(({ action }) => (action.type === 'agent' ? [action.agent_id] : []))
-  const agents = await agentsById(db, [...new Set(named)])
+  const agents: ReadonlyMap<Id, AgentRow> = await agentsById(db, [...new Set(named)])
   const callers = new Map<string, Promise<Context>>()
   const leaves = new Map<string, Promise<Leave>>()
-  const once = <T>(known: Map<string, Promise<T>>, key: string, ask: () => Promise<T>): Promise<T> => {
-    const before = known.get(key)
-    if (before) return before
-    const asked = ask()
-    known.set(key, asked)
-    return asked
+  const settled = new Map<string, Promise<Leave>>()
+  for (const automation of automations) {
+    const { action, workspace_id } = automation
+    if (action.type !== 'agent' || action.chat_id !== null) continue
+    const key = leaveOf(automation, action.agent_id)
+    if (leaves.has(key)) continue
+    const who = ownerIn(automation)
+    const caller = callers.get(who) ?? ownerOf(engine, automation, signal)
+    callers.set(who, caller)
+    const leave = caller.then((ctx) => leaveToOpen(ctx, workspace_id, agents.get(action.agent_id)))
+    leaves.set(key, leave)
+    const keep = (): void => void settled.set(key, leave)
+    leave.then(keep, keep)
   }
-  return (automation: AutomationRow, agentId: Id): Promise<Leave> => {
-    const { account_id, scopes, held_to, key_id, workspace_id } = automation
-    const who = JSON.stringify([account_id, scopes, held_to, key_id])
-    const agent: AgentRow | undefined = agents.get(agentId)
-    return once(leaves, JSON.stringify([who, workspace_id, agentId]), async () =>
-      leaveToOpen(await once(callers, who, () => ownerOf(engine, automation, signal)), workspace_id, agent),
-    )
-  }
+  await Promise.race([Promise.allSettled(leaves.values()), sleep(JUDGED_MS, undefined, { ref: false })])
+  return (automation, agentId) => settled.get(leaveOf(automation, agentId))
 }
+
+const ownerIn = ({ account_id, scopes, held_to, key_id }: AutomationRow): string =>
+  JSON.stringify([account_id, scopes, held_to, key_id])
+const leaveOf = (automation: AutomationRow, agentId: Id): string =>
+  JSON.stringify([ownerIn(automation), automation.workspace_id, agentId])

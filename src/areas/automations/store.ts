@@ -83,6 +83,11 @@ export const automationStore = {
     return new Map(rows.map((row) => [row.id, row]))
   },
 
+  ofRuns: (db: Db, runIds: readonly Id[]): Promise<AutomationRow[]> =>
+    whole(db)
+      .where(sql<boolean>`r.id in (select automation_id from automation_runs where id = any(${runIds}::ulid[]))`)
+      .execute(),
+
   /** Nobody else fires or changes it until the transaction ends. */
   hold: (db: Db, id: Id): Promise<AutomationRow | undefined> =>
     whole(db).where('r.id', '=', id).forUpdate('a').executeTakeFirst(),

@@ -40,16 +40,17 @@ export function startAutomations(engine: Engine): AsyncDisposable {
     const tried = new Set<Id>()
     let after: Id | null = null
     let some = false
+    let faults = false
     while (!closing.signal.aborted) {
       const started: Started = await startSome(engine, after, closing.signal)
       const left = started.alone.filter((id) => !tried.has(id))
       // Faults of ours are tried again with the next look, not in a circle.
-      if (left.length < started.alone.length || (await launchEach(left)) > 0) return
+      if ((await launchEach(left)) > 0 || left.length < started.alone.length) faults = true
       for (const id of left) tried.add(id)
       after = started.after
       some ||= started.held > 0
       if (after !== null) continue
-      if (!some) return
+      if (!some || faults) return
       some = false
     }
   }, 'runs of automations cannot be started now')

@@ -147,15 +147,24 @@ test('what an agent’s tools spend counts for its run and chat; what they begin
   const ask = (max_output_tokens: number) => call('inference_text', { model: 'sim/echo', messages, max_output_tokens })
   const said = await say(
     chat.id,
-    script([ask(100_000), ask(1_000), call('chats_send', { id: other.id, content: words(100) })], [{ text: 'done' }]),
+    script(
+      [
+        ask(100_000),
+        ask(1_000),
+        call('chats_send', { id: other.id, content: words(100) }),
+        call('inference_text', { model: 'sim/echo', messages, background: true }),
+      ],
+      [{ text: 'done' }],
+    ),
   )
   assert.equal(said.status, 200, said.text)
   const results = said.body.data.content.filter(({ type }: { type: string }) => type === 'tool_result')
   assert.deepEqual(
     results.map(({ is_error }: { is_error: boolean }) => is_error),
-    [true, false, false],
+    [true, false, false, true],
   )
   assert.deepEqual([results[0].output.error.code, results[0].output.error.details.subject], ['budget_reached', chat.id])
+  assert.equal(results[3].output.error.param, 'background', 'what outlives the run would count for none of its budgets')
   const [sent] = (await alice.get(`/chats/${other.id}/runs`)).body.data
   const run = await read(`/chats/${chat.id}/runs/${said.body.data.run.id}`)
   const own = await paid('run_id', [run.id])

@@ -52,9 +52,12 @@ export const denyExpired = (db: Db, run: RunRow, at: Date): Promise<RunRow> =>
   decideCalls(
     db,
     run,
-    run.pending_actions
-      .filter((action) => isOver(action, at))
-      .map(({ id }) => ({ id, decision: 'deny', output: UNANSWERED })),
+    // One decision an id: vendors use one twice.
+    [...new Set(run.pending_actions.filter((action) => isOver(action, at)).map(({ id }) => id))].map((id) => ({
+      id,
+      decision: 'deny' as const,
+      output: UNANSWERED,
+    })),
   )
 
 const isOver = ({ expires_at }: PendingAction, at: Date): boolean => expires_at !== null && new Date(expires_at) <= at

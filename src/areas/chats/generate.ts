@@ -106,7 +106,14 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
       kept ? stepStore.of(engine.postgres.db, run) : [],
     ])
     let lineage: readonly Lineal[] | null = known
-    kit = await kitOf(engine, { agent, lineage: known, delegate: teller.delegate, signal })
+    kit = await kitOf(engine, {
+      agent,
+      principal,
+      workspaceId: run.workspace_id,
+      lineage: known,
+      delegate: teller.delegate,
+      signal,
+    })
     const settings = settingsOf(kit, agent)
     await teller.tell(kit.problems.map((problem) => ({ type: 'mcp_server.error', data: { ...problem } })))
     const most = agent?.max_turns ?? MOST_TURNS

@@ -1,9 +1,11 @@
 /** Everything that an agent may use in one run: endpoints of this server, tools of outside servers, other agents. */
 import { type AgentRow, agentsById } from '#areas/agents/service.ts'
 import type { Engine } from '#engine/context.ts'
+import { sharedPlace } from '#engine/shares.ts'
 import type { Tool } from '#gateway/turn.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Budget } from '#kernel/money.ts'
+import { type Principal, membershipIn } from '#kernel/principal.ts'
 import { actingFor } from './acting.ts'
 import type { Fact } from './answer.ts'
 import type { Lineal } from './budgets.ts'
@@ -58,13 +60,19 @@ const CALL_MS = 60_000
 
 export interface Equipped {
   agent: AgentRow | null
+  /** Whose run it is, and where. */
+  principal: Principal
+  workspaceId: Id
   /** Of the run, itself first. */
   lineage: readonly Lineal[]
   delegate: Delegate
   signal: AbortSignal
 }
 
-export async function kitOf(engine: Engine, { agent, lineage, delegate, signal }: Equipped): Promise<Kit> {
+export async function kitOf(
+  engine: Engine,
+  { agent, principal, workspaceId, lineage, delegate, signal }: Equipped,
+): Promise<Kit> {
   if (agent === null) return bare
   const { db } = engine.postgres
   const [outside, others, above] = await Promise.all([
@@ -72,10 +80,13 @@ export async function kitOf(engine: Engine, { agent, lineage, delegate, signal }
     agent.subagents.length === 0 ? none : agentsById(db, idsOf(agent.subagents)),
     lineage.length < 2 ? [] : aboveOf(db, lineage),
   ])
-  const helpers = agent.subagents.flatMap(({ agent_id, policy }) => {
+  const offered = agent.subagents.map(async ({ agent_id, policy }): Promise<AgentRow[]> => {
     const row = others.get(agent_id)
-    return row === undefined || row.status === 'trashed' || policy === 'deny' ? [] : [row]
+    if (row === undefined || row.status === 'trashed' || policy === 'deny') return []
+    const near = row.workspace_id === workspaceId || membershipIn(principal, row.workspace_id) !== null
+    return near || (await sharedPlace(db, principal, 'agent', row)) !== null ? [row] : []
   })
+  const helpers = (await Promise.all(offered)).flat()
   // A tool that is denied is not offered; a model that calls it all the same is told.
   const own = agent.tools.filter(({ policy }) => policy !== 'deny').map(({ name }) => name)
   const offer = [...engine.toolbox.offer(own), ...outside.offer, ...(helpers.length > 0 ? [delegateTool(helpers)] : [])]

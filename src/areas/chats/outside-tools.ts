@@ -35,7 +35,10 @@ const LONGEST_DESCRIPTION = 4_096
 /** How long what a server offers is taken for known, and how long one that failed is left in peace. */
 const KNOWN_MS = 300_000
 const FAILED_MS = 15_000
-const MOST_KNOWN = 500
+const MOST_KNOWN = 100
+const LONGEST_NAME = 128
+/** A copy: a slice would keep all that it is cut from. */
+const cut = (words: string): string => Buffer.from(words.slice(0, LONGEST_DESCRIPTION)).toString()
 
 export const noOutside: Outside = { offer: [], problems: [], reach: () => null, async [Symbol.asyncDispose]() {} }
 
@@ -59,11 +62,11 @@ export async function outsideOf(engine: Engine, agent: AgentRow, signal: AbortSi
     }),
   )
   for (const { server, mcp, listing } of listings) {
+    const secrets = Object.values(server.headers).flatMap(secretsIn)
     if ('failed' in listing) {
-      problems.push({ server: server.name, message: listing.failed })
+      problems.push({ server: server.name, message: hideIn(listing.failed, secrets) })
       continue
     }
-    const secrets = Object.values(server.headers).flatMap(secretsIn)
     let hidden = listing.leftOut
     for (const { name, description, parameters } of listing.tools) {
       const policy = policyIn(server, name)
@@ -81,12 +84,14 @@ export async function outsideOf(engine: Engine, agent: AgentRow, signal: AbortSi
           try {
             return hideIn(await mcp.call(name, given, until), secrets)
           } catch (error) {
+            // JSON that is nested beyond what can be written out again.
+            if (error instanceof RangeError) return mistake(`${server.name}: its answer is nested too deeply.`)
             if (!(error instanceof OutsideFailed)) throw error
             return hideIn(mistake(`${server.name}: ${error.message}`), secrets)
           }
         },
       })
-      if (policy !== 'deny') offer.push({ name: as, description, parameters })
+      if (policy !== 'deny') offer.push(hideIn({ name: as, description, parameters }, secrets))
     }
     if (hidden > 0)
       problems.push({ server: server.name, message: `${hidden} of its tools are too many or too large to be offered.` })
@@ -144,9 +149,10 @@ function bounded(all: readonly OutsideTool[]): Listing {
   let size = 0
   for (const { name, description, parameters } of all) {
     const length = JSON.stringify(parameters).length
-    if (tools.length >= MOST_TOOLS || length > MOST_SCHEMA || size + length > MOST_SCHEMAS) continue
+    if (tools.length >= MOST_TOOLS || name.length > LONGEST_NAME) continue
+    if (length > MOST_SCHEMA || size + length > MOST_SCHEMAS) continue
     size += length
-    tools.push({ name, description: description.slice(0, LONGEST_DESCRIPTION).toWellFormed(), parameters })
+    tools.push({ name, description: cut(description), parameters })
   }
   return { tools, leftOut: all.length - tools.length }
 }
@@ -163,9 +169,8 @@ function nameOf(server: string, tool: string): string {
 const secretsIn = (value: string): string[] => [value, ...value.split(' ').slice(1)].filter(({ length }) => length >= 8)
 
 /** A server that repeats what it was sent tells no secrets to the model, nor to who reads the chat. */
-function hideIn({ output, is_error }: Result, secrets: readonly string[]): Result {
-  if (secrets.length === 0) return { output, is_error }
+function hideIn<Told>(told: Told, secrets: readonly string[]): Told {
   const hide = (words: string) => secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), words)
-  const json = JSON.stringify(output ?? null, (_, value: unknown) => (typeof value === 'string' ? hide(value) : value))
-  return { output: JSON.parse(json) as unknown, is_error }
+  const json = JSON.stringify(told, (_, value: unknown) => (typeof value === 'string' ? hide(value) : value))
+  return JSON.parse(json) as Told
 }

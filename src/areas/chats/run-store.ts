@@ -495,7 +495,8 @@ export const runStore = {
   async forsaken(db: Db): Promise<RunRow[]> {
     const { rows } = await sql<RunRow>`select c.* from runs c left join runs p on p.id = c.parent_run_id
       where c.parent_call is not null and c.status in ('queued', 'running', 'requires_action')
-        and c.cancel_requested_at is null
+        -- What a person tries again is the person's.
+        and c.cancel_requested_at is null and c.attempt = 1
         and (p.id is null or p.status in ('completed', 'failed', 'cancelled') or p.cancel_requested_at is not null
           or split_part(c.parent_call, ':', 1) <> p.attempt::text)
       limit 200`.execute(db)

@@ -297,6 +297,10 @@ test('a call is open until its result, an id that comes twice included; the stri
   assert.equal(policyOf(tools, { tool: 'do', endpoint: 'chats.create', repeatable: false }), 'deny')
   assert.equal(policyOf(tools, { tool: 'find', endpoint: null, repeatable: true }), null)
   assert.equal(policyOf(tools, { tool: 'do', endpoint: 'agents.update', repeatable: false }), 'ask')
+  for (const endpoint of ['chats.update', 'workspaces.update', 'automations.fire'])
+    assert.equal(policyOf(tools, { tool: 'do', endpoint, repeatable: false }), 'ask', endpoint)
+  for (const endpoint of ['chats.start_goal', 'chats.resume_goal', 'chats.retry'])
+    assert.equal(policyOf(tools, { tool: 'do', endpoint, repeatable: false }), 'deny', endpoint)
   const bold = [...tools, { name: 'chats.actions', policy: 'allow' as const }]
   assert.equal(policyOf(bold, { tool: 'chats.actions', endpoint: 'chats.actions', repeatable: false }), 'deny')
   const events = [

@@ -59,6 +59,17 @@ const plain = (name: string): string => name.replace('_', '.')
 const REINS: Readonly<Record<string, Policy>> = {
   'agents.create': 'ask',
   'agents.update': 'ask',
+  'chats.update': 'ask',
+  'workspaces.update': 'ask',
+  'automations.create': 'ask',
+  'automations.update': 'ask',
+  'automations.fire': 'ask',
+  'automations.test_fire': 'ask',
+  'automations.retry': 'ask',
+  // What these begin would stand below no run: outside its reins, its budgets and its depth.
+  'chats.retry': 'deny',
+  'chats.start_goal': 'deny',
+  'chats.resume_goal': 'deny',
   'chats.actions': 'deny',
 }
 

@@ -32,6 +32,10 @@ export const inferenceService = implement(inference, {
   async text(ctx, input) {
     const { background, workspace_id: _, ...ask } = input
     const workspaceId = ctx.workspace!.id
+    const { credential } = ctx.principal
+    // An operation outlives the run, and would count for none of its budgets.
+    if (background && credential.kind === 'server' && credential.run !== undefined)
+      refuse('invalid_parameter', { param: 'background', message: 'Within a run, ask without `background`.' })
     if (!background) return (await complete(ctx, ask, workspaceId, ctx.signal)).completed
     // What can be known now is said now.
     turnOf(ask)

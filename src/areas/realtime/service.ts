@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { type Context, type Engine, implement } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
@@ -8,9 +9,12 @@ import { realtime } from './contract.ts'
 import { eventFrame } from './frames.ts'
 import { type Hub, hubOf, openHub } from './hub.ts'
 import { type PresenceRow, presence } from './presence-store.ts'
+import type { Reader } from './reader.ts'
 import { subscribe } from './subscribe.ts'
 
 const MOST_DATA_BYTES = 4_096
+/** Followers whose rights are asked again at once. */
+const LOOKS = 8
 
 export const realtimeService = implement(realtime, {
   subscribe,
@@ -96,16 +100,22 @@ async function checkPlaces({ postgres: { db } }: Pick<Context['engine'], 'postgr
   const rows = await db
     .selectFrom('resources')
     .select(['id', 'workspace_id', 'status'])
-    .where('id', 'in', ids)
+    .where(sql<boolean>`id = any(${ids}::ulid[])`)
     .execute()
+  const doubted = new Set<Reader>()
   const places = new Map(rows.map((row) => [row.id, row]))
   for (const id of ids)
     for (const reader of hub.readers(`chat:${id}`)) {
       const held = reader.channels.get(`chat:${id}`)
       const place = places.get(id)
       if (held?.workspaceId !== place?.workspace_id || (held?.shared && place?.status === 'trashed'))
-        await reader.doubt()
+        doubted.add(reader)
     }
+  const left = [...doubted]
+  const lane = async (): Promise<void> => {
+    for (let reader = left.pop(); reader; reader = left.pop()) await reader.doubt()
+  }
+  await Promise.all(Array.from({ length: LOOKS }, lane))
 }
 
 /** Does `work` again and again, one at a time, until disposed of. */

@@ -52,8 +52,8 @@ export const visible = (reach: Reach): RawBuilder<boolean> =>
   sql<boolean>`not s.hidden and (${sql.join(
     reach.map(
       ({ types, workspaces, shared, sharedFolders }) =>
-        sql`(s.type = any(${types}::text[]) and (s.workspace_id = any(${workspaces}::text[])
-          ${shared.length === 0 ? sql`` : sql`or s.resource_id = any(${shared}::text[])`}
+        sql`(s.type = any(${types}::text[]) and (s.workspace_id = any(${workspaces}::ulid[])
+          ${shared.length === 0 ? sql`` : sql`or s.resource_id = any(${shared}::ulid[])`}
           ${sharedFolders.length === 0 ? sql`` : sql`or exists (select from files f where f.id = s.resource_id and f.ancestors && ${sharedFolders}::text[])`}))`,
     ),
     sql` or `,
@@ -71,7 +71,7 @@ export function inSpaces(reach: Reach, model: string, dimensions: number): RawBu
     const found = sql`select x.row_id from search_rows x`
     const fit = sql`x.embedded = ${model} and x.type = any(${types}::text[])`
     return [
-      ...(shared.length > 0 ? [sql`${found} where x.resource_id = any(${shared}::text[]) and ${fit}`] : []),
+      ...(shared.length > 0 ? [sql`${found} where x.resource_id = any(${shared}::ulid[]) and ${fit}`] : []),
       ...(sharedFolders.length > 0
         ? [sql`${found} join files f on f.id = x.resource_id where f.ancestors && ${sharedFolders}::text[] and ${fit}`]
         : []),

@@ -46,9 +46,8 @@ export function createJournal(dir: string, processId: Id, log: Log): Journal {
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const open = new Map<Id, { shared: Shared; startedMs: number }>()
   const pathOf = (number: number): string => join(dir, `${processId}-${number}.calls`)
-  const opened = (): number => openSync(pathOf(number), 'a', 0o600)
   let number = 1
-  let file: number | null = opened()
+  let file: number | null = openSync(pathOf(number), 'a', 0o600)
   let places = new Map<Shared, number>()
   let waiting = ''
   let bytes = 0
@@ -66,7 +65,9 @@ export function createJournal(dir: string, processId: Id, log: Log): Journal {
     waiting = ''
     if (file === null || text === '') return
     try {
-      bytes += writeSync(file, text)
+      const written = writeSync(file, text)
+      bytes += written
+      if (written < Buffer.byteLength(text)) throw new Error('the disk is full')
     } catch (error) {
       // The database has the books; this only covers for a crash.
       log.error({ error }, 'calls are not kept in a file any more: what a crash interrupts will not be known')
@@ -108,12 +109,19 @@ export function createJournal(dir: string, processId: Id, log: Log): Journal {
     cut() {
       write()
       if (file === null || bytes < CUT_BYTES) return null
+      let next: number
+      try {
+        next = openSync(pathOf(number + 1), 'a', 0o600)
+      } catch (error) {
+        log.error({ error }, 'no further file of calls can be begun')
+        return null
+      }
       const before = pathOf(number)
       closeSync(file)
+      file = next
       number += 1
       bytes = 0
       places = new Map()
-      file = opened()
       for (const [id, { shared, startedMs }] of open) begin(id, shared, startedMs)
       write()
       return () => rmSync(before, { force: true })
@@ -147,35 +155,52 @@ export function journalsIn(dir: string, processId: Id): Left[] {
   }
   return [...files].map(([whose, paths]) => ({
     processId: whose,
-    sheets: () => paths.flatMap((path) => readJournal(readFileSync(path, 'utf8'))),
+    sheets: () => readJournal(paths.toSorted((a, b) => numberOf(a) - numberOf(b)).map(textOf)),
     remove: () => paths.forEach((path) => rmSync(path, { force: true })),
   }))
 }
 
-/** What ended as it ended, and what did not as interrupted. A line that was not written to its end is left out. */
-export function readJournal(text: string): Sheet[] {
-  const shared: Pick<Shared, 'text'>[] = []
-  const calls = new Map<string, { place: number; line: string }>()
-  const lines = text.split('\n')
-  lines.pop()
-  for (const each of lines) {
-    const kind = each[0]
-    const rest = each.slice(1)
-    const tab = rest.indexOf('\t')
-    if (kind === '=') shared.push({ text: rest })
-    else if (kind === 'x') calls.delete(rest)
-    else if (tab > 0) {
-      const [, id = '', started] = rest.split('\t', 3)
-      const place = Number(rest.slice(0, tab))
-      if (kind === '-') calls.set(id, { place, line: rest.slice(tab) })
-      else calls.set(id, { place, line: interruptedLine(id, Number(started)) })
+const numberOf = (path: string): number => Number(/-(\d+)\.calls$/.exec(path)![1])
+
+/** Empty: another process that started meanwhile has settled it. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
+    throw error
+  }
+}
+
+/**
+ * What ended as it ended, and what did not as interrupted, from a process's files in their order: a call that spans two
+ * began in the earlier one. A line that was not written to its end is left out.
+ */
+export function readJournal(texts: readonly string[]): Sheet[] {
+  const calls = new Map<string, { shared: Pick<Shared, 'text'> | undefined; line: string }>()
+  for (const text of texts) {
+    const shared: Pick<Shared, 'text'>[] = []
+    const lines = text.split('\n')
+    lines.pop()
+    for (const each of lines) {
+      const kind = each[0]
+      const rest = each.slice(1)
+      const tab = rest.indexOf('\t')
+      if (kind === '=') shared.push({ text: rest })
+      else if (kind === 'x') calls.delete(rest)
+      else if (tab > 0) {
+        const [, id = '', started] = rest.split('\t', 3)
+        const place = Number(rest.slice(0, tab))
+        const line = kind === '-' ? rest.slice(tab) : interruptedLine(id, Number(started))
+        calls.set(id, { shared: shared[place], line })
+      }
     }
   }
   const sheets: Sheet[] = []
-  for (const { place, line } of calls.values()) {
-    if (shared[place] === undefined) continue
+  for (const { shared, line } of calls.values()) {
+    if (shared === undefined) continue
     if (sheets.length === 0 || sheets.at(-1)!.count >= SHEET_CALLS) sheets.push(new Sheet())
-    sheets.at(-1)!.add(shared[place], line)
+    sheets.at(-1)!.add(shared, line)
   }
   return sheets
 }

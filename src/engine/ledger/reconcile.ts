@@ -3,6 +3,7 @@ import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { writeOutbox } from '../outbox.ts'
 import type { Log } from '../log.ts'
+import { isAlive, placeOfPids } from '../processes.ts'
 import type { Left } from './journal.ts'
 import type { Sheet } from './sheet.ts'
 import type { Postgres } from '../postgres/client.ts'
@@ -68,20 +69,29 @@ export async function recover(
   log: Log,
 ): Promise<void> {
   if (left.length === 0) return
-  const { rows } = await pool.query<{ id: Id }>(
-    'select id from processes where id = any($1::ulid[]) and expires_at > now()',
+  const { rows } = await pool.query<{ id: Id; pid: number; place: string; leased: boolean }>(
+    'select id, pid, place, expires_at > now() as leased from processes where id = any($1::ulid[])',
     [left.map(({ processId }) => processId)],
   )
-  const living = new Set(rows.map(({ id }) => id))
+  const here = placeOfPids()
+  // After a time without the database its lease may have run out, and it goes on writing.
+  const lives = ({ pid, place, leased }: (typeof rows)[number]): boolean =>
+    leased || (here !== null && place === here && isAlive(pid))
+  const living = new Set(rows.filter(lives).map(({ id }) => id))
   for (const { processId, sheets, remove } of left) {
     if (living.has(processId)) continue
-    let calls = 0
-    for (const sheet of sheets()) {
-      await settle(sheet)
-      calls += sheet.count
+    try {
+      let calls = 0
+      for (const sheet of sheets()) {
+        await settle(sheet)
+        calls += sheet.count
+      }
+      remove()
+      if (calls > 0) log.warn({ calls }, 'calls that a process had not settled when it ended were read from its file')
+    } catch (error) {
+      // The files of the others are not to wait for it.
+      log.error({ error, process: processId }, 'what a process had not settled cannot be read')
     }
-    remove()
-    if (calls > 0) log.warn({ calls }, 'calls that a process had not settled when it ended were read from its file')
   }
 }
 

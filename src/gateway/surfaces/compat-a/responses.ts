@@ -1,5 +1,6 @@
 import type { Body } from '../../body.ts'
 import { openaiResponses, responsesCount } from '../../dialects/openai-responses.ts'
+import { refers } from '../../metering.ts'
 import { ENVELOPE } from '../../shapes/envelope.ts'
 import { decode } from '../../shapes/openai-responses/decode.ts'
 import { writeAnswer } from '../../shapes/openai-responses/write-response.ts'
@@ -11,7 +12,9 @@ import { compatA } from './surface.ts'
 const namesStored = ({ source, json }: Body): boolean =>
   ['previous_response_id', 'conversation', 'prompt'].some(
     (field) => json[field] !== undefined && json[field] !== null,
-  ) || source.includes('item_reference')
+  ) ||
+  source.includes('item_reference') ||
+  refers(json.input)
 
 /** OpenAI's Responses API, under the same roots and with the same errors. Nothing that it answers is stored here. */
 export const compatAResponses: Surface = {
