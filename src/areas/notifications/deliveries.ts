@@ -63,12 +63,16 @@ export const deliveryStore = {
     db: Db,
     { accountId, channel, processId }: { accountId: Id; channel: 'email' | 'push'; processId: Id },
   ): Promise<DeliveryRow[]> => {
-    const { rows } = await sql<DeliveryRow>`update notification_deliveries set claimed_by = ${processId} where id in (
-        select id from notification_deliveries d
-        where account_id = ${accountId} and channel = ${channel} and status = 'waiting' and due_at <= clock_timestamp()
-          and not exists (select 1 from processes p where p.id = d.claimed_by and p.expires_at > now())
-        order by id limit ${AT_ONCE} for update skip locked)
-      returning *`.execute(db)
+    const { rows } = await db.transaction().execute(async (tx) => {
+      // One at a time: behind a row's lock PostgreSQL does not look again whether who claimed it meanwhile lives.
+      await sql`select pg_advisory_xact_lock(hashtextextended(${`deliveries ${accountId}`}, 0))`.execute(tx)
+      return await sql<DeliveryRow>`update notification_deliveries set claimed_by = ${processId} where id in (
+          select id from notification_deliveries d
+          where account_id = ${accountId} and channel = ${channel} and status = 'waiting' and due_at <= clock_timestamp()
+            and not exists (select 1 from processes p where p.id = d.claimed_by and p.expires_at > now())
+          order by id limit ${AT_ONCE} for update skip locked)
+        returning *`.execute(tx)
+    })
     return rows.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   },
 
