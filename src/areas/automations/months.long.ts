@@ -4,15 +4,17 @@ import { type Wall, WalkedZone, patternOf } from '#test/automations/wall-clock.t
 import { liveThrough } from '#test/automations/months.ts'
 import { scheduleOf } from './schedule.ts'
 
+// Four weeks each: rows of skipped ticks are kept for thirty days.
 const spans = [
-  ['2027-02-20', '2027-05-05', 'the spring of the north and the autumn of the south'],
-  ['2027-09-01', '2027-11-15', 'the autumn of the north and the spring of the south'],
+  ['2027-03-10', '2027-04-07', 'the spring of the north and the autumn of the south'],
+  ['2027-09-14', '2027-10-12', 'the spring of the south'],
+  ['2027-10-14', '2027-11-11', 'the autumn of the north'],
 ] as const
 for (const [from, until, title] of spans)
   test(`${title}, two servers: with downtime, edits, archives and clocks that are set back every tick is a run or a skipped row`, async (t) => {
     const lived = await liveThrough({ from, until, automations: 16, seed: Date.now() % 100_000, downtimes: 2 })
     t.diagnostic(JSON.stringify(lived))
-    assert.ok(lived.ticks > 5_000 && lived.ran > 300 && lived.edits > 50 && lived.downtimes > 1)
+    assert.ok(lived.ticks > 1_500 && lived.ran > 100 && lived.edits > 15 && lived.downtimes > 0)
   })
 
 test('over a year the ticks of every zone are what a walk through every minute finds', (t) => {
