@@ -1,5 +1,5 @@
 import { agentBehind } from '#areas/agents/service.ts'
-import type { Context } from '#engine/context.ts'
+import type { Context, Engine } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
@@ -57,22 +57,13 @@ export async function accept(outer: Context, chat: ChatRow, sent: Sent): Promise
       ...(sent.automationRunId !== undefined && { automation_run_id: sent.automationRunId }),
       ...(above !== null && { parent_run_id: above.id, depth: above.depth + 1, parent_call: sent.call ?? null }),
       ...(sent.goalId !== undefined && { goal_id: sent.goalId }),
-      id: input.run_id!,
+      ...firstOf(engine, { input, output, at, waits }),
       chat_id: held.id,
       workspace_id: held.workspace_id,
       agent_id: held.agent_id,
-      status: waits ? 'queued' : 'running',
       status_reason: busy.length > 0 ? 'chat_busy' : waits ? 'restarted' : null,
       on_busy: sent.on_busy,
       model,
-      input_message_id: input.id,
-      output_message_id: output.id,
-      process_id: waits ? null : engine.processId,
-      fence: waits ? 0 : 1,
-      queued_at: at,
-      started_at: waits ? null : at,
-      created_at: at,
-      updated_at: at,
     })
     const title = held.title_source === 'default' ? titleOf(input.text) : null
     const events = waits ? [] : numbered(beginning(run, output), 0)
@@ -205,6 +196,23 @@ export function callerOf({
     held_to: session ? null : credential.workspaceId,
   }
 }
+
+/** A run as it begins: here and now, or with the next turn that is free. */
+export const firstOf = (
+  { processId }: Pick<Engine, 'processId'>,
+  { input, output, at, waits }: { input: MessageRow; output: MessageRow; at: Date; waits: boolean },
+) => ({
+  id: input.run_id!,
+  status: waits ? ('queued' as const) : ('running' as const),
+  input_message_id: input.id,
+  output_message_id: output.id,
+  process_id: waits ? null : processId,
+  fence: waits ? 0 : 1,
+  queued_at: at,
+  started_at: waits ? null : at,
+  created_at: at,
+  updated_at: at,
+})
 
 /** A message and the answer to it that is to come. */
 export function messagesOf(

@@ -7,7 +7,7 @@ import type { Db } from '#engine/postgres/client.ts'
 import { checkTarget } from '#engine/resources.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
-import { callerOf, messagesOf } from './accept.ts'
+import { callerOf, firstOf, messagesOf } from './accept.ts'
 import { aloneOf } from './budgets.ts'
 import { chooseModel } from './choose-model.ts'
 import { messageStore } from './message-store.ts'
@@ -60,24 +60,15 @@ export async function openChats(engine: Engine, db: Db, openings: readonly Openi
     const chat = { id, workspace_id: workspaceId, created_by: ctx.principal.accountId, title, agent_id: agent.id }
     const run = {
       ...callerOf(ctx),
-      id: input.run_id!,
+      ...firstOf(engine, { input, output, at, waits }),
       chat_id: id,
       workspace_id: workspaceId,
       agent_id: agent.id,
       automation_run_id: automationRunId,
       budget_nano: budget,
-      status: waits ? ('queued' as const) : ('running' as const),
       status_reason: waits ? 'restarted' : null,
       on_busy: 'enqueue' as const,
       model,
-      input_message_id: input.id,
-      output_message_id: output.id,
-      process_id: waits ? null : engine.processId,
-      fence: waits ? 0 : 1,
-      queued_at: at,
-      started_at: waits ? null : at,
-      created_at: at,
-      updated_at: at,
     }
     return { leave, chat, input, output, run }
   })

@@ -11,6 +11,7 @@ import {
   readFileSync,
 } from 'node:fs'
 import { renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { StartRefused } from '../start-refused.ts'
 import type { Binaries } from './binaries.ts'
@@ -52,7 +53,7 @@ async function makeCluster(binaries: Binaries, place: Place, log: (line: string)
   const { cluster, user } = place
   if (existsSync(cluster) && readdirSync(cluster).length > 0)
     throw new StartRefused(`${cluster} is not empty and holds no database: move it away`)
-  sweep(cluster)
+  await sweep(cluster)
   const making = mkdtempSync(`${cluster}.init-`)
   const password = join(making, 'password')
   try {
@@ -105,14 +106,17 @@ async function initialise(
   }
 }
 
-/** What earlier starts that were killed left behind; their initdb may still be running. */
-function sweep(cluster: string): void {
+/**
+ * What earlier starts that were killed left behind; their initdb may still be running, and dies while its files go:
+ * `rmSync` would take a file that it removed first for the end of the work, `rm` looks at each by itself.
+ */
+async function sweep(cluster: string): Promise<void> {
   const home = dirname(cluster)
   for (const name of readdirSync(home)) {
     if (!name.startsWith(`${basename(cluster)}.init-`)) continue
     killHolders(join(home, name))
     killHolders(join(home, name, 'data'))
-    rmSync(join(home, name), { recursive: true, force: true, maxRetries: 5, retryDelay: 10 })
+    await rm(join(home, name), { recursive: true, force: true, maxRetries: 20, retryDelay: 10 })
   }
 }
 
