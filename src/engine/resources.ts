@@ -129,7 +129,7 @@ export interface ResourcePage {
  * The newest rows of a kind that the caller may see, to join the kind's own table to:
  * `db.selectFrom(resourcePage(…).as('r')).innerJoin('agents as a', 'a.id', 'r.id').selectAll(['r', 'a']).orderBy('r.id', 'desc')`.
  * Reads at most `limit` entries of `resources_list` per workspace, however many there are (`~>~` is that index's order).
- * The caller orders again, for a join keeps no order.
+ * May answer a few more rows than `limit`. The caller orders again, for a join keeps no order.
  */
 export const resourcePage = ({
   kind,
@@ -139,21 +139,45 @@ export const resourcePage = ({
   limit,
   also,
 }: ResourcePage): RawBuilder<ResourceRow> =>
-  sql<ResourceRow>`(select r.* from unnest(${workspaces}::ulid[]) w(id) cross join lateral (
+  sql<ResourceRow>`(select r.* from ${
+    isFew(workspaces)
+      ? sql`(values ${sql.join(workspaces.map((id) => sql`(${id}::ulid)`))})`
+      : sql`unnest(${workspaces}::ulid[])`
+  } w(id) cross join lateral (
     select * from resources x where x.workspace_id = w.id and x.kind = ${kind} and x.status = ${status}
       ${before === null ? sql`` : sql`and x.id ~<~ ${before}`} ${also === undefined ? sql`` : sql`and ${also}`}
-    order by x.id using ~>~ limit ${limit}) r order by r.id desc limit ${limit})`
+    order by x.id using ~>~ limit ${sql.lit(step(limit))}) r order by r.id desc limit ${sql.lit(step(limit))})`
 
 /**
- * The same page as the text of a statement, for lists that are asked for often: building it anew for each call costs as
- * much as running it. $1 workspaces, $2 kind, $3 status, $4 limit, $5 the id to begin behind where `after`; `also` may
- * use what comes then.
+ * The same page for the prepared statement of a list that is asked for often: building that anew for each call costs as
+ * much as running it. `shape` belongs into its name. `also` gets the number of its first parameter, and gives the values.
  */
-export const resourcePageText = (after: boolean, also = ''): string =>
-  `(select r.* from unnest($1::ulid[]) w(id) cross join lateral (
-    select * from resources x where x.workspace_id = w.id and x.kind = $2 and x.status = $3
-      ${after ? 'and x.id ~<~ $5' : ''} ${also === '' ? '' : `and ${also}`}
-    order by x.id using ~>~ limit $4) r order by r.id desc limit $4)`
+export function resourcePageText(
+  { kind, workspaces, status, before, limit }: Omit<ResourcePage, 'also'>,
+  also?: { text: (first: number) => string; values: readonly unknown[] },
+): { shape: string; text: string; values: unknown[] } {
+  const page = [kind, status, ...(before === null ? [] : [before])]
+  const values = [...page, ...(also?.values ?? [])]
+  const from = values.length + 1
+  const few = isFew(workspaces)
+  const places = few
+    ? `(values ${workspaces.map((_, i) => `($${from + i}::ulid)`).join(', ')})`
+    : `unnest($${from}::ulid[])`
+  const most = step(limit)
+  return {
+    shape: `${few ? workspaces.length : 'many'}_${most}${before === null ? '' : '_after'}`,
+    text: `(select r.* from ${places} w(id) cross join lateral (
+    select * from resources x where x.workspace_id = w.id and x.kind = $1 and x.status = $2
+      ${before === null ? '' : 'and x.id ~<~ $3'} ${also ? `and ${also.text(page.length + 1)}` : ''}
+    order by x.id using ~>~ limit ${most}) r order by r.id desc limit ${most})`,
+    values: [...values, ...(few ? workspaces : [workspaces])],
+  }
+}
+
+// The planner takes an unknown limit for a tenth of all rows and an unknown list for ten, and then plans anew for each
+// call, which costs three times the page itself. So the usual numbers stand in the text.
+const isFew = (workspaces: readonly Id[]): boolean => workspaces.length > 0 && workspaces.length <= 8
+const step = (limit: number): number => [26, 101].find((most) => limit <= most) ?? limit
 
 /**
  * The workspaces whose things a list shows: all that the caller reaches under this scope, or the one it asks for.

@@ -29,7 +29,7 @@ export type { AgentRow } from './store.ts'
 export { agentSearchable } from './searchable.ts'
 export { agentSecrets, outsideServers } from './servers.ts'
 
-const agent = finder('agent', async (ctx: Context, id) => (await agentStore.get(ctx.db, id)) ?? null)
+const agent = finder('agent', (ctx: Context, id) => agentStore.find(ctx.engine.postgres, id))
 
 export const agentService = implement(
   agents,

@@ -1,9 +1,9 @@
-import { type ColumnType, type Generated, type JSONColumnType, type Selectable, sql } from 'kysely'
+import { type ColumnType, type Generated, type JSONColumnType, CompiledQuery, type Selectable, sql } from 'kysely'
 import type { Db, Postgres } from '#engine/postgres/client.ts'
 import { type ResourcePage, type ResourceRow, resourcePageText } from '#engine/resources.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
-import type { Period } from '#kernel/time.ts'
+import { type Period, periodKey } from '#kernel/time.ts'
 
 declare module '#engine/postgres/tables.ts' {
   interface Database {
@@ -68,24 +68,26 @@ const stored = ({ tools, output_schema, mcp_servers, subagents, ...rest }: Defin
   output_schema: output_schema && JSON.stringify(output_schema),
 })
 
-/** What was spent in the present period of its budget. */
-const spent = `(select s.nano from spends s where s.subject = a.id and s.period =
-  (periods_of((now() at time zone 'UTC')::date))[array_position(array['day', 'week', 'month', 'total'], a.spend_cap_period)])`
+/** What was spent in the present period of its budget. The parameters are those of `present`. */
+const spentAt = (first: number): string => `(select s.nano from spends s where s.subject = a.id and s.period =
+  case a.spend_cap_period when 'day' then $${first} when 'week' then $${first + 1} when 'month' then $${first + 2} else 'total' end)`
+const present = (now = new Date()): string[] =>
+  (['day', 'week', 'month'] as const).map((period) => periodKey(period, now))
 
-const listText = (after: boolean): string =>
-  `select r.*, a.*, ${spent} as spent_nano from ${resourcePageText(after)} r join agents a on a.id = r.id order by r.id desc`
-const LIST = { name: 'agents_list', text: listText(false) }
-const LIST_AFTER = { name: 'agents_list_after', text: listText(true) }
+const FIND = `select r.*, a.*, ${spentAt(2)} as spent_nano from resources r join agents a on a.id = r.id where r.id = $1`
 
 export const agentStore = {
-  get: (db: Db, id: Id): Promise<CountedAgent | undefined> =>
-    db
-      .selectFrom('resources as r')
-      .innerJoin('agents as a', 'a.id', 'r.id')
-      .selectAll(['r', 'a'])
-      .select(sql.raw<Nano | null>(spent).as('spent_nano'))
-      .where('r.id', '=', id)
-      .executeTakeFirst(),
+  /** By a prepared statement: every call on an agent begins with it. */
+  async find({ pool }: Postgres, id: Id): Promise<CountedAgent | null> {
+    const { rows } = await pool.query<CountedAgent>({ name: 'agent_find', text: FIND, values: [id, ...present()] })
+    return rows[0] ?? null
+  },
+
+  /** The same within a transaction. */
+  async get(db: Db, id: Id): Promise<CountedAgent | undefined> {
+    const { rows } = await db.executeQuery<CountedAgent>(CompiledQuery.raw(FIND, [id, ...present()]))
+    return rows[0]
+  },
 
   async some(db: Db, ids: readonly Id[]): Promise<AgentRow[]> {
     const { rows } = await sql<AgentRow>`select r.*, a.* from resources r join agents a on a.id = r.id
@@ -93,13 +95,13 @@ export const agentStore = {
     return rows
   },
 
-  async list(
-    { pool }: Postgres,
-    { workspaces, status, before, limit }: Omit<ResourcePage, 'kind' | 'also'>,
-  ): Promise<CountedAgent[]> {
+  async list({ pool }: Postgres, page: Omit<ResourcePage, 'kind' | 'also'>): Promise<CountedAgent[]> {
+    const { shape, text, values } = resourcePageText({ ...page, kind: 'agent' })
     const { rows } = await pool.query<CountedAgent>({
-      ...(before === null ? LIST : LIST_AFTER),
-      values: [workspaces, 'agent', status, limit, ...(before === null ? [] : [before])],
+      name: `agents_list_${shape}`,
+      text: `select r.*, a.*, ${spentAt(values.length + 1)} as spent_nano from ${text} r
+        join agents a on a.id = r.id order by r.id desc`,
+      values: [...values, ...present()],
     })
     return rows
   },

@@ -37,17 +37,6 @@ const further = `(select u.id from runs u where u.chat_id = c.id and u.status in
 
 const FIND = `select r.*, c.*, ${further} from resources r join chats c on c.id = r.id where r.id = $1`
 
-function listOf(after: boolean, ofAgent: boolean, ofParent: boolean): { name: string; text: string } {
-  const first = after ? 6 : 5
-  const agent = ofAgent ? ` and c.agent_id = $${first}` : ''
-  const parent = ofParent ? `c.parent_chat_id = $${first + (ofAgent ? 1 : 0)}` : 'c.parent_chat_id is null'
-  const also = `exists (select from chats c where c.id = x.id and ${parent}${agent})`
-  return {
-    name: `chats_list${after ? '_after' : ''}${ofAgent ? '_of_agent' : ''}${ofParent ? '_of_parent' : ''}`,
-    text: `select r.*, c.*, ${further} from ${resourcePageText(after, also)} r join chats c on c.id = r.id order by r.id desc`,
-  }
-}
-
 /** A chat as whoever changes its tree or its runs holds it. */
 export interface HeldChat {
   id: Id
@@ -79,14 +68,22 @@ export const chatStore = {
 
   async list(
     { pool }: Postgres,
-    { workspaces, status, before, limit }: Omit<ResourcePage, 'kind' | 'also'>,
+    page: Omit<ResourcePage, 'kind' | 'also'>,
     { agentId, parentId }: { agentId: Id | undefined; parentId: Id | undefined },
   ): Promise<ChatRow[]> {
-    const after = before !== null
-    const values = [workspaces, 'chat', status, limit, ...(after ? [before] : [])]
+    const { shape, text, values } = resourcePageText(
+      { ...page, kind: 'chat' },
+      {
+        text: (first) => `exists (select from chats c where c.id = x.id
+          and ${parentId === undefined ? 'c.parent_chat_id is null' : `c.parent_chat_id = $${first}`}
+          ${agentId === undefined ? '' : `and c.agent_id = $${first + (parentId === undefined ? 0 : 1)}`})`,
+        values: [parentId, agentId].filter((id) => id !== undefined),
+      },
+    )
     const { rows } = await pool.query<ChatRow>({
-      ...listOf(after, agentId !== undefined, parentId !== undefined),
-      values: [...values, ...(agentId ? [agentId] : []), ...(parentId ? [parentId] : [])],
+      name: `chats_list_${shape}${agentId === undefined ? '' : '_of_agent'}${parentId === undefined ? '' : '_of_parent'}`,
+      text: `select r.*, c.*, ${further} from ${text} r join chats c on c.id = r.id order by r.id desc`,
+      values,
     })
     return rows
   },
