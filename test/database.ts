@@ -47,6 +47,17 @@ export async function testDatabase(like?: TestDatabase): Promise<TestDatabase> {
   }
 }
 
+/** As `DATABASE_URL` names it. */
+export function databaseUrl({ connection: { user, password, host, port, database } }: TestDatabase): string {
+  const url = new URL('postgresql://localhost')
+  url.username = String(user)
+  url.password = String(password)
+  url.pathname = `/${database}`
+  url.searchParams.set('host', String(host))
+  if (port !== undefined) url.searchParams.set('port', String(port))
+  return url.href
+}
+
 async function serverConnection(): Promise<pg.PoolConfig> {
   const shared = process.env.UKIYO_TEST_POSTGRES
   if (shared !== undefined) return JSON.parse(shared) as pg.PoolConfig

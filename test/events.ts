@@ -38,6 +38,8 @@ export async function* readEvents(
 /** All of a stream. */
 export const allEvents = (...of: Parameters<typeof readEvents>): Promise<Sent[]> => Array.fromAsync(readEvents(...of))
 
+export const types = (events: readonly Sent[]): string[] => events.map(({ event }) => event)
+
 function parse(frame: string): Sent {
   const fields = Object.fromEntries(
     frame.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import type pg from 'pg'
-import { type TestDatabase, testDatabase } from '#test/database.ts'
+import { type TestDatabase, databaseUrl, testDatabase } from '#test/database.ts'
 import { type Program, startProgram, temporaryDir } from '#test/program.ts'
 import { caller, testServer } from '#test/server.ts'
 import { startOpenAI } from '#test/vendors/openai.ts'
@@ -43,7 +42,7 @@ export async function killUnderLoad(rounds: number): Promise<Killed> {
     startProgram({
       ...environment,
       UK_DATA_DIR: dirs.use(temporaryDir()).path,
-      DATABASE_URL: urlOf(database.connection),
+      DATABASE_URL: databaseUrl(database),
       UK_LOG: 'error',
       UK_LIMIT_INFERENCE: '0',
       UK_LIMIT_IN_FLIGHT: '0',
@@ -141,14 +140,4 @@ async function prepared(
   })
   assert.equal(made.status, 201, made.text)
   return { key: (await bob.key({ spend_cap_usd: 9 })).key, bob: bob.id }
-}
-
-function urlOf({ user, password, host, port, database }: pg.PoolConfig): string {
-  const url = new URL('postgresql://localhost')
-  url.username = String(user)
-  url.password = String(password)
-  url.pathname = `/${database}`
-  url.searchParams.set('host', String(host))
-  if (port !== undefined) url.searchParams.set('port', String(port))
-  return url.href
 }

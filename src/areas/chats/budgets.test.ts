@@ -1,29 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type Answer, type Caller, type Person, type TestServer, caller, testServer } from '#test/server.ts'
+import { test } from 'node:test'
+import { call, script } from '#test/chats.ts'
+import type { Answer, Caller } from '#test/server.ts'
+import { twoServers } from '#test/two-servers.ts'
 
 // 1 / 2 USD per million tokens, which are words: 100 words in and 100 out cost 0.0003 USD. A call without a limit of its
 // own holds at least 1,024 tokens of output, 0.002048 USD, and a token per byte of what it sends.
 const words = (n: number): string => Array.from({ length: n }, () => 'word').join(' ')
-const script = (...turns: object[][]): string => JSON.stringify({ turns })
-const call = (name: string, given: object) => ({ tool_call: { name, arguments: given } })
 
-let server: TestServer
-let twin: TestServer
-let alice: Person
-let beyond: Caller
-before(async () => {
-  server = await testServer()
-  twin = await server.twin()
-  alice = await server.person('Alice')
-  beyond = caller(twin.origin, alice.headers)
-})
-after(async () => {
-  await twin[Symbol.asyncDispose]()
-  await server[Symbol.asyncDispose]()
-})
+const { server, alice, beyond, settled } = await twoServers()
 
-const settled = () => Promise.all([server.app.engine.ledger.flush(), twin.app.engine.ledger.flush()])
 async function made(path: string, body: object, who: Caller = alice) {
   const answer = await who.post(path, body)
   assert.equal(answer.status, 201, answer.text)

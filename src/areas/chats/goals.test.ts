@@ -1,26 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
+import { script } from '#test/chats.ts'
 import { allEvents } from '#test/events.ts'
-import { type Caller, type Person, type TestServer, caller, testServer } from '#test/server.ts'
+import type { Caller } from '#test/server.ts'
+import { twoServers } from '#test/two-servers.ts'
 import { verdictOf } from './judge.ts'
 
-let server: TestServer
-let twin: TestServer
-let alice: Person
-let beyond: Caller
-before(async () => {
-  server = await testServer()
-  twin = await server.twin()
-  alice = await server.person('Alice')
-  beyond = caller(twin.origin, alice.headers)
-})
-after(async () => {
-  await twin[Symbol.asyncDispose]()
-  await server[Symbol.asyncDispose]()
-})
+const { server, alice, beyond, settled } = await twoServers()
 
 const made = async (model = 'sim/script'): Promise<string> => (await alice.post('/chats', { model })).body.data.id
-const script = (...steps: object[]): string => JSON.stringify({ steps })
 const verdict = (given: object): string => script({ text: JSON.stringify(given) })
 /** An answer that is a script for the judge, which plays the last one that it reads. */
 const judgedBy = (given: object): string => script({ text: verdict(given) })
@@ -59,8 +47,7 @@ test('a goal goes on until its judge is content: each turn is a run, and each ve
     ],
   )
   assert.equal((await allEvents(alice, `/chats/${chat}/runs/${runs[1].id}/events`)).at(-1)!.event, 'run.completed')
-  await server.app.engine.ledger.flush()
-  await twin.app.engine.ledger.flush()
+  await settled()
   const { rows } = await server.app.engine.postgres.pool.query(
     `select surface, count(*)::int as calls, sum(cost_nano)::int8 as nano from calls where chat_id = $1 group by surface order by surface`,
     [chat],

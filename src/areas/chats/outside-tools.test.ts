@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { after, before, test } from 'node:test'
+import { call, results, say, script, tools } from '#test/chats.ts'
 import { allEvents } from '#test/events.ts'
 import { type OutsideMcpServer, startOutsideMcp } from '#test/outside-mcp.ts'
 import { type Caller, type Person, type TestServer, caller, testServer } from '#test/server.ts'
@@ -20,9 +21,6 @@ after(async () => {
   await outside[Symbol.asyncDispose]()
 })
 
-const script = (...turns: object[][]): string => JSON.stringify({ turns })
-const call = (name: string, given: object | string = {}) => ({ tool_call: { name, arguments: given } })
-const say = (text: string) => ({ text })
 async function agentWith(mcp_servers: object[], more: object = {}, who: Caller = alice) {
   const made = await who.post('/agents', { name: 'Worker', model: 'sim/script', mcp_servers, ...more })
   assert.equal(made.status, 201, made.text)
@@ -31,10 +29,7 @@ async function agentWith(mcp_servers: object[], more: object = {}, who: Caller =
 const chatOf = async (agent: { id: string }, who: Caller = alice): Promise<string> =>
   (await who.post('/chats', { agent_id: agent.id })).body.data.id
 const send = (chat: string, content: string, who: Caller = alice) => who.post(`/chats/${chat}/messages`, { content })
-const results = (message: { content: { type: string }[] }): { output: any; is_error: boolean }[] =>
-  message.content.filter((part) => part.type === 'tool_result') as never
 const TOKEN = 'Bearer a-token-that-nobody-may-read'
-const tools = (given: Record<string, string>) => Object.entries(given).map(([name, policy]) => ({ name, policy }))
 
 test('an agent uses an outside server: what it may not is told, what it has to ask for asks, errors end nothing', async () => {
   const agent = await agentWith([

@@ -1,27 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type Sent, allEvents, readEvents } from '#test/events.ts'
-import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
+import { test } from 'node:test'
+import { script } from '#test/chats.ts'
+import { type Sent, allEvents, readEvents, types } from '#test/events.ts'
+import type { Person } from '#test/server.ts'
+import { twoServers } from '#test/two-servers.ts'
 
-let server: TestServer
-let twin: TestServer
-let alice: Person
-/** Alice at the other process. */
-let beyond: Caller
-before(async () => {
-  server = await testServer()
-  twin = await server.twin()
-  alice = await server.person('Alice')
-  beyond = { ...alice, ...(await import('#test/server.ts')).caller(twin.origin, alice.headers) }
-})
-after(async () => {
-  await twin[Symbol.asyncDispose]()
-  await server[Symbol.asyncDispose]()
-})
+const { server, alice, beyond } = await twoServers()
 
 const made = async (): Promise<string> => (await alice.post('/chats', { model: 'sim/script' })).body.data.id
-const script = (...steps: object[]): string => JSON.stringify({ steps })
-const types = (events: readonly Sent[]): string[] => events.map(({ event }) => event)
 const joined = (events: readonly Sent[]): string =>
   events.map(({ event, data }) => (event === 'text.delta' ? data.delta : '')).join('')
 /** Starts an answer that goes on until it is stopped; answers its run once something was said. */

@@ -1,30 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { testDatabase } from '#test/database.ts'
+import { test } from 'node:test'
+import { call, results, say, script, tools } from '#test/chats.ts'
+import { doomedServer } from '#test/doomed.ts'
 import { allEvents, readEvents } from '#test/events.ts'
-import { startProgram, temporaryDir } from '#test/program.ts'
-import { type Caller, type Person, type TestServer, caller, testServer } from '#test/server.ts'
+import { type Caller, caller, testServer } from '#test/server.ts'
+import { twoServers } from '#test/two-servers.ts'
+import { until } from '#test/until.ts'
 
-let server: TestServer
-let twin: TestServer
-let alice: Person
-let beyond: Caller
-before(async () => {
-  server = await testServer()
-  twin = await server.twin()
-  alice = await server.person('Alice')
-  beyond = caller(twin.origin, alice.headers)
-})
-after(async () => {
-  await twin[Symbol.asyncDispose]()
-  await server[Symbol.asyncDispose]()
-})
+const { server, alice, beyond } = await twoServers()
 
-const script = (...turns: object[][]): string => JSON.stringify({ turns })
-const call = (name: string, given: object = {}) => ({ tool_call: { name, arguments: given } })
-const say = (text: string) => ({ text })
 const hand = (agent: { id: string }, task: string) => call('delegate', { agent_id: agent.id, task })
-const tools = (given: Record<string, string>) => Object.entries(given).map(([name, policy]) => ({ name, policy }))
 async function made(path: string, body: object, who: Caller = alice) {
   const answer = await who.post(path, body)
   assert.equal(answer.status, 201, answer.text)
@@ -37,17 +22,9 @@ const chatOf = async (agent: { id: string }, who: Caller = alice): Promise<strin
   (await made('/chats', { agent_id: agent.id }, who)).id
 const send = (chat: string, content: string, more: object = {}, who: Caller = alice) =>
   who.post(`/chats/${chat}/messages`, { content, ...more })
-const results = (message: { content: { type: string }[] }): { output: any; is_error: boolean }[] =>
-  message.content.filter((part) => part.type === 'tool_result') as never
 const tasksOf = async (chat: string, who: Caller = alice): Promise<any[]> =>
   (await who.get(`/chats?parent_chat_id=${chat}`)).body.data
 const runOf = async (chat: string, who: Caller = alice) => (await who.get(`/chats/${chat}/runs`)).body.data[0]
-async function until<T>(ask: () => Promise<T>, holds: (answer: T) => boolean): Promise<T> {
-  for (;;) {
-    const answer = await ask()
-    if (holds(answer)) return answer
-  }
-}
 
 test('an agent hands a task to another, which does it in a chat of its own; what it cost is a part of what the run cost', async () => {
   const helper = await agentOf('Helper', { description: 'writes files', tools: tools({ 'drive.upload': 'allow' }) })
@@ -212,17 +189,10 @@ test('who stops a run stops the tasks below it, those that wait for a person inc
 })
 
 test('a server is killed while a task is under way: both runs go on in another, and the task is handed on once', async () => {
-  await using database = await testDatabase()
-  using dir = temporaryDir()
-  const { user, password, host, port, database: name } = database.connection
-  const url = new URL('postgresql://localhost')
-  Object.assign(url, { username: String(user), password: String(password), pathname: `/${name}` })
-  url.searchParams.set('host', String(host))
-  if (port !== undefined) url.searchParams.set('port', String(port))
-  const first = startProgram({ UK_DATA_DIR: dir.path, DATABASE_URL: url.href, UK_LOG: 'error' })
-  await using here = await testServer({ database })
-  const alice = await here.person('Alice')
-  const there = caller(await first.ready, alice.headers)
+  await using doomed = await doomedServer()
+  const there = doomed.alice
+  await using here = await testServer({ database: doomed.database })
+  const alice = caller(here.origin, there.headers)
   const helper = await agentOf('Helper', { tools: tools({ 'operations.await': 'allow' }) }, there)
   const boss = await agentOf('Boss', over(helper), there)
   const endless = JSON.stringify({ steps: [say('x'), { delay_ms: 60_000 }] })
@@ -241,8 +211,7 @@ test('a server is killed while a task is under way: both runs go on in another, 
     async () => (await pool.query(`select 1 from steps where kind = 'tool' and status = 'running'`)).rowCount,
     (count) => count === 2,
   )
-  first.child.kill('SIGKILL')
-  await first.exited
+  await doomed.kill()
 
   const run = await runOf(chat, alice)
   const log = await allEvents(alice, `/chats/${chat}/runs/${run.id}/events`)

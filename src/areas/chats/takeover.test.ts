@@ -1,27 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type pg from 'pg'
-import { type TestDatabase, testDatabase } from '#test/database.ts'
-import { type Sent, allEvents, readEvents } from '#test/events.ts'
-import { type Program, startProgram, temporaryDir } from '#test/program.ts'
-import { type Caller, type Person, caller, testServer } from '#test/server.ts'
-
-const script = (...steps: object[]): string => JSON.stringify({ steps })
-const types = (events: readonly Sent[]): string[] => events.map(({ event }) => event)
-
-function urlOf({ user, password, host, port, database }: pg.PoolConfig): string {
-  const url = new URL('postgresql://localhost')
-  url.username = String(user)
-  url.password = String(password)
-  url.pathname = `/${database}`
-  url.searchParams.set('host', String(host))
-  if (port !== undefined) url.searchParams.set('port', String(port))
-  return url.href
-}
-
-/** The server as a program of its own, on the database of the test. */
-const programOn = (database: TestDatabase, dir: string): Program =>
-  startProgram({ UK_DATA_DIR: dir, DATABASE_URL: urlOf(database.connection), UK_LOG: 'error' })
+import { script } from '#test/chats.ts'
+import { testDatabase } from '#test/database.ts'
+import { doomedServer } from '#test/doomed.ts'
+import { type Sent, allEvents, readEvents, types } from '#test/events.ts'
+import { type Caller, caller, testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
 
 const made = async (who: Caller): Promise<string> => (await who.post('/chats', { model: 'sim/script' })).body.data.id
 const inBackground = async (who: Caller, chat: string, content: string): Promise<string> =>
@@ -40,26 +24,17 @@ async function begun(who: Caller, chat: string, text: string, ms: number): Promi
 }
 
 test('a server is killed: what was shown is kept and has failed, what was not begins again, what waited gets its turn', async () => {
-  await using database = await testDatabase()
-  using dir = temporaryDir()
-  const first = programOn(database, dir.path)
-  let alice: Person
-  {
-    // Signs up where the tests know how to, then talks to the program.
-    await using here = await testServer({ database })
-    alice = await here.person('Alice')
-  }
-  const there = caller(await first.ready, alice.headers)
+  await using doomed = await doomedServer()
+  const there = doomed.alice
   const shown = await made(there)
   const { run, seen } = await begun(there, shown, 'already said', 60_000)
   const waits = await inBackground(there, shown, script({ text: 'at last' }))
   const silent = await made(there)
   const quiet = await inBackground(there, silent, script({ delay_ms: 1_500 }, { text: 'only once' }))
-  first.child.kill('SIGKILL')
-  await first.exited
+  await doomed.kill()
 
-  await using server = await testServer({ database })
-  const here = caller(server.origin, alice.headers)
+  await using server = await testServer({ database: doomed.database })
+  const here = caller(server.origin, there.headers)
   const log = await allEvents(here, `/chats/${shown}/runs/${run}/events`)
   assert.deepEqual(log.slice(0, seen.length), seen)
   assert.deepEqual([log.at(-1)!.event, log.at(-1)!.data.error.code], ['run.failed', 'interrupted'])
@@ -86,26 +61,12 @@ test('a server is killed: what was shown is kept and has failed, what was not be
   assert.equal((await here.post(`/chats/${shown}/stop`)).body.data.status, 'cancelled')
 })
 
-async function until<T>(ask: () => Promise<T>, holds: (answer: T) => boolean): Promise<T> {
-  for (;;) {
-    const answer = await ask()
-    if (holds(answer)) return answer
-  }
-}
-
 test('what an answer had cost when its server was killed reaches its message, its run and its chat', async () => {
-  await using database = await testDatabase()
-  using dir = temporaryDir()
-  const first = programOn(database, dir.path)
-  let alice: Person
-  {
-    await using here = await testServer({ database })
-    alice = await here.person('Alice')
-  }
-  const there = caller(await first.ready, alice.headers)
+  await using doomed = await doomedServer()
+  const there = doomed.alice
   const chat = await made(there)
   const { run } = await begun(there, chat, 'a dozen words that somebody has to pay for, whatever happens next', 60_000)
-  await using watching = await testServer({ database })
+  await using watching = await testServer({ database: doomed.database })
   const { pool } = watching.app.engine.postgres
   // The input bound is marked at first, what has come so far about a second later.
   const marked = async (): Promise<bigint | undefined> =>
@@ -113,12 +74,11 @@ test('what an answer had cost when its server was killed reaches its message, it
       ?.estimate
   const bound = await until(marked, (nano) => nano !== undefined)
   await until(marked, (nano) => nano! > bound!)
-  first.child.kill('SIGKILL')
-  await first.exited
+  await doomed.kill()
   const estimate = (await marked())!
 
-  await using server = await testServer({ database })
-  const here = caller(server.origin, alice.headers)
+  await using server = await testServer({ database: doomed.database })
+  const here = caller(server.origin, there.headers)
   let ended = await runOf(here, chat, run)
   while (ended.status === 'running' || ended.cost_usd === null) ended = await runOf(here, chat, run)
   const expected = Number(estimate) / 1e9

@@ -1,29 +1,45 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type TestDatabase, testDatabase } from '#test/database.ts'
-import { type Sent, allEvents, readEvents } from '#test/events.ts'
-import { startProgram, temporaryDir } from '#test/program.ts'
-import { type Caller, type Person, caller, testServer } from '#test/server.ts'
+import type pg from 'pg'
+import { call, script } from '#test/chats.ts'
+import { testDatabase } from '#test/database.ts'
+import { doomedServer } from '#test/doomed.ts'
+import { type Sent, allEvents, readEvents, types } from '#test/events.ts'
+import { type Caller, caller, testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
 
-const script = (...turns: object[][]): string => JSON.stringify({ turns })
-const call = (name: string, given: object) => ({ tool_call: { name, arguments: given } })
-const types = (events: readonly Sent[]): string[] => events.map(({ event }) => event)
+const endless = script({ text: 'x' }, { delay_ms: 60_000 })
+const chatOf = async (who: Caller, more: object = { model: 'sim/script' }): Promise<string> =>
+  (await who.post('/chats', more)).body.data.id
 
-function urlOf({ connection: { user, password, host, port, database } }: TestDatabase): string {
-  const url = new URL('postgresql://localhost')
-  url.username = String(user)
-  url.password = String(password)
-  url.pathname = `/${database}`
-  url.searchParams.set('host', String(host))
-  if (port !== undefined) url.searchParams.set('port', String(port))
-  return url.href
+/** An operation that goes on, and is under way. */
+async function longOperation(who: Caller): Promise<string> {
+  const chat = await chatOf(who)
+  const { id } = (await who.post(`/chats/${chat}/messages`, { content: endless, background: true })).body.data
+  await until(
+    async () => (await who.get(`/operations/${id}`)).body.data.status,
+    (status) => status === 'running',
+  )
+  return id
+}
+
+const twoCallsBegun = (pool: pg.Pool) =>
+  until(
+    async () => (await pool.query(`select 1 from steps where kind = 'tool' and status = 'running'`)).rowCount,
+    (count) => count === 2,
+  )
+
+interface InCall {
+  chat: string
+  run: string
+  seen: Sent[]
 }
 
 /** A run of an agent with these tools that is under way in its first call. */
-async function inCall(who: Caller, tool: string, given: object): Promise<{ chat: string; run: string; seen: Sent[] }> {
+async function inCall(who: Caller, tool: string, given: object): Promise<InCall> {
   const tools = [{ name: tool, policy: 'allow' }]
   const agent = (await who.post('/agents', { name: 'Worker', model: 'sim/script', tools })).body.data.id
-  const chat = (await who.post('/chats', { agent_id: agent })).body.data.id
+  const chat = await chatOf(who, { agent_id: agent })
   const content = script([{ text: 'I try. ' }, call(tool, given)], [{ text: 'It is done.' }])
   const seen: Sent[] = []
   for await (const event of readEvents(who, `/chats/${chat}/messages/stream`, { body: { content } })) {
@@ -33,43 +49,10 @@ async function inCall(who: Caller, tool: string, given: object): Promise<{ chat:
   return { chat, run: seen[0]!.data.run_id, seen }
 }
 
-test('a server is killed during calls of tools: what may be repeated is, what may have been done asks first; a goal goes on', async () => {
-  await using database = await testDatabase()
-  using dir = temporaryDir()
-  const first = startProgram({ UK_DATA_DIR: dir.path, DATABASE_URL: urlOf(database), UK_LOG: 'error' })
-  let alice: Person
-  {
-    await using here = await testServer({ database })
-    alice = await here.person('Alice')
-  }
-  const there = caller(await first.ready, alice.headers)
-  const long = (await there.post('/chats', { model: 'sim/script' })).body.data.id
-  const endless = JSON.stringify({ steps: [{ text: 'x' }, { delay_ms: 60_000 }] })
-  const operation = (await there.post(`/chats/${long}/messages`, { content: endless, background: true })).body.data.id
-  let state = await there.get(`/operations/${operation}`)
-  while (state.body.data.status !== 'running') state = await there.get(`/operations/${operation}`)
-  const safe = await inCall(there, 'operations.await', { id: operation, since_status: 'running', timeout_seconds: 3 })
-  const other = (await there.post('/chats', { model: 'sim/script' })).body.data.id
-  const pursued = (await there.post('/chats', { model: 'sim/script' })).body.data.id
-  await there.post(`/chats/${pursued}/goal`, { objective: endless })
-  let goal = (await there.get(`/chats/${pursued}/goal`)).body.data
-  while (goal.run_id === null) goal = (await there.get(`/chats/${pursued}/goal`)).body.data
-  // Once it has said something it cannot begin again as if nothing had been.
-  for await (const { event } of readEvents(there, `/chats/${pursued}/runs/${goal.run_id}/events`))
-    if (event === 'text.delta') break
-  const unsafe = await inCall(there, 'chats.send', { id: other, content: endless })
-  await using watching = await testServer({ database })
-  const { pool } = watching.app.engine.postgres
-  const begun = async () =>
-    (await pool.query(`select 1 from steps where kind = 'tool' and status = 'running'`)).rowCount
-  while ((await begun()) !== 2);
-  first.child.kill('SIGKILL')
-  await first.exited
-
-  await using server = await testServer({ database })
-  const here = caller(server.origin, alice.headers)
-  const log = await allEvents(here, `/chats/${safe.chat}/runs/${safe.run}/events`)
-  assert.deepEqual(log.slice(0, safe.seen.length), safe.seen)
+/** What was seen of the run still stands, it went on from there to its end, and its call was made once. */
+async function wentOn(who: Caller, { chat, run, seen }: InCall) {
+  const log = await allEvents(who, `/chats/${chat}/runs/${run}/events`)
+  assert.deepEqual(log.slice(0, seen.length), seen)
   assert.deepEqual(
     [types(log).at(-1), types(log).filter((type) => type === 'tool_result').length],
     ['run.completed', 1],
@@ -79,6 +62,31 @@ test('a server is killed during calls of tools: what may be repeated is, what ma
     log.map((_, i) => i + 1),
   )
   assert.equal(log.at(-3)!.data.message.text, 'I try. It is done.')
+  return log.at(-1)!.data
+}
+
+test('a server is killed during calls of tools: what may be repeated is, what may have been done asks first; a goal goes on', async () => {
+  await using doomed = await doomedServer()
+  const there = doomed.alice
+  const operation = await longOperation(there)
+  const safe = await inCall(there, 'operations.await', { id: operation, since_status: 'running', timeout_seconds: 3 })
+  const other = await chatOf(there)
+  const pursued = await chatOf(there)
+  await there.post(`/chats/${pursued}/goal`, { objective: endless })
+  let goal = (await there.get(`/chats/${pursued}/goal`)).body.data
+  while (goal.run_id === null) goal = (await there.get(`/chats/${pursued}/goal`)).body.data
+  // Once it has said something it cannot begin again as if nothing had been.
+  for await (const { event } of readEvents(there, `/chats/${pursued}/runs/${goal.run_id}/events`))
+    if (event === 'text.delta') break
+  const unsafe = await inCall(there, 'chats.send', { id: other, content: endless })
+  await using watching = await testServer({ database: doomed.database })
+  const { pool } = watching.app.engine.postgres
+  await twoCallsBegun(pool)
+  await doomed.kill()
+
+  await using server = await testServer({ database: doomed.database })
+  const here = caller(server.origin, there.headers)
+  const { run } = await wentOn(here, safe)
   // Each turn of the model is one call and is paid once.
   await server.app.engine.ledger.flush()
   await watching.app.engine.ledger.flush()
@@ -86,7 +94,6 @@ test('a server is killed during calls of tools: what may be repeated is, what ma
     'select count(*)::int as calls, sum(cost_nano)::int8 as nano from calls where run_id = $1',
     [safe.run],
   )
-  const { run } = log.at(-1)!.data
   assert.deepEqual([rows[0].calls, Number(rows[0].nano) / 1e9], [2, run.cost_usd])
 
   const path = `/chats/${unsafe.chat}/runs/${unsafe.run}`
@@ -116,39 +123,23 @@ test('a server stops while agents use tools: another goes on where they were; wh
   const alice = await first.person('Alice')
   await using second = await testServer({ database })
   const there = caller(second.origin, alice.headers)
-  const long = (await there.post('/chats', { model: 'sim/script' })).body.data.id
-  const endless = JSON.stringify({ steps: [{ text: 'x' }, { delay_ms: 60_000 }] })
-  const operation = (await there.post(`/chats/${long}/messages`, { content: endless, background: true })).body.data.id
-  let state = await there.get(`/operations/${operation}`)
-  while (state.body.data.status !== 'running') state = await there.get(`/operations/${operation}`)
-  const other = (await there.post('/chats', { model: 'sim/script' })).body.data.id
+  const operation = await longOperation(there)
+  const other = await chatOf(there)
   const safe = await inCall(alice, 'operations.await', { id: operation, since_status: 'running', timeout_seconds: 2 })
 
   const tools = [{ name: 'chats.send', policy: 'ask' }]
   const agent = (await alice.post('/agents', { name: 'Asker', model: 'sim/script', tools })).body.data.id
-  const asking = (await alice.post('/chats', { agent_id: agent })).body.data.id
+  const asking = await chatOf(alice, { agent_id: agent })
   const content = script([call('chats_send', { id: other, content: endless })], [{ text: 'It is done.' }])
   const { run } = (await alice.post(`/chats/${asking}/messages`, { content })).body.data
   const path = `/chats/${asking}/runs/${run.id}`
   await alice.post(`${path}/actions`, { actions: [{ id: run.pending_actions[0].id, decision: 'allow' }] })
   const { pool } = second.app.engine.postgres
-  const begun = async () =>
-    (await pool.query(`select 1 from steps where kind = 'tool' and status = 'running'`)).rowCount
-  while ((await begun()) !== 2);
+  await twoCallsBegun(pool)
   while ((await there.get(`/chats/${other}/messages`)).body.data.length !== 2);
   await first[Symbol.asyncDispose]()
 
-  const log = await allEvents(there, `/chats/${safe.chat}/runs/${safe.run}/events`)
-  assert.deepEqual(log.slice(0, safe.seen.length), safe.seen)
-  assert.deepEqual(
-    [types(log).at(-1), types(log).filter((type) => type === 'tool_result').length],
-    ['run.completed', 1],
-  )
-  assert.deepEqual(
-    log.map(({ id }) => Number(id)),
-    log.map((_, i) => i + 1),
-  )
-  assert.equal(log.at(-3)!.data.message.text, 'I try. It is done.')
+  await wentOn(there, safe)
 
   let waits = (await there.get(path)).body.data
   while (waits.status !== 'requires_action') waits = (await there.get(path)).body.data

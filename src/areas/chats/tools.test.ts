@@ -1,37 +1,20 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type Sent, allEvents, readEvents } from '#test/events.ts'
-import { type Caller, type Person, type TestServer, caller, testServer } from '#test/server.ts'
+import { test } from 'node:test'
+import { call, results, say, script } from '#test/chats.ts'
+import { type Sent, allEvents, readEvents, types } from '#test/events.ts'
+import type { Caller, Person } from '#test/server.ts'
+import { twoServers } from '#test/two-servers.ts'
 import { startOpenAI } from '#test/vendors/openai.ts'
 import { keptParts } from './answer.ts'
 import { bounded, openCalls, policyOf } from './toolset.ts'
 
-let server: TestServer
-let twin: TestServer
-let alice: Person
-let beyond: Caller
-before(async () => {
-  server = await testServer({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.1' } })
-  twin = await server.twin()
-  alice = await server.person('Alice')
-  beyond = caller(twin.origin, alice.headers)
-})
-after(async () => {
-  await twin[Symbol.asyncDispose]()
-  await server[Symbol.asyncDispose]()
-})
+const { server, twin, alice, beyond } = await twoServers({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.1' } })
 
-const script = (...turns: object[][]): string => JSON.stringify({ turns })
-const call = (name: string, given: object | string = {}) => ({ tool_call: { name, arguments: given } })
-const say = (text: string) => ({ text })
 async function chatWith(tools: object[], more: object = {}, who: Person = alice): Promise<string> {
   const agent = (await who.post('/agents', { name: 'Worker', model: 'sim/script', tools, ...more })).body.data.id
   return (await who.post('/chats', { agent_id: agent })).body.data.id
 }
 const send = (chat: string, content: string, who: Caller = alice) => who.post(`/chats/${chat}/messages`, { content })
-const results = (message: { content: { type: string }[] }): { output: any; is_error: boolean }[] =>
-  message.content.filter((part) => part.type === 'tool_result') as never
-const types = (events: readonly Sent[]): string[] => events.map(({ event }) => event)
 
 test('an agent with tools finishes a goal: it writes a file, is judged, and all of it is replayed from the log', async () => {
   const chat = await chatWith([

@@ -1,0 +1,29 @@
+import { after } from 'node:test'
+import { type Caller, type Person, type TestOptions, type TestServer, caller, testServer } from './server.ts'
+
+export interface TwoServers {
+  server: TestServer
+  /** Another process on the same database. */
+  twin: TestServer
+  alice: Person
+  /** Alice at the twin. */
+  beyond: Caller
+  /** Once what calls cost is in the ledger. */
+  settled(): Promise<unknown>
+}
+
+/** Two servers for all tests of a file, which go when it has ended. */
+export async function twoServers(options: TestOptions = {}): Promise<TwoServers> {
+  const stack = new AsyncDisposableStack()
+  after(() => stack.disposeAsync())
+  const server = stack.use(await testServer(options))
+  const twin = stack.use(await server.twin())
+  const alice = await server.person('Alice')
+  return {
+    server,
+    twin,
+    alice,
+    beyond: caller(twin.origin, alice.headers),
+    settled: () => Promise.all([server, twin].map(({ app }) => app.engine.ledger.flush())),
+  }
+}
