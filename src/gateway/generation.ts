@@ -10,7 +10,7 @@ import { choose } from './choose.ts'
 import { costOf } from './cost.ts'
 import type { Dialect, Reading } from './dialects/dialect.ts'
 import type { Offer, Shape } from './directory.ts'
-import { hidingUsage } from './hide-usage.ts'
+import { hideUsage } from './hide-usage.ts'
 import { isRetryable, scrub } from './retry.ts'
 import { type Asked, type Candidate, newSeed } from './router.ts'
 import type { AnswerAbout } from './shapes/about.ts'
@@ -79,9 +79,10 @@ export class Generation {
   /** What is changed in an answer that passes as it is. */
   redraftFor(one: Try): Redraft | null {
     const { surface } = this.visit
+    const own = surface.redraft?.(this.about(one)) ?? null
     // What the provider says of usage only because the gateway asked is not for the client.
-    if (surface.usageOnRequest && this.#usageEdit !== null) return hidingUsage
-    return surface.redraft?.(this.about(one)) ?? null
+    if (!surface.usageOnRequest || this.#usageEdit === null) return own
+    return { events: (events) => hideUsage(own === null ? events : own.events(events)) }
   }
 
   start(): void {

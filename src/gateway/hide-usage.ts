@@ -1,8 +1,3 @@
-import type { Redraft } from './surfaces/surface.ts'
-
-/** For a client that did not ask what was used. */
-export const hidingUsage: Redraft = { events: hideUsage }
-
 /**
  * Takes the event of an OpenAI stream out that only says what was used, for a client that did not ask for it: the
  * gateway asked in its place. Whole events in, whole events out; everything else stays as it is.

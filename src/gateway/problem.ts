@@ -87,7 +87,8 @@ export function problemOf(failure: Refusal | UpstreamFault | unknown): Problem {
   const { kind, message, retry_after_seconds: seconds } = failure
   const headers: Record<string, string> = seconds === undefined ? {} : { 'retry-after': String(Math.ceil(seconds)) }
   return {
-    kind: byFault[kind],
+    // A 403 for what was asked, not for the key: the vendor's moderation.
+    kind: kind === 'bad_request' && failure.status === 403 ? 'forbidden' : byFault[kind],
     message,
     code: failure.code ?? kind,
     param: failure.param ?? null,

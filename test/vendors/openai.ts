@@ -30,6 +30,8 @@ export type OpenAIModel = {
 export type OpenAIOptions = Options<OpenAIModel> & {
   /** Plays a compatible third party that streams its reasoning text in this field. */
   reasoningField?: 'reasoning_content' | 'reasoning' | undefined
+  /** Plays one that leaves out what OpenAI always says: `system_fingerprint`, and null where nothing is finished. */
+  terse?: boolean | undefined
   /** Its responses show thoughts as `reasoning_text`, as open models do. */
   reasoningText?: boolean | undefined
 }
@@ -150,16 +152,17 @@ export class OpenAI {
     }))
     return {
       status: 200,
-      body: { ...headOf(body, 'chat.completion'), choices, usage: usageOf(plan, choices.length) },
+      body: { ...this.#head(body, 'chat.completion'), choices, usage: usageOf(plan, choices.length) },
     }
   }
 
   #stream(body: Json, plan: Plan, finish: string): Answer {
-    const head = headOf(body, 'chat.completion.chunk')
+    const head = this.#head(body, 'chat.completion.chunk')
     const wantsUsage = body['stream_options']?.include_usage === true
     const chunk = (index: number, delta: Json, finish_reason: string | null): Frame => {
       const pieces = body['logprobs'] && delta['content'] ? logprobs([delta['content']]) : null
-      const data: Json = { ...head, choices: [{ index, delta, logprobs: pieces, finish_reason }] }
+      const ending = this.options.terse && finish_reason === null ? {} : { logprobs: pieces, finish_reason }
+      const data: Json = { ...head, choices: [{ index, delta, ...ending }] }
       if (wantsUsage) data['usage'] = null
       if (body['stream_options']?.include_obfuscation !== false) data['obfuscation'] = id('', 6)
       return { data }
@@ -172,6 +175,11 @@ export class OpenAI {
     frames.push({ data: '[DONE]' })
     const closing = count + (wantsUsage ? 2 : 1)
     return { format: 'sse', frames, opening: count, closing, failure: broken }
+  }
+
+  #head(body: Json, object: string): Json {
+    const { system_fingerprint, ...head } = headOf(body, object)
+    return this.options.terse ? head : { ...head, system_fingerprint }
   }
 
   #dialect(body: Json): Dialect {

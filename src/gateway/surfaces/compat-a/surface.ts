@@ -7,6 +7,7 @@ import { StreamWriter } from '../../shapes/openai-chat/write-stream.ts'
 import { decode as decodeResponses } from '../../shapes/openai-responses/decode.ts'
 import { keepStatus } from '../keep-status.ts'
 import type { Surface } from '../surface.ts'
+import { bareErrors } from './bare-errors.ts'
 import { writeModel, writeModels } from './models.ts'
 
 /** Some clients write a request of the Responses API to this path, and read chat completions back. */
@@ -25,6 +26,7 @@ export const compatA: Surface = {
   usageOnRequest: true,
   closing: 'data: [DONE]\n\n',
   count: null,
+  redraft: bareErrors,
   error: (failure) => keepStatus(writeError(failure, 'compat-a'), failure),
   decode: (json) => (isResponses(json) ? { ...decodeResponses(json), includeUsage: true } : decode(json)),
   stream: (about, includeUsage) => new StreamWriter(about, 'compat-a', includeUsage),

@@ -29,6 +29,7 @@ test('whatever is said, only id, model, provider, the native word and the cost d
       const chunk = (delta: object, more: object) => ({
         ...(first && { id: 'up' }),
         object: 'chat.completion.chunk',
+        created: 1,
         model: 'up',
         choices: [{ index: 0, delta, finish_reason: null }],
         ...(!first && { id: 'up' }),

@@ -1,7 +1,9 @@
 import { type Body, withField } from '../../body.ts'
 import type { AnswerAbout } from '../../shapes/about.ts'
-import { isObject, type Json, parseJson } from '../../shapes/json.ts'
+import { readStreamFault } from '../../shapes/faults.ts'
+import { isObject, type Json, listOf, parseJson } from '../../shapes/json.ts'
 import { readUsage } from '../../shapes/openai-chat/usage.ts'
+import { StreamWriter } from '../../shapes/openai-chat/write-stream.ts'
 import type { Redraft } from '../surface.ts'
 
 /**
@@ -16,7 +18,7 @@ export function redraft(about: AnswerAbout): Redraft {
 
   function line(text: string): string {
     if (!text.startsWith('data:') || text.indexOf('{') < 0) return text
-    if (text.includes('"usage":{') || text.includes('"usage": {'))
+    if (text.includes('"usage":{') || text.includes('"usage": {') || !NEEDED.every((key) => text.includes(key)))
       return `data: ${rewritten(text.slice(5))}${ending(text)}`
     const named = text.replace(
       FIRST_ID,
@@ -31,13 +33,18 @@ export function redraft(about: AnswerAbout): Redraft {
   function rewritten(event: string): string {
     const json = parseJson(Buffer.from(event, 'latin1').toString())
     if (!isObject(json)) return event.trim()
+    // Others break off with an error and nothing else; strict clients read it only beside a choice, its code a number.
+    if (json['error'] && !Array.isArray(json['choices'])) return latin1(brokenOff(json['error'], about))
     const named: Json = {
+      object: 'chat.completion.chunk',
+      created: about.created,
       ...json,
       id: `gen-${about.id}`,
       model: about.model,
       provider: json['provider'] ?? about.provider,
     }
     if (isObject(json['usage'])) named['usage'] = priced(json['usage'], about)
+    named['choices'] = listOf(json['choices']).map((one) => (isObject(one) ? { finish_reason: null, ...one } : one))
     return withNative(latin1(JSON.stringify(named)))
   }
 
@@ -60,11 +67,19 @@ export function redraft(about: AnswerAbout): Redraft {
       body = withField(body, 'id', `gen-${about.id}`)
       body = withField(body, 'model', about.model)
       if (json['provider'] === undefined) body = withField(body, 'provider', about.provider)
+      if (json['system_fingerprint'] === undefined) body = withField(body, 'system_fingerprint', null)
       if (isObject(json['usage'])) body = withField(body, 'usage', priced(json['usage'], about))
       return body.bytes
     },
   }
 }
+
+/** What OpenRouter's SDK fails without (`system_fingerprint` of whole answers is another), and some servers leave out. */
+const NEEDED = ['"object"', '"created"', '"finish_reason"']
+
+/** The data of its frame for an answer that broke off. */
+const brokenOff = (error: unknown, about: AnswerAbout): string =>
+  new StreamWriter(about, 'compat-c', true).fail(readStreamFault(error)).slice('data: '.length).trimEnd()
 
 const FIRST_ID = /^(data: ?\{"id": ?)"(?:[^"\\]|\\.)*"/
 const MODEL = /"model": ?"(?:[^"\\]|\\.)*"/

@@ -1,0 +1,24 @@
+import { readStreamFault } from '../../shapes/faults.ts'
+import { isObject, parseJson } from '../../shapes/json.ts'
+import { StreamWriter } from '../../shapes/openai-chat/write-stream.ts'
+import type { AnswerAbout } from '../../shapes/about.ts'
+import type { Redraft } from '../surface.ts'
+
+const ERROR = /^data:(.*"error" ?: ?[{"].*)$/gm
+
+/**
+ * OpenRouter breaks off with an error beside a choice, which OpenAI's clients take for a chunk and read over. To them the
+ * error alone is said. Whole events in and out; everything else stays as it is.
+ */
+export const bareErrors = (about: AnswerAbout): Redraft => ({
+  events(events) {
+    if (!events.includes('"error"')) return events
+    const text = events.toString()
+    const said = text.replaceAll(ERROR, (line, data: string) => {
+      const json = parseJson(data)
+      if (!isObject(json) || !json['error'] || !Array.isArray(json['choices'])) return line
+      return new StreamWriter(about, 'compat-a', false).fail(readStreamFault(json['error'])).trimEnd()
+    })
+    return said === text ? events : Buffer.from(said)
+  },
+})
