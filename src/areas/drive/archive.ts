@@ -4,6 +4,7 @@ import type { Context } from '#engine/context.ts'
 import type { Bytes } from '#kernel/contract.ts'
 import { refuse } from '#kernel/errors.ts'
 import { safeHeaders } from './download.ts'
+import { numbered } from './names.ts'
 import { type FileRow, fileStore } from './store.ts'
 
 const MOST_ENTRIES = 100_000
@@ -12,7 +13,7 @@ const packed = /^(image\/(?!svg|bmp|tiff)|audio\/|video\/)|zip|gzip|compressed|x
 
 /** A folder as a ZIP, written while it is read: nothing of it is held. What changes meanwhile comes as it was. */
 export async function archiveOf(ctx: Context, row: FileRow): Promise<Bytes> {
-  const rows = await fileStore.below(ctx.db, row.id, MOST_ENTRIES)
+  const rows = await fileStore.below(ctx.db, row, MOST_ENTRIES)
   if (rows.length === MOST_ENTRIES)
     refuse('limit_reached', {
       message: `An archive holds ${MOST_ENTRIES - 1} entries at most.`,
@@ -21,14 +22,17 @@ export async function archiveOf(ctx: Context, row: FileRow): Promise<Bytes> {
   const { ZipFile } = await import('yazl')
   const zip = new ZipFile()
   let reading: Readable | null = null
+  const taken = new Set<string>()
   const out = zip.outputStream as Readable
   out.once('close', () => reading?.destroy())
-  for (const one of row.kind === 'file' ? [row] : rows) add(one)
+  // Folders first, so that no file takes the name of one.
+  const { folder: folders = [], file: files = [] } = Object.groupBy(rows, ({ kind }) => kind)
+  for (const one of row.kind === 'file' ? [row] : [...folders, ...files]) add(one)
   zip.end()
   return { headers: safeHeaders('application/zip', `${row.name}.zip`, 'attachment'), body: out }
 
   function add(one: FileRow): void {
-    const path = one.path.slice(row.path.length - row.name.length).replaceAll('\\', '_')
+    const path = free(one.path.slice(row.path.length - row.name.length).replaceAll('\\', '_'), one.kind)
     const mtime = one.content_updated_at ?? one.updated_at
     if (one.sha256 === null) return zip.addEmptyDirectory(path, { mtime })
     const { sha256 } = one
@@ -38,5 +42,14 @@ export async function archiveOf(ctx: Context, row: FileRow): Promise<Bytes> {
       reading.once('error', (error) => out.destroy(error))
       give(null, reading)
     })
+  }
+
+  /** Names that the drive tells apart may be one in an archive, where there is no backslash: none writes over another. */
+  function free(path: string, kind: FileRow['kind']): string {
+    const at = path.lastIndexOf('/') + 1
+    let found = path
+    if (kind === 'file') for (let n = 2; taken.has(found); n++) found = path.slice(0, at) + numbered(path.slice(at), n)
+    taken.add(found)
+    return found
   }
 }

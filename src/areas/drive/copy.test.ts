@@ -39,6 +39,31 @@ test('a folder downloads as a ZIP with every name and byte in it', async () => {
   })
 })
 
+test('of names that are one in an archive none writes over another, and a folder in the trash comes with what went there', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const top = await folder(alice, { workspace_id: alice.workspaceId }, 'Plans')
+  for (const name of ['a\\b.txt', 'a_b.txt', 'a_b (2).txt', 'c\\d']) await write(alice, { parent_id: top }, name, name)
+  await folder(alice, { parent_id: top }, 'c_d')
+  const before = await write(alice, { parent_id: top }, 'before.txt', 'went alone')
+  const archive = async () => {
+    const answer = await fetch(`${server.origin}/v1/drive/files/${top}/archive`, { headers: alice.headers })
+    assert.equal(answer.status, 200)
+    return await unzipped(Buffer.from(await answer.arrayBuffer()))
+  }
+  await alice.delete(`/drive/files/${before}`)
+  const whole = {
+    'Plans/a_b (2).txt': 'a_b (2).txt',
+    'Plans/a_b (3).txt': 'a_b.txt',
+    'Plans/a_b.txt': 'a\\b.txt',
+    'Plans/c_d (2)': 'c\\d',
+    'Plans/c_d/': '',
+  }
+  assert.deepEqual(await archive(), whole)
+  await alice.delete(`/drive/files/${top}`)
+  assert.deepEqual(await archive(), whole)
+})
+
 async function unzipped(bytes: Buffer): Promise<Record<string, string>> {
   const zip = await fromBufferPromise(bytes)
   const entries: Record<string, string> = {}

@@ -56,7 +56,7 @@ export function copy(ctx: Context, row: FileRow, to: Target, name: string): Prom
 
 /** Folders before what is in them. */
 async function withAllBelow(ctx: Context, row: FileRow): Promise<FileRow[]> {
-  const rows = await fileStore.below(ctx.db, row.id, MOST_COPIED)
+  const rows = await fileStore.below(ctx.db, row, MOST_COPIED)
   if (rows.length >= MOST_COPIED)
     refuse('limit_reached', {
       message: `A folder is copied with ${MOST_COPIED - 1} things in it at most.`,

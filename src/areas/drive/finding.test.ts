@@ -141,6 +141,50 @@ test('alice greps: lines with their surroundings, files, counts; what was skippe
   ])
 })
 
+test('every file that was skipped is named, ten thousand to a page', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const one = await put(alice, null, 'leaf.bin', Buffer.from([1, 0]))
+  await put(alice, null, 'tea.txt', 'tea\n')
+  // As many more of the same bytes as nobody waits for by HTTP.
+  const { pool } = server.app.engine.postgres
+  const id = `'01J000000000000000000' || lpad(n::text, 5, '0')`
+  await pool.query(
+    `insert into resources (id, kind, workspace_id, created_by)
+      select ${id}, 'file', workspace_id, created_by from resources, generate_series(1, 10040) n where id = $1`,
+    [one],
+  )
+  await pool.query(
+    `insert into files (id, workspace_id, kind, name, path, mime_type, size_bytes, sha256, content_version, content_updated_at)
+      select ${id}, workspace_id, kind, n || name, n || path, mime_type, size_bytes, sha256, 1, content_updated_at
+      from files, generate_series(1, 10040) n where id = $1`,
+    [one],
+  )
+  const named = new Set<string>()
+  const found: string[] = []
+  const sizes: number[] = []
+  let cursor: string | null = null
+  do {
+    const page = await find(alice, '/drive/grep', { pattern: 'tea', ...(cursor && { cursor }) })
+    sizes.push(page.body.skipped_files.length)
+    for (const { file_id } of page.body.skipped_files) named.add(file_id)
+    found.push(...paths(page))
+    cursor = page.body.pagination.next_cursor
+  } while (cursor)
+  assert.deepEqual([sizes, named.size, found], [[10_000, 41], 10_041, ['tea.txt']])
+})
+
+test('letters are searched for as they are written, composed or not, as ripgrep does', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const [composed, apart] = ['caf\u00e9', 'cafe\u0301']
+  await put(alice, null, 'composed.txt', `${composed}\n`)
+  await put(alice, null, 'apart.txt', `${apart}\n`)
+  const grep = async (pattern: string) => paths(await find(alice, '/drive/grep', { pattern, mode: 'files' }))
+  assert.deepEqual(await grep(composed), ['composed.txt'])
+  assert.deepEqual(await grep(apart), ['apart.txt'])
+})
+
 test('hostile patterns and globs end soon', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')

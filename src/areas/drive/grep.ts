@@ -22,8 +22,8 @@ const MOST = 20_000
 /** Files that go to a thread together. */
 const TASK_FILES = 128
 const TASK_BYTES = 8 << 20
-/** Bytes of what is not on this machine that are in memory at the same time, per thread. */
-const MOST_SKIPPED = 1_000
+/** A page names no more than so many of those it skipped; the next page goes on there. */
+const MOST_SKIPPED = 10_000
 
 export interface GrepAsked {
   pattern: string
@@ -44,7 +44,7 @@ export interface GrepAsked {
 
 export async function grep(ctx: Context, { cursor, limit, ...asked }: GrepAsked) {
   const { pattern: source, multiline, fixed, mode } = asked
-  const spec: PatternSpec = { pattern: source.normalize('NFC'), case: asked.case, multiline, fixed }
+  const spec: PatternSpec = { pattern: source, case: asked.case, multiline, fixed }
   const pattern = compiledOr400(spec)
   const wanted = filterOf(asked)
   const below = belowOf(asked.path)
@@ -158,8 +158,13 @@ class Found {
     if (this.next !== null) return false
     const { id, path, workspace_id } = file
     if (skipped !== null) {
-      if (skipped !== 'gone' && this.skipped.length < MOST_SKIPPED)
-        this.skipped.push({ file_id: id, path, reason: skipped })
+      if (skipped === 'gone') return true
+      if (this.skipped.length >= MOST_SKIPPED) {
+        this.next = this.#last
+        return false
+      }
+      this.skipped.push({ file_id: id, path, reason: skipped })
+      this.#last = { ...place(file), line: 0 }
       return true
     }
     const about = { file_id: id, workspace_id, path }

@@ -1,9 +1,10 @@
 import { type Context, type Engine, implement } from '#engine/context.ts'
 import { type Schedule, every } from '#engine/jobs.ts'
-import { visibleWorkspaces } from '#engine/resources.ts'
+import { type Status, visibleWorkspaces } from '#engine/resources.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf, wholeAt } from '#kernel/paging.ts'
+import { membershipIn } from '#kernel/principal.ts'
 import { iso } from '#kernel/time.ts'
 import { archiveOf } from './archive.ts'
 import { drive } from './contract.ts'
@@ -23,7 +24,7 @@ import { forgetThumbnails, thumbnailOf } from './thumbnail.ts'
 import { move, remove, restore, trash } from './tree.ts'
 import { append, begin, checkKept, expireUploads, speakingTus, terminate, upload } from './uploads.ts'
 import { restoreVersion, versionOf } from './versions.ts'
-import { insert, putFile, refuseTaken, staging } from './write.ts'
+import { checkFree, insert, putFile, staging } from './write.ts'
 
 export { fileSearchable, learnFile } from './searchable.ts'
 export { storedByWorkspace } from './storage.ts'
@@ -35,7 +36,7 @@ export const driveService = implement(
       const filters = { workspace_id, parent_id, kind, status }
       const before = positionOf('files', filters, cursor)
       const rows = await fileStore.list(ctx.db, {
-        workspaces: await workspacesOf(ctx, workspace_id, parent_id),
+        workspaces: await workspacesOf(ctx, workspace_id, parent_id, status),
         parent: parent_id ?? null,
         kind: kind ?? null,
         status,
@@ -81,7 +82,7 @@ export const driveService = implement(
       if (bytes === null)
         return refuse('missing_parameter', { param: 'file', message: 'Send the part `file`, or `content`.' })
       // Known before a gigabyte has come.
-      if (onConflict === 'fail') await checkFree(ctx, target.workspaceId, target.folder?.id ?? null, name)
+      if (onConflict === 'fail') await checkFree(ctx, target, name)
       await checkRoom(ctx, target.workspaceId, 1, 'now')
       const said = mime_type ?? ctx.upload?.mimeType ?? null
       return staging(ctx, each(bytes), async (staged) => {
@@ -229,22 +230,24 @@ function showExisting(ctx: Context, row: Parameters<typeof showFile>[0]) {
   return showFile(row)
 }
 
-async function workspacesOf(ctx: Context, workspaceId: Id | undefined, parentId: string | undefined): Promise<Id[]> {
+async function workspacesOf(
+  ctx: Context,
+  workspaceId: Id | undefined,
+  parentId: string | undefined,
+  status: Status,
+): Promise<Id[]> {
   if (parentId === undefined || parentId === 'root') return visibleWorkspaces(ctx, 'drive:read', workspaceId)
   const folder = await fileFor(ctx, parentId, 'drive:read', 'parent_id')
   if (folder.kind !== 'folder')
     refuse('invalid_parameter', { param: 'parent_id', message: 'This is a file, not a folder.' })
+  // A folder is shared without what was thrown out of it.
+  if (status === 'trashed' && membershipIn(ctx.principal, folder.workspace_id) === null) return []
   return workspaceId === undefined || workspaceId === folder.workspace_id ? [folder.workspace_id] : []
 }
 
 function nameFor(given: string | undefined, sent: string | null): string {
   if (given !== undefined) return checkName(given)
   return sent === null ? refuse('missing_parameter', { param: 'name', message: '`name` is required.' }) : tamed(sent)
-}
-
-async function checkFree(ctx: Context, workspaceId: Id, parentId: Id | null, name: string): Promise<void> {
-  if ((await fileStore.named(ctx.db, workspaceId, parentId, name)) !== undefined)
-    await refuseTaken(ctx, workspaceId, parentId, name)
 }
 
 export function decoded(content: string, encoding: 'utf8' | 'base64', param = 'content'): Buffer {

@@ -103,11 +103,11 @@ export const fileStore = {
       .execute()
   },
 
-  /** What is not in the trash below a folder, folders before what is in them. */
-  below: (db: Db, id: Id, limit: number): Promise<FileRow[]> =>
+  /** What is below a folder as it is, or, of one in the trash, as it went there: folders before what is in them. */
+  below: (db: Db, { id, trashed_with }: Pick<FileRow, 'id' | 'trashed_with'>, limit: number): Promise<FileRow[]> =>
     whole(db)
       .where(sql<boolean>`f.ancestors @> array[${id}::text]`)
-      .where('f.trashed', '=', false)
+      .where(trashed_with === null ? sql<boolean>`not f.trashed` : sql<boolean>`f.trashed_with = ${trashed_with}`)
       .orderBy(sql`cardinality(f.ancestors)`)
       .orderBy('f.path')
       .limit(limit)

@@ -129,6 +129,33 @@ test('the rules of tus: offsets, versions, checksums, termination', async () => 
   assert.equal((await alice.get(`/drive/files/${data.file_id}`)).text, '')
 })
 
+test('an upload that can come to nothing is refused before its bytes come: its name is taken, there is no room, it is too large', async () => {
+  await using server = await testServer({ environment: { UK_LIMIT_STORAGE_BYTES: '1000', UK_LIMIT_FILE_BYTES: '800' } })
+  const alice = await server.person('Alice')
+  const at = { workspace_id: alice.workspaceId }
+  const taken = (await alice.post('/drive/files', { ...at, name: 'a.bin', content: 'x'.repeat(300) })).body.data
+  const ask = (length: number, name: string, more = '') =>
+    alice.post('/drive/uploads', undefined, {
+      ...tus,
+      'upload-length': String(length),
+      'upload-metadata': `workspace_id ${base64(alice.workspaceId)},filename ${base64(name)}${more}`,
+    })
+  const refused = await ask(10, 'a.bin')
+  assert.deepEqual(
+    [refused.status, refused.body.error.code, refused.body.error.details.id, refused.headers.get('tus-resumable')],
+    [409, 'already_exists', taken.id, '1.0.0'],
+    refused.text,
+  )
+  assert.equal((await ask(701, 'b.bin')).status, 507)
+  const large = await ask(801, 'b.bin')
+  assert.deepEqual([large.status, large.headers.get('tus-max-size')], [413, '800'])
+  const version = await ask(5, 'a.bin', `,on_conflict ${base64('version')}`)
+  assert.equal(version.status, 201, version.text)
+  const sent = await send(alice, new URL(version.headers.get('location')!).pathname, 0, Buffer.from('newer'))
+  assert.equal(sent.headers.get('x-uk-file-id'), taken.id)
+  assert.equal((await alice.get(`/drive/files/${taken.id}`)).text, 'newer')
+})
+
 test('the length is said later, by two at once: one holds, and the upload comes to its end', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')

@@ -9,7 +9,7 @@ import { tamed } from './names.ts'
 import { checkRoom } from './storage.ts'
 import { checkVersion, checksumIn, metadataIn, tusHeaders } from './tus.ts'
 import { type UploadRow, uploadStore } from './upload-store.ts'
-import { type OnConflict, putFile, staging } from './write.ts'
+import { type OnConflict, checkFree, putFile, staging } from './write.ts'
 
 /** What came is kept so long after the last byte. */
 const KEPT_MS = 24 * 3_600_000
@@ -45,7 +45,10 @@ export async function begin(ctx: Context, given: Begin): Promise<UploadRow> {
   const about = metadataIn(given.upload_metadata)
   const ids = { workspace_id: idIn(about, 'workspace_id'), parent_id: idIn(about, 'parent_id') }
   const target = await targetOf(ctx, ids)
+  const name = tamed(about.get('name') ?? about.get('filename') ?? 'file')
+  const onConflict = conflictIn(about)
   checkLength(ctx, length ?? 0)
+  if (onConflict === 'fail') await checkFree(ctx, target, name)
   await checkRoom(ctx, target.workspaceId, length ?? 1, 'now')
   if ((await uploadStore.open(ctx.db, ctx.principal.accountId)) >= MOST_OPEN)
     refuse('limit_reached', {
@@ -57,9 +60,9 @@ export async function begin(ctx: Context, given: Begin): Promise<UploadRow> {
     account_id: ctx.principal.accountId,
     workspace_id: target.workspaceId,
     parent_id: target.folder?.id ?? null,
-    name: tamed(about.get('name') ?? about.get('filename') ?? 'file'),
+    name,
     mime_type: about.get('mime_type') ?? about.get('filetype') ?? null,
-    on_conflict: conflictIn(about),
+    on_conflict: onConflict,
     length_bytes: length === null ? null : BigInt(length),
     metadata: given.upload_metadata ?? null,
     expires_at: new Date(ctx.now().getTime() + KEPT_MS),

@@ -40,6 +40,12 @@ test('alice shares a folder; bob reads what is in it and below, and may not chan
   ])
     assert.deepEqual([answer.status, answer.body.error.code], [403, 'insufficient_role'], answer.text)
 
+  const thrown = (await alice.post('/drive/files', { parent_id: inner.id, name: 'old.txt', content: 'old' })).body.data
+  await alice.delete(`/drive/files/${thrown.id}`)
+  const trash = `/drive/files?parent_id=${inner.id}&status=trashed`
+  assert.equal((await alice.get(trash)).body.data[0].id, thrown.id)
+  assert.deepEqual((await bob.get(trash)).body.data, [], 'what was thrown out of it is not shared')
+
   const listed = await bob.get('/shared-with-me')
   assert.deepEqual(
     listed.body.data.map((row: Record<string, unknown>) => [row.resource_id, row.title, row.shared_by]),
