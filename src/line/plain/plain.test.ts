@@ -1,94 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { type IncomingMessage, type Server, createServer } from 'node:http'
-import { type AddressInfo, type Socket, connect } from 'node:net'
-import { Writable } from 'node:stream'
+import type { Server } from 'node:http'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Reply, WholeRequest } from '#kernel/exchange.ts'
-import { PlainConnections } from './connections.ts'
+import { PATHS, open, pair, post, turn } from '#test/plain.ts'
 import { PlainHeads, readPlainHead } from './head.ts'
-import { PlainReply } from './reply.ts'
-
-const PATHS = new Set(['/one', '/two/three', '/stream', '/large'])
-
-/** More than the kernel keeps between two sockets. */
-const LARGE = 40 << 20
-
-/** Says what it was asked; `/stream` in pieces, one each turn. */
-function answer(request: IncomingMessage | WholeRequest, body: Buffer, reply: Reply): void {
-  const { method, url, headers } = request
-  const said = Buffer.from(JSON.stringify({ method, url, headers, body: body.toString('latin1') }))
-  const head = ['x-one', 'ein\tWert ÿ', 'content-type', 'application/json']
-  if (url!.startsWith('/stream')) {
-    reply.writeHead(200, head)
-    reply.write(said)
-    return void setImmediate(() => {
-      reply.write('zwei ü')
-      setImmediate(() => reply.end(body.length % 2 === 0 ? undefined : 'drei'))
-    })
-  }
-  if (url!.startsWith('/large')) {
-    reply.writeHead(200, [...head, 'content-length', String(LARGE)])
-    return void reply.end(Buffer.alloc(LARGE, 'x'))
-  }
-  reply.writeHead(method === 'POST' ? 200 : 404, [...head, 'content-length', String(said.length)])
-  // As text or as bytes: what arrives is the same.
-  if (body.length % 2 === 0) reply.end(said.toString('latin1'), 'latin1')
-  else reply.end(said)
-}
-
-interface Pair extends AsyncDisposable {
-  /** Requests that came the short way. */
-  plain: number
-  connections: PlainConnections
-  bare: Server
-  fronted: Server
-}
-
-const started = async (server: Server): Promise<Server> => {
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  return server
-}
-
-/** Node's own server, and one with plain connections in front, which answer alike. */
-async function pair(slow?: (reply: Reply, request: WholeRequest) => void): Promise<Pair> {
-  const full = (): Server =>
-    createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
-      const parts: Buffer[] = []
-      request.on('data', (part: Buffer) => parts.push(part))
-      request.on('end', () => answer(request, Buffer.concat(parts), response))
-    })
-  const [bare, fronted] = await Promise.all([started(full()), started(full())])
-  const [taken] = fronted.listeners('connection') as ((this: Server, socket: Socket) => void)[]
-  const connections = new PlainConnections({
-    paths: PATHS,
-    keepAliveSeconds: 65,
-    handOver: (socket) => taken!.call(fronted, socket),
-    answer(request, reply) {
-      both.plain++
-      if (slow) slow(reply, request)
-      else answer(request, request.whole, reply)
-    },
-  })
-  fronted.removeAllListeners('connection').on('connection', (socket: Socket) => connections.take(socket))
-  const both: Pair = {
-    plain: 0,
-    connections,
-    bare,
-    fronted,
-    async [Symbol.asyncDispose]() {
-      connections.closeAll()
-      for (const server of [bare, fronted]) {
-        server.closeAllConnections()
-        await new Promise((resolve) => server.close(resolve))
-      }
-    },
-  }
-  return both
-}
-
-const open = (server: Server): Socket => connect((server.address() as AddressInfo).port, '127.0.0.1').setNoDelay()
 
 /** All that comes back until the server closes. The same pieces, one each turn. */
 async function exchange(server: Server, pieces: readonly Buffer[]): Promise<string> {
@@ -99,7 +15,7 @@ async function exchange(server: Server, pieces: readonly Buffer[]): Promise<stri
   await once(socket, 'connect')
   for (const piece of pieces) {
     socket.write(piece)
-    await new Promise((resolve) => setImmediate(resolve))
+    await turn()
   }
   await closed
   return Buffer.concat(parts)
@@ -112,8 +28,7 @@ function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
   return at.slice(1).map((end, i) => bytes.subarray(at[i], end))
 }
 
-const post = (path: string, body: string, more = ''): string =>
-  `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${more}Content-Length: ${body.length}\r\n\r\n${body}`
+const withHeader = (line: string): string => post('/one', '{}', `${line}\r\n`)
 const LAST = 'GET /end HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
 
 const ordinary = fc
@@ -132,11 +47,7 @@ const ordinary = fc
 const unusual = [
   post('/elsewhere', '{}'),
   post('/one#x', '{}'),
-  post('/one', '{}', 'x-one: ü\r\n'),
-  post('/one', '{}', 'X-One: a\r\nx-one: b\r\n'),
-  post('/one', '{}', 'x-empty:\r\n'),
-  post('/one', '{}', 'Set-Cookie: a=b\r\n'),
-  post('/one', '{}', 'Expect: 100-continue\r\n'),
+  ...['x-one: ü', 'X-One: a\r\nx-one: b', 'x-empty:', 'Set-Cookie: a=b', 'Expect: 100-continue'].map(withHeader),
   post('/one', '{}').replace('Length: 2', 'Length: 02'),
   post('/one', '{}').replace('POST', 'PUT'),
   'POST /one HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n',
@@ -144,18 +55,20 @@ const unusual = [
 ]
 /** Malformed, or the last of their connection. */
 const ending = [
-  post('/one', '{}', 'Content-Length: 2\r\n'),
-  post('/one', '{}', 'Content-Length: 3\r\n'),
-  post('/one', '{}', 'Transfer-Encoding: chunked\r\n'),
-  post('/one', '{}', 'X-Ümlaut: x\r\n'),
-  post('/one', '{}', 'x-folded: a\r\n b\r\n'),
+  ...[
+    'Content-Length: 2',
+    'Content-Length: 3',
+    'Transfer-Encoding: chunked',
+    'X-Ümlaut: x',
+    'x-folded: a\r\n b',
+    'no name: a',
+    'nothing',
+    'x-zero: a\0b',
+    'x-one : a',
+    'Connection: close',
+    'Proxy-Connection: close',
+  ].map(withHeader),
   post('/one', '{}', 'x-bare: a\n'),
-  post('/one', '{}', 'no name: a\r\n'),
-  post('/one', '{}', 'nothing\r\n'),
-  post('/one', '{}', 'x-zero: a\0b\r\n'),
-  post('/one', '{}', 'x-one : a\r\n'),
-  post('/one', '{}', 'Connection: close\r\n'),
-  post('/one', '{}', 'Proxy-Connection: close\r\n'),
   post('/one', '{}').replace('Host: x\r\n', ''),
   post('/one', '{}').replace('HTTP/1.1', 'HTTP/1.0'),
   post('/one', '{}').replace('Length: 2', 'Length: +2'),
@@ -217,161 +130,4 @@ test('a connection remembers its last head, unless that is a long one', () => {
     assert.equal(heads.read(post('/one', '', more)) === first, remembered)
     assert.equal(heads.read(post('/one', '123', more).slice(0, -3))!.length, 3)
   }
-})
-
-test('an answer that nobody reads holds up the next request, and the rest comes when it is read', async () => {
-  await using both = await pair()
-  const socket = open(both.fronted)
-  socket.pause()
-  socket.write(post('/large', '').repeat(2))
-  while (both.plain === 0) await new Promise((resolve) => setImmediate(resolve))
-  await new Promise((resolve) => setTimeout(resolve, 100))
-  assert.equal(both.plain, 1)
-  await new Promise<void>((resolve) => {
-    let read = 0
-    socket.on('data', (part) => void ((read += part.length) >= 2 * LARGE && resolve())).resume()
-  })
-  assert.equal(both.plain, 2)
-  socket.destroy()
-})
-
-test('a request that comes slowly is handed over with what has come of it', async () => {
-  await using both = await pair()
-  const socket = open(both.fronted)
-  const request = post('/one', '{"a":1}')
-  socket.write(request.slice(0, -3))
-  await new Promise((resolve) => setTimeout(resolve, 400))
-  socket.write(request.slice(-3))
-  const [bytes] = (await once(socket, 'data')) as [Buffer]
-  assert.match(bytes.toString(), /^HTTP\/1\.1 200 OK/)
-  assert.ok(bytes.toString().includes(JSON.stringify('{"a":1}')))
-  assert.equal(both.plain, 0)
-  socket.destroy()
-})
-
-test('who leaves is heard of at once; what closes waits for its answers and takes no more', async () => {
-  const replies: Reply[] = []
-  await using both = await pair((reply) => void replies.push(reply))
-  const leaver = open(both.fronted)
-  leaver.write(post('/one', '{}'))
-  while (replies.length === 0) await new Promise((resolve) => setImmediate(resolve))
-  const left = new Promise<void>((resolve) => replies[0]!.on('close', resolve))
-  leaver.destroy()
-  await left
-  assert.equal(replies[0]!.destroyed, true)
-  assert.equal(replies[0]!.write('nobody reads it'), false)
-
-  const idle = open(both.fronted)
-  idle.write(post('/one', '{}'))
-  while (replies.length === 1) await new Promise((resolve) => setImmediate(resolve))
-  const answered = new Promise<void>((resolve) => replies[1]!.on('close', resolve))
-  replies[1]!.writeHead(200, ['content-length', '0']).end()
-  await answered
-  const fresh = open(both.fronted)
-  await once(fresh, 'connect')
-  const busy = open(both.fronted)
-  busy.write(post('/one', '{}'))
-  while (replies.length === 2) await new Promise((resolve) => setImmediate(resolve))
-  const closed = [idle, busy].map((socket) => once(socket.resume(), 'close'))
-  const parts: Buffer[] = []
-  busy.on('data', (part) => parts.push(part))
-  both.connections.close()
-  await closed[0]
-  busy.write(post('/one', '{"a":1}'))
-  replies[2]!.writeHead(200, ['content-length', '2']).end('ok')
-  busy.write(post('/one', '{"a":2}'))
-  await closed[1]
-  assert.equal(replies.length, 3)
-  const text = Buffer.concat(parts).toString()
-  assert.match(text, /\r\nConnection: close\r\n\r\nok$/)
-  // Its first request was on its way.
-  const late = once(fresh, 'data')
-  fresh.write(post('/one', '{}'))
-  while (replies.length === 3) await new Promise((resolve) => setImmediate(resolve))
-  replies[3]!.writeHead(200, ['content-length', '2']).end('ok')
-  assert.match(String(await late), /\r\nConnection: close\r\n\r\nok$/)
-})
-
-test('an answer that is over cannot end the connection under the next one', async () => {
-  const replies: Reply[] = []
-  await using both = await pair((reply) => void replies.push(reply))
-  const socket = open(both.fronted)
-  socket.write(post('/one', '{}').repeat(2))
-  while (replies.length === 0) await new Promise((resolve) => setImmediate(resolve))
-  replies[0]!.writeHead(200, ['content-length', '0']).end()
-  while (replies.length === 1) await new Promise((resolve) => setImmediate(resolve))
-  replies[0]!.destroy()
-  const parts: Buffer[] = []
-  socket.on('data', (part) => void (parts.push(part), String(part).endsWith('ok') && socket.end()))
-  replies[1]!.writeHead(200, ['content-length', '2']).end('ok')
-  await once(socket, 'close')
-  assert.match(String(Buffer.concat(parts)), /\r\n\r\nok$/)
-})
-
-test('of a connection that is gone nothing more is read', async () => {
-  await using both = await pair((reply, request) => {
-    const socket = request.socket as Socket
-    socket.destroy()
-    reply.writeHead(200, ['content-length', '0']).end()
-  })
-  const socket = open(both.fronted).on('error', () => {})
-  const closed = once(socket.resume(), 'close')
-  socket.write(post('/one', '{}').repeat(2))
-  await closed
-  assert.equal(both.plain, 1)
-})
-
-test('an answer of another length than it promised is the last of its connection', async () => {
-  for (const words of ['short', 'too long']) {
-    await using both = await pair((reply) => void reply.writeHead(200, ['content-length', '6']).end(words))
-    const socket = open(both.fronted)
-    const closed = once(socket.resume(), 'close')
-    socket.write(post('/one', '{}').repeat(2))
-    await closed
-    assert.equal(both.plain, 1, words)
-  }
-})
-
-test('who was told to wait is told to go on, whatever was written meanwhile', async () => {
-  const leaving: (() => void)[] = []
-  const socket = new Writable({ highWaterMark: 65_536, write: (_bytes, _encoding, left) => void leaving.push(left) })
-  const reply = new PlainReply(socket as Socket, { stays: () => true, keepAliveSeconds: 1, over: () => {} })
-  socket.on('drain', () => reply.drained())
-  const turn = () => new Promise((resolve) => setImmediate(resolve))
-  let goOn = 0
-  reply.on('drain', () => void goOn++)
-  reply.writeHead(200, [])
-  for (const size of [60_000, 10_000]) {
-    reply.write(Buffer.alloc(size))
-    await turn()
-  }
-  leaving.shift()!()
-  await turn()
-  // The second piece is still on its way, and this one would find room.
-  assert.equal(reply.write(Buffer.alloc(1_000)), false)
-  await turn()
-  while (leaving.length > 0) {
-    leaving.shift()!()
-    await turn()
-  }
-  assert.equal(goOn, 1)
-  assert.equal(reply.writableNeedDrain, false)
-})
-
-test('no header can hold another one', async () => {
-  const replies: Reply[] = []
-  await using both = await pair((reply) => void replies.push(reply))
-  const socket = open(both.fronted)
-  socket.write(post('/one', '{}'))
-  while (replies.length === 0) await new Promise((resolve) => setImmediate(resolve))
-  for (const head of [
-    ['x-one', 'a\r\nx-two: b'],
-    ['x-one', 'a\nb'],
-    ['x-one', 'Ā'],
-    ['x one', 'a'],
-    ['x-one:', 'a'],
-    ['', 'a'],
-  ])
-    assert.throws(() => replies[0]!.writeHead(200, head), TypeError)
-  socket.destroy()
 })
