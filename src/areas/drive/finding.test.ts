@@ -51,6 +51,13 @@ test('alice finds files by globs, in the order of paths; bob finds none of hers'
   assert.deepEqual(paths(await glob({ pattern: '**' }, bob)), [])
   assert.equal((await glob({ pattern: '*', workspace_id: alice.workspaceId }, bob)).status, 404)
   assert.equal((await glob({ pattern: '[a' })).body.error.code, 'invalid_pattern')
+  const off = await put(bob, null, '50%-off_x.txt', 'x')
+  for (const pattern of ['50%*', '5?%-off_*.txt', '*off_?.*'])
+    assert.deepEqual(
+      (await glob({ pattern }, bob)).body.data.map(({ id }: { id: string }) => id),
+      [off],
+      pattern,
+    )
 
   const seen: string[] = []
   let cursor: string | null = null

@@ -30,7 +30,7 @@ export function compileGlob(glob: string, { fold = false }: { fold?: boolean } =
   const anchored = glob.replace(/\/$/, '').includes('/')
   const words = glob.replace(/^\//, '').replace(/\/$/, '/**')
   const tokens = new Reader(fold ? words.toLowerCase() : words).read()
-  const like = `${anchored ? '' : '%'}${likeOf(words)}`.replace(/%+/g, '%')
+  const like = `${anchored ? '' : '%'}${likeOf(words)}`.replace(/(?<!\\)%+/g, '%')
   return {
     matches(path) {
       const text = fold ? path.toLowerCase() : path

@@ -6,12 +6,11 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { needs } from '#test/needs.ts'
+import { type Tree, pattern, tree, word } from '#test/patterns.ts'
 import { compileGlobs } from './glob.ts'
 import { columnIn, lineCounter, matchingLines } from './lines.ts'
 import { type PatternSpec, compile } from './pattern.ts'
 import { fileTypes } from './types.ts'
-
-type Tree = Record<string, string>
 
 function withTree<T>(tree: Tree, work: (root: string) => T): T {
   const root = mkdtempSync(join(tmpdir(), 'ukiyo-rg-'))
@@ -75,83 +74,6 @@ const flagsOf = ({ case: how, multiline, fixed }: PatternSpec): string[] => [
   ...(multiline ? ['-U'] : []),
   ...(fixed ? ['-F'] : []),
 ]
-
-const word = fc.constantFrom(
-  'foo',
-  'Foo',
-  'bar',
-  'ba',
-  'x',
-  'error',
-  'ERROR',
-  'é',
-  'ß',
-  '42',
-  '_',
-  'a b',
-  'Kelvin',
-  '\u212aelvin',
-  'straſse',
-  '你好',
-  '😀',
-  '-',
-  '"',
-)
-const text = fc
-  .array(
-    fc.array(word, { maxLength: 6 }).map((words) => words.join(' ').trimEnd()),
-    { maxLength: 12 },
-  )
-  .chain((lines) => fc.constantFrom('\n', '').map((end) => lines.join('\n') + (lines.length > 0 ? end : '')))
-const name = fc.constantFrom('a', 'b', 'readme', 'index', 'Test', '.hidden', 'x y', 'ü')
-const ending = fc.constantFrom('.ts', '.js', '.md', '.test.ts', '')
-const path = fc
-  .tuple(fc.array(name, { maxLength: 3 }), name, ending)
-  .map(([folders, last, end]) => [...folders.map((one) => `${one}.d`), last + end].join('/'))
-const tree: fc.Arbitrary<Tree> = fc.dictionary(path, text, { minKeys: 1, maxKeys: 8 })
-
-// `\b` and `\B` are left to ASCII words: RE2's edges are those of ASCII.
-const atom = fc.constantFrom(
-  'foo',
-  'Foo',
-  'bar',
-  'ba',
-  'x',
-  'err',
-  '42',
-  '.',
-  '[a-c]',
-  '[^a-z ]',
-  String.raw`\w`,
-  String.raw`\d`,
-  String.raw`\s`,
-  String.raw`\W`,
-  'é',
-  '你',
-  '[é-ü]',
-  '[x_]',
-  String.raw`\.`,
-  '"',
-  'k',
-  's',
-)
-const pattern: fc.Arbitrary<string> = fc.letrec<{ one: string; all: string }>((tie) => ({
-  one: fc.oneof(
-    { maxDepth: 3 },
-    atom,
-    fc
-      .tuple(tie('one'), fc.constantFrom('*', '+', '?', '{2}', '{1,3}', '{0,2}', '{2,}', '+?', '*?'))
-      .map(([of, times]) => `(?:${of})${times}`),
-    fc.tuple(tie('one'), tie('one')).map(([a, b]) => `(${a}|${b})`),
-  ),
-  all: fc
-    .tuple(
-      fc.constantFrom('', '', '', '^'),
-      fc.array(tie('one'), { minLength: 1, maxLength: 4 }),
-      fc.constantFrom('', '', '', '$'),
-    )
-    .map(([begin, parts, end]) => begin + parts.join('') + end),
-})).all
 
 const rgIs = needs(spawnSync('rg', ['--version']).status === 0, 'ripgrep')
 
