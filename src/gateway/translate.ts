@@ -13,7 +13,7 @@ import type { Surface } from './surfaces/surface.ts'
 import type { Chunk, Loss, Turn } from './turn.ts'
 
 /** Whether the client's bytes travel on as they are. */
-export const travels = (surface: Surface, offer: Offer): boolean =>
+export const travels = (surface: Pick<Surface, 'shapes'>, offer: Offer): boolean =>
   surface.shapes.some((shape) => speaks(offer.endpoint, shape)) && !isSimulated(offer) && !speaksConverse(offer)
 
 /** Whether a client of this surface can be served by the offer at all. */

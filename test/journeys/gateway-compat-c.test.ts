@@ -13,20 +13,25 @@ let world: World
 let first: Vendor
 let second: Vendor
 let claude: Vendor
+let gpt: Vendor
 
 before(async () => {
   first = await startOpenAI({ key: 'sk-first' })
   second = await startOpenAI({ key: 'sk-second' })
   claude = await startAnthropic()
+  gpt = await startOpenAI()
   world = await gatewayWorld()
   await world.bring(first, 'first', { priority: 1, models: [priced('gpt-4o', { capabilities: ['tools'] })] })
   await world.bring(second, 'second', { priority: 2, models: [priced('gpt-4o')] })
+  await world.bring(gpt, 'gpt', { preset: 'openai', models: [priced('o4-mini')] })
+  const groq = { preset: 'groq', models: [priced('gpt-4o-mini', { capabilities: ['tools'] })] }
+  await world.bring(first, 'gq', groq)
   const anthropic = { shape: 'anthropic-messages', base_url: claude.origin }
   await world.bring(claude, 'an', { ...anthropic, models: [priced('claude-haiku-4-5')] })
 })
 after(async () => {
   await world[Symbol.asyncDispose]()
-  for (const vendor of [first, second, claude]) await vendor[Symbol.asyncDispose]()
+  for (const vendor of [first, second, claude, gpt]) await vendor[Symbol.asyncDispose]()
 })
 
 const path = '/compat-c/v1/chat/completions'
@@ -77,6 +82,61 @@ test('what only OpenRouter knows is heeded here or named as a loss, and no other
   assert.equal(answer.headers.get('x-uk-losses'), 'transforms, reasoning')
   const strict = await ask({ transforms: ['middle-out'] }, { 'x-uk-strict': '1' })
   assert.deepEqual([strict.status, strict.body.error.code], [400, 400])
+})
+
+test('what a translation carries of it is no loss, and strict clients get it', async () => {
+  const asked = { model: 'an/claude-haiku-4-5', max_tokens: 4_000, reasoning: { max_tokens: 2_000 } }
+  const answer = await ask(asked, { 'x-uk-strict': '1' })
+  assert.deepEqual([answer.status, answer.headers.get('x-uk-losses')], [200, null], answer.text)
+  assert.deepEqual(sent(claude).json().thinking, { type: 'enabled', budget_tokens: 2_000 })
+})
+
+test('an effort as opencode writes it is an effort, and marks for a cache are said in OpenAI’s word or not at all', async () => {
+  await ask({ model: 'first/gpt-4o', reasoningEffort: 'high', messages: said('one') })
+  assert.deepEqual(Object.keys(sent(first).json()), ['model', 'messages'], 'a model that does not think is not told')
+  const mark = { type: 'ephemeral', ttl: '1h' }
+  const tool = { type: 'function', function: { name: 'look', parameters: { type: 'object' } }, cache_control: mark }
+  const messages = [
+    { role: 'system', content: [{ type: 'text', text: 'Be brief.', cache_control: mark }] },
+    { role: 'user', content: 'one' },
+  ]
+  const body = { messages, tools: [tool], cache_control: mark, reasoningEffort: 'high' }
+  const openai = await ask({ ...body, model: 'gpt/o4-mini' })
+  assert.equal(openai.status, 200, openai.text)
+  const { cache_control, reasoning_effort, tools, messages: told } = sent(gpt).json()
+  assert.deepEqual([cache_control, reasoning_effort, tools[0].cache_control], [undefined, 'high', undefined])
+  assert.deepEqual(told[0].content, [
+    { type: 'text', text: 'Be brief.', prompt_cache_breakpoint: { mode: 'explicit' } },
+  ])
+  const groq = await ask({ ...body, model: 'gq/gpt-4o-mini' })
+  assert.equal(groq.headers.get('x-uk-losses'), 'reasoning, cache_control')
+  assert.doesNotMatch(sent(first).body.toString(), /cache_control|breakpoint/)
+  await ask({ ...body, model: 'first/gpt-4o', cache_control: undefined })
+  assert.match(sent(first).body.toString(), /"cache_control"/, 'a server that nobody knows may know them')
+})
+
+test('a search in OpenRouter’s short word is for OpenRouter, and for nobody else', async () => {
+  const answer = await ask({ tools: [{ type: 'web_search' }] })
+  assert.deepEqual([answer.status, answer.body.error.metadata.error_type], [404, 'not_found'])
+})
+
+test('tools that are written as responses have them are put right, among others that are not', async () => {
+  const parameters = { type: 'object', properties: { city: { type: 'string' } } }
+  const tools = [
+    { type: 'function', function: { name: 'first', parameters } },
+    { type: 'function', name: 'second', parameters },
+  ]
+  for (const surface of ['compat-a', 'compat-c']) {
+    const body = { model: 'first/gpt-4o', messages: said('hello'), tools }
+    const answer = await world.key.post(`/${surface}/v1/chat/completions`, body)
+    assert.equal(answer.status, 200, answer.text)
+    assert.deepEqual(
+      sent(first)
+        .json()
+        .tools.map((one: { function: { name: string } }) => one.function.name),
+      ['first', 'second'],
+    )
+  }
 })
 
 test('an error tells of everybody who was asked', async () => {

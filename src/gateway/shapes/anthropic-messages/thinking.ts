@@ -50,6 +50,8 @@ export function thinkingOf(turn: Turn, maxTokens: number, quirks: Quirks, losses
     losses.add('reasoning')
     return { on: false }
   }
+  // It shows what it thinks, and wants it back.
+  if (wanted.exclude === true) losses.add('reasoning.exclude')
   return { thinking: compact({ type: 'enabled', budget_tokens: budget }), on: true }
 }
 

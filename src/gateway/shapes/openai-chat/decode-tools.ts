@@ -30,6 +30,17 @@ const functionOf = (given: Json, at: string, around: Json): Tool =>
     cache: cacheOf(around),
   })
 
+/** Whether a tool of a chat is written as responses have it, which chat completions refuse: some clients mix both. */
+export const hasFlatTools = ({ tools }: Json): boolean =>
+  Array.isArray(tools) &&
+  tools.some(
+    (tool) =>
+      isObject(tool) &&
+      (tool['type'] === 'function' || tool['type'] === 'custom') &&
+      tool[tool['type']] === undefined &&
+      typeof tool['name'] === 'string',
+  )
+
 /** The choice, and the tools that it leaves: `allowed_tools` narrows them. */
 export function decodeToolChoice(body: Json, tools: Tool[], losses: Losses): { tools?: Tool[]; tool_choice?: Choice } {
   const given = body['tool_choice'] ?? body['function_call']

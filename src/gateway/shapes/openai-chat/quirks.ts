@@ -112,10 +112,19 @@ const silent: ReadonlySet<string> = new Set(
   rows.filter((row) => row.streamOptions === false).map(({ preset }) => preset),
 )
 
+/** These refuse any field of a message that they do not know. */
+const averse: ReadonlySet<string> = new Set(rows.filter((row) => row.refusesReasoning).map(({ preset }) => preset))
+
+/** What becomes of marks for a cache, as OpenRouter's clients write them: sent on, in OpenAI's own word, or refused with the request. */
+export type Marks = 'kept' | 'breakpoints' | 'refused'
+
+export function marksFor(preset: string | null): Marks {
+  if (preset === 'openai' || preset === 'azure') return 'breakpoints'
+  return preset !== null && averse.has(preset) ? 'refused' : 'kept'
+}
+
 /** Whether a stream may be asked what it used. */
 export const takesStreamOptions = (preset: string | null): boolean => preset === null || !silent.has(preset)
-
-const averse: ReadonlySet<string> = new Set(rows.filter((row) => row.refusesReasoning).map(({ preset }) => preset))
 
 /** Whether the provider would refuse these messages of a client, because of reasoning that it sends back. */
 export const refusesHistory = (preset: string | null, source: string | Buffer): boolean =>

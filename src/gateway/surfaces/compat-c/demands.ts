@@ -7,19 +7,25 @@ import { isNamed, relays } from '../../router.ts'
 import { isObject, type Json, list, listOf, object, string } from '../../shapes/json.ts'
 import type { Loss } from '../../turn.ts'
 import { splitVariant } from '../../variants.ts'
-import type { Demands } from '../surface.ts'
+import { marksFor } from '../../shapes/openai-chat/quirks.ts'
+import { travels } from '../../translate.ts'
+import type { Demands, Surface } from '../surface.ts'
+import { withMarks } from './cache-marks.ts'
 
 /** More names than anybody tries one after the other. */
 const MOST_MODELS = 32
 /** Fields that OpenRouter reads and others refuse or would misread. */
-const OWN = 'provider models route plugins transforms usage session_id trace debug reasoning include_reasoning'.split(
-  ' ',
-)
+const OWN =
+  'provider models route plugins transforms usage session_id trace debug reasoning include_reasoning reasoningEffort'.split(
+    ' ',
+  )
+/** Where a chat completion travels in the client's own bytes; others are asked by translation. */
+export const chat: Pick<Surface, 'shapes'> = { shapes: ['openai-chat', 'ollama'] }
 /** Beside chat completions, `reasoning` is a word of other shapes. */
 const ROUTING = OWN.filter((name) => !/reasoning/.test(name))
 /** Of them, those whose effect the gateway has itself. */
 const HEEDED: ReadonlySet<string> = new Set(
-  'provider models route usage session_id reasoning include_reasoning'.split(' '),
+  'provider models route usage session_id reasoning include_reasoning reasoningEffort'.split(' '),
 )
 
 /** What a request of OpenRouter's kind asks above a plain chat completion. Null: nothing of the kind. Refuses (`invalid_parameter`) fields of a wrong type. */
@@ -31,7 +37,10 @@ export const readRouting = (body: Body): Demands | null => demandsIn(body, ROUTI
 function demandsIn(body: Body, own: readonly string[]): Demands | null {
   const { json } = body
   const named = string(json['model'], 'model') ?? ''
-  if (!own.some((name) => json[name] !== undefined) && splitVariant(named).suffix === '' && !needsRelay(json))
+  const isChat = own === OWN
+  const relayed = needsRelay(json, isChat)
+  const marked = isChat && body.source.includes('"cache_control"')
+  if (!own.some((name) => json[name] !== undefined) && splitVariant(named).suffix === '' && relayed === null && !marked)
     return null
   const further = (list(json['models'], 'models') ?? []).map((name, i) => string(name, `models.${i}`) ?? '')
   const models = [...new Set([named, ...further])].filter((name) => name !== '')
@@ -40,9 +49,8 @@ function demandsIn(body: Body, own: readonly string[]): Demands | null {
   if (models.length > MOST_MODELS)
     refuse('invalid_parameter', { message: `\`models\` may name ${MOST_MODELS} models at most.`, param: 'models' })
   const preferences = readPreferences(json['provider'], () => parametersIn(json))
-  const relayed = needsRelay(json)
   const lost = lossesOf(json, own)
-  const plain = new Map<boolean, Body>()
+  const plain = new Map<string, Body>()
   return {
     ...preferences,
     wish: { ...preferences.wish, ...(relayed !== null && { relayed }) },
@@ -50,25 +58,31 @@ function demandsIn(body: Body, own: readonly string[]): Demands | null {
     bodyFor(offer, unserved) {
       if (relays(offer)) return relayBody(body, offer, unserved)
       const thinks = mayThink(offer)
-      const sent = plain.get(thinks) ?? plainBody(body, own, thinks)
-      plain.set(thinks, sent)
+      const marks = marked ? marksFor(offer.endpoint.preset) : 'kept'
+      const key = `${thinks} ${marks}`
+      const sent = plain.get(key) ?? withMarks(plainBody(body, own, thinks), marks)
+      plain.set(key, sent)
       return sent
     },
     lossesTo(offer) {
       if (relays(offer)) return []
+      // A translation carries more of it, and names what it loses itself.
+      if (!travels(chat, offer)) return lost.filter((name) => !name.startsWith('reasoning.'))
       const effort = effortIn(json, own)
-      return effort === null || effort === 'none' || mayThink(offer) ? lost : [...lost, 'reasoning']
+      const thoughtless = effort !== null && effort !== 'none' && !mayThink(offer)
+      const unmarked = marked && marksFor(offer.endpoint.preset) === 'refused'
+      return [...lost, ...(thoughtless ? ['reasoning'] : []), ...(unmarked ? ['cache_control'] : [])]
     },
   }
 }
 
 const mayThink = ({ capabilities }: Offer): boolean => capabilities.length === 0 || capabilities.includes('reasoning')
 
-/** Tools and plugins that run inside OpenRouter and change what is answered. */
-function needsRelay(json: Json): string | null {
+/** Tools and plugins that run inside OpenRouter and change what is answered; in chats it takes `web_search` for one of its own. */
+function needsRelay(json: Json, isChat: boolean): string | null {
   for (const tool of listOf(json['tools'])) {
     const type = isObject(tool) ? tool['type'] : null
-    if (typeof type === 'string' && type.startsWith('openrouter:')) return type
+    if (typeof type === 'string' && (type.startsWith('openrouter:') || (isChat && type === 'web_search'))) return type
   }
   for (const plugin of list(json['plugins'], 'plugins') ?? [])
     if (isObject(plugin) && plugin['enabled'] !== false && plugin['id'] === 'web') return 'plugins.web'
@@ -99,8 +113,11 @@ function plainBody(body: Body, own: readonly string[], thinks: boolean): Body {
     : withField(plain, 'reasoning_effort', effort)
 }
 
-const effortIn = ({ reasoning }: Json, own: readonly string[]): string | null =>
-  own.includes('reasoning') && isObject(reasoning) ? effortOf(reasoning) : null
+/** `reasoningEffort`: as opencode writes it. */
+function effortIn({ reasoning, reasoningEffort: word }: Json, own: readonly string[]): string | null {
+  if (!own.includes('reasoning')) return null
+  return (isObject(reasoning) ? effortOf(reasoning) : null) ?? (typeof word === 'string' ? word : null)
+}
 
 function effortOf({ effort, enabled, max_tokens: budget }: Json): string | null {
   if (typeof effort === 'string') return effort

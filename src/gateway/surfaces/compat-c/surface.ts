@@ -1,6 +1,7 @@
 import { openaiChat } from '../../dialects/openai-chat.ts'
 import type { ErrorAnswer } from '../../problem.ts'
 import { decode } from '../../shapes/openai-chat/decode.ts'
+import { hasFlatTools } from '../../shapes/openai-chat/decode-tools.ts'
 import { writeError } from '../../shapes/openai-chat/errors.ts'
 import { objectOf } from '../../shapes/json.ts'
 import { answerId, writeAnswer } from '../../shapes/openai-chat/write-answer.ts'
@@ -8,7 +9,7 @@ import { StreamWriter, keepAlive } from '../../shapes/openai-chat/write-stream.t
 import { keepStatus } from '../keep-status.ts'
 import type { Surface } from '../surface.ts'
 import { reads } from './account.ts'
-import { readDemands } from './demands.ts'
+import { chat, readDemands } from './demands.ts'
 import { showEndpoints } from './endpoints.ts'
 import { redraft } from './redraft.ts'
 import { writeModel, writeModels } from './models.ts'
@@ -26,9 +27,9 @@ export const compatC: Surface = {
   reads,
   endpoints: showEndpoints,
   dialect: openaiChat,
-  shapes: ['openai-chat', 'ollama'],
+  ...chat,
   translates: true,
-  foreign: () => false,
+  foreign: ({ json }) => hasFlatTools(json),
   // Usage and cost are in every stream there.
   usageOnRequest: false,
   closing: 'data: [DONE]\n\n',
