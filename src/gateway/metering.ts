@@ -130,10 +130,11 @@ export class Metering {
     this.#ledger.sent(this.call, worstCost(pricing, inputTokens, 0, 1), soFar)
   }
 
-  /** Only the first settlement counts. Answers what the call cost its payer: no more than was reserved. */
+  /** Only the first settlement counts. Answers what the call cost its payer: where something guards it, no more than was reserved. */
   settle(end: End): Nano | null {
     const nano = this.#settle(end)
-    return nano !== null && this.#reserved !== null && nano > this.#reserved ? this.#reserved : nano
+    if (nano === null || this.#reserved === null || nano <= this.#reserved) return nano
+    return this.#ledger.guards(this.call.payer, this.call.billing) ? this.#reserved : nano
   }
 
   #settle(end: End): Nano | null {

@@ -3,12 +3,13 @@ import { test } from 'node:test'
 import { call, script } from '#test/chats.ts'
 import type { Answer, Caller } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
+import { startOpenRouter } from '#test/vendors/openrouter.ts'
 
 // 1 / 2 USD per million tokens, which are words: 100 words in and 100 out cost 0.0003 USD. A call without a limit of its
 // own holds at least 1,024 tokens of output, 0.002048 USD, and a token per byte of what it sends.
 const words = (n: number): string => Array.from({ length: n }, () => 'word').join(' ')
 
-const { server, alice, beyond, settled } = await twoServers()
+const { server, alice, beyond, settled } = await twoServers({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.0/8' } })
 
 async function made(path: string, body: object, who: Caller = alice) {
   const answer = await who.post(path, body)
@@ -174,4 +175,35 @@ test('agents that hand on to one another come to an end', async () => {
   assert.deepEqual(counts, [1, 1, 1, 1, 1, 1, 0])
   const [refused] = (await alice.get(`/chats/${chats[5]!.id}/messages?order=desc`)).body.data
   assert.equal(refused.content.at(-1).output.error.code, 'limit_reached')
+})
+
+test('on one’s own key a run that nothing caps has cost what its provider says, whatever was held for it; nobody bears the rest', async () => {
+  const house = [{ id: 'house/unpriced', price: { prompt: '0.001', completion: '0.002' } }, { id: 'house/priced' }]
+  await using vendor = await startOpenRouter({ models: house })
+  await made('/ai-gateway/provider-endpoints', {
+    name: 'Or',
+    slug: 'or',
+    preset: 'openrouter',
+    base_url: `${vendor.origin}/api/v1`,
+    api_key: vendor.key,
+    models: [{ id: 'house/unpriced' }, { id: 'house/priced', max_output_tokens: 10, pricing: { input: 1, output: 2 } }],
+  })
+  const spent = async (model: string): Promise<number> => {
+    const chat = await made('/chats', { model: `or/${model}` })
+    const answer = await say(chat.id, 'hello')
+    assert.equal(answer.status, 200, answer.text)
+    const { cost_usd, run } = answer.body.data
+    const all = [cost_usd, run.cost_usd, (await read(`/chats/${chat.id}`)).spent_usd, await paid('chat_id', [chat.id])]
+    assert.deepEqual(all, Array(4).fill(cost_usd))
+    return cost_usd
+  }
+  vendor.script({ reply: 'hi', usage: { input: 100, output: 50 } })
+  assert.equal(await spent('house/unpriced'), 0.2)
+  // Far more than could be held for it.
+  vendor.script({ reply: 'hi', usage: { input: 100, output: 1_000_000 } })
+  assert.equal(await spent('house/priced'), 2.0001)
+  const { rows } = await server.app.engine.postgres.pool.query(
+    `select sum(overrun_nano)::int8 as nano from calls where provider = 'or'`,
+  )
+  assert.equal(rows[0].nano, 0n)
 })
