@@ -99,7 +99,10 @@ export const sendErrors = [
 ] as const
 
 export const background = {
-  background: z.boolean().default(false).describe('Answers 202 with an operation at once.'),
+  background: z
+    .boolean()
+    .default(false)
+    .describe('Answers 202 with an operation at once, which ends as the run does, or when the run needs a person.'),
 }
 
 export const runEndpoints = {

@@ -284,6 +284,14 @@ test('in the background an operation ends as its run does, and cancelling it sto
   )
   assert.equal(operation.cost_usd, operation.result.run.cost_usd)
 
+  // Stopped in its chat, the operation is no success either; what had come is its result.
+  const said = script({ text: 'half' }, { delay_ms: 60_000 })
+  const stopped = (await alice.post(`/chats/${chat}/messages`, { content: said, background: true })).body.data
+  await alice.post(`/chats/${chat}/stop`, { run_id: stopped.resource.id })
+  for (operation = stopped; ['queued', 'running'].includes(operation.status);)
+    operation = (await alice.get(`/operations/${operation.id}/await?since_status=${operation.status}`)).body.data
+  assert.deepEqual([operation.status, operation.result.run.status], ['cancelled', 'cancelled'])
+
   const long = await alice.post(`/chats/${chat}/messages`, { content: script({ delay_ms: 60_000 }), background: true })
   const { id, resource } = long.body.data
   while ((await alice.get(`/operations/${id}`)).body.data.status === 'queued')

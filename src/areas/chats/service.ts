@@ -52,7 +52,12 @@ export const sending = defineOperation<{ chat_id: Id; run_id: Id }>(
   async (ctx, { chat_id, run_id }, { signal }) => {
     const runs = runsOf(ctx.engine)
     const answer = await answered(ctx, run_id, DAY_MS)
-    if (answer) return { result: answer, cost: (await runStore.get(ctx.db, chat_id, run_id))?.cost_nano ?? null }
+    if (answer)
+      return {
+        result: answer,
+        cost: (await runStore.get(ctx.db, chat_id, run_id))?.cost_nano ?? null,
+        cancelled: answer.run.status === 'cancelled',
+      }
     // A server that stops lets the run be, and this waits for its end elsewhere; else somebody cancelled it.
     if (runs.draining) await aborted(signal)
     else await stop(ctx, chat_id, run_id)
@@ -250,6 +255,7 @@ export async function runForTelling(
   workspaceId: Id
   title: string
   seconds: number
+  status: RunRow['status']
   error: string | null
   automated: boolean
   /** A task that another run handed on. */
@@ -266,6 +272,7 @@ export async function runForTelling(
     workspaceId: run.workspace_id,
     title: chat.title,
     seconds: (ended.getTime() - (run.started_at ?? run.queued_at).getTime()) / 1000,
+    status: run.status,
     error: run.error?.message ?? null,
     automated: run.automation_run_id !== null,
     delegated: run.parent_call !== null,

@@ -325,6 +325,116 @@ test('a run in the background, an invitation, a membership: each tells those who
   assert.equal((await told(bob, 'member.added')).length, 1)
 })
 
+/** Resolves when whoever is to be told of what has happened so far was told: events are told of in their order. */
+async function allTold(): Promise<void> {
+  const id = (await alice.post('/workspaces', { name: 'Mark' })).body.data.id
+  await alice.post(`/workspaces/${id}/members`, { user_id: bob.id })
+  while (!(await told(bob, 'member.added')).some(({ workspace_id }) => workspace_id === id))
+    await new Promise((resolve) => setTimeout(resolve, 20))
+}
+const script = (...steps: object[]): string => JSON.stringify({ steps })
+
+test('a run that fails or needs a person tells who began it, once: in the background or after a while, and not who looks on', async () => {
+  const { pool } = server.app.engine.postgres
+  const eve = await server.person('Eve')
+  await alice.post(`/admin/accounts/${eve.id}/credits`, { amount_usd: 1 })
+  const words = async () => {
+    await allTold()
+    const { data } = (await eve.get('/notifications')).body
+    return data.map(({ type, title, body, severity }: Record<string, unknown>) => [type, title, body, severity])
+  }
+  const boom = script({ error: { type: 'x', message: 'boom' } })
+  const chat = (await eve.post('/chats', { title: 'Report', model: 'sim/script' })).body.data.id
+  const send = (content: string, more: object = {}) => eve.post(`/chats/${chat}/messages`, { content, ...more })
+  const error = (await send(boom)).body.error.message
+  assert.deepEqual(await words(), [], 'who waits for it sees it')
+  await send(boom, { background: true })
+  const [failed] = await told(eve, 'run.failed')
+  assert.deepEqual([failed!.resource.type, failed!.action_url], ['run', `/app/chats/${chat}`])
+  const first = ['run.failed', 'Failed: Report', error, 'error']
+  assert.deepEqual(await words(), [first])
+
+  // It has taken half a minute, as far as anybody can tell.
+  const aged = async (content: string): Promise<void> => {
+    const answer = send(content)
+    for (let rows = 0; rows === 0;)
+      rows = (
+        await pool.query(
+          `update runs set started_at = started_at - interval '40 seconds' where chat_id = $1 and status = 'running'`,
+          [chat],
+        )
+      ).rowCount!
+    await answer
+  }
+  await aged(script({ delay_ms: 300 }, { error: { type: 'x', message: 'boom' } }))
+  await aged(script({ delay_ms: 300 }, { text: 'done' }))
+  const finished = ['run.completed', 'Finished: Report', null, 'success']
+  assert.deepEqual(await words(), [finished, first, first])
+  await eve.post(`/realtime/chat:${chat}/presence`)
+  await aged(script({ delay_ms: 300 }, { text: 'seen' }))
+  assert.equal((await words()).length, 3)
+
+  const tools = [{ name: 'workspaces.list', policy: 'ask' }]
+  const agent_id = (await eve.post('/agents', { name: 'Asker', model: 'sim/script', tools })).body.data.id
+  const other = (await eve.post('/chats', { title: 'Ask', agent_id })).body.data.id
+  const call = { tool_call: { name: 'workspaces_list', arguments: {} } }
+  const asks = JSON.stringify({ turns: [[call], [{ text: 'listed' }]] })
+  const sent = await eve.post(`/chats/${other}/messages`, { content: asks, background: true })
+  const [waiting] = await told(eve, 'run.requires_action')
+  assert.deepEqual([waiting!.title, waiting!.action_url], ['Waits for you: Ask', `/app/chats/${other}`])
+  const { id, status } = (await eve.get(`/operations/${sent.body.data.id}/await?since_status=running`)).body.data
+  assert.deepEqual([id, status], [sent.body.data.id, 'succeeded'])
+  const asked = ['run.requires_action', 'Waits for you: Ask', null, 'warning']
+  assert.deepEqual(await words(), [asked, finished, first, first], 'what waits is not finished')
+  // Stopped by a person, who knows.
+  const slow = await send(script({ delay_ms: 60_000 }), { background: true })
+  await eve.post(`/chats/${chat}/stop`, { run_id: slow.body.data.resource.id })
+  for (let state = 'queued'; ['queued', 'running'].includes(state);)
+    state = (await eve.get(`/operations/${slow.body.data.id}/await?since_status=${state}`)).body.data.status
+  assert.equal((await words()).length, 4)
+})
+
+test('other background work tells of its end whoever wants to hear of it', async () => {
+  const finn = await server.person('Finn')
+  await alice.post(`/admin/accounts/${finn.id}/credits`, { amount_usd: 1 })
+  const ask = async (content: string): Promise<string> =>
+    (
+      await finn.post('/inference/text', {
+        model: 'sim/script',
+        messages: [{ role: 'user', content }],
+        background: true,
+      })
+    ).body.data.id
+  const ended = async (id: string): Promise<void> => {
+    for (let state = 'queued'; ['queued', 'running'].includes(state);)
+      state = (await finn.get(`/operations/${id}/await?since_status=${state}`)).body.data.status
+  }
+  await ended(await ask(script({ text: 'fine' })))
+  await allTold()
+  assert.equal((await finn.get('/notifications')).body.data.length, 0)
+  const types = ['operation.succeeded', 'operation.failed']
+  await finn.patch('/notifications/preferences', {
+    preferences: types.map((type) => ({ type, channel: 'in_app', enabled: true })),
+  })
+  const done = await ask(script({ text: 'fine' }))
+  const failed = await ask(script({ error: { type: 'x', message: 'boom' } }))
+  const [good] = await told(finn, 'operation.succeeded')
+  const [bad] = await told(finn, 'operation.failed')
+  assert.deepEqual(
+    [good!.resource, good!.severity, bad!.resource, bad!.severity],
+    [{ type: 'operation', id: done }, 'success', { type: 'operation', id: failed }, 'error'],
+  )
+  assert.match(good!.title, /^Done: /)
+  assert.match(bad!.title, /^Failed: /)
+  assert.match(bad!.body, /boom/)
+  // One that took so long that it was ended has not been done either.
+  const endless = await ask(script({ delay_ms: 60_000 }))
+  await server.app.engine.postgres.pool.query('update operations set expires_at = now() where id = $1', [endless])
+  const [late] = await told(finn, 'operation.failed', 2)
+  assert.equal(late!.resource.id, endless)
+  assert.equal((await told(finn, 'operation.succeeded')).length, 1)
+})
+
 test('a failed automation tells its owner; what is shared tells whom it is shared with, not who shares', async () => {
   const agent = (await alice.post('/agents', { name: 'Bot', model: 'sim/script' })).body.data.id
   const boom = JSON.stringify({ steps: [{ error: { type: 'x', message: 'boom' } }] })

@@ -20,6 +20,7 @@ const sources: Readonly<Record<string, Source>> = {
   'run.requires_action': async (engine, event) => runEnded(engine, event, true),
   'operation.succeeded': operationEnded,
   'operation.failed': operationEnded,
+  'operation.expired': operationEnded,
   'automation.run.failed': async (_, event) => automation(event, 'automation.failed', 'A run of %s failed'),
   'automation.paused': async (_, event) =>
     event.actor === null || event.actor.via === 'server'
@@ -151,16 +152,19 @@ async function operationEnded(engine: Engine, event: Happened) {
   const { operation } = event.data as {
     operation: { kind: string; resource: { type: string; id: Id } | null; error: { message: string } | null }
   }
-  const failed = event.type === 'operation.failed'
   if (operation.resource?.type === 'run') {
     const run = await runForTelling(engine.postgres, operation.resource.id)
-    return run ? [runWord(failed ? 'run.failed' : 'run.completed', operation.resource.id, run)] : []
+    // One that waits for a person has told so itself, and is not at its end.
+    if (run?.status !== 'completed' && run?.status !== 'failed') return []
+    return [runWord(`run.${run.status}`, operation.resource.id, run)]
   }
+  const failed = event.type !== 'operation.succeeded'
+  const late = event.type === 'operation.expired' ? 'It took too long, and was ended.' : null
   return accountsOf(event).map((to) => ({
     to,
     type: failed ? 'operation.failed' : 'operation.succeeded',
     title: `${failed ? 'Failed' : 'Done'}: ${operation.kind}`,
-    body: operation.error?.message ?? null,
+    body: operation.error?.message ?? late,
     resource: { type: 'operation', id: event.resource_id! },
   }))
 }

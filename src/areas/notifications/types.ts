@@ -30,7 +30,7 @@ export const types = {
   },
   'run.requires_action': { summary: 'A run waits for your decision.', severity: 'warning', on: here },
   'operation.succeeded': { summary: 'Other background work is done.', severity: 'success', on: [] },
-  'operation.failed': { summary: 'Other background work has failed.', severity: 'error', on: [] },
+  'operation.failed': { summary: 'Other background work has failed, or took too long.', severity: 'error', on: [] },
   'automation.failed': { summary: 'A run of an automation has failed.', severity: 'error', on: everywhere },
   'automation.paused': {
     summary: 'An automation was paused because it kept failing.',

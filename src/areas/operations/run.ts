@@ -61,7 +61,7 @@ export function runOperations(
       if (!ctx) throw new Refusal('not_found', { message: 'The account is gone.' })
       checkStill(ctx, kind, row)
       const work = kind.run(ctx, row.input as object, { id, signal, attempt: row.attempts, progress: progress.set })
-      await succeed(row, await Promise.race([work, late.passed]))
+      await conclude(row, await Promise.race([work, late.passed]))
     } catch (error) {
       if (ended.signal.aborted)
         await transition(engine, (tx) => operations.leave(tx, id, engine.processId, 'cancelled'))
@@ -70,10 +70,13 @@ export function runOperations(
     }
   }
 
-  async function succeed(row: OperationRow, { result, content, resource, cost }: Outcome): Promise<void> {
+  async function conclude(
+    row: OperationRow,
+    { cancelled = false, result, content, resource, cost }: Outcome,
+  ): Promise<void> {
     await transition(engine, (tx) =>
-      operations.leave(tx, row.id, engine.processId, 'succeeded', {
-        progress: 1,
+      operations.leave(tx, row.id, engine.processId, cancelled ? 'cancelled' : 'succeeded', {
+        ...(!cancelled && { progress: 1 }),
         result: result === undefined ? null : JSON.stringify(result),
         ...(cost !== undefined && { cost_nano: cost }),
         ...(resource && { resource_type: resource.type, resource_id: resource.id }),

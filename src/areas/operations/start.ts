@@ -18,8 +18,10 @@ export interface Running {
   progress(fraction: number): void
 }
 
-/** How an operation succeeded. */
+/** What came of an operation. */
 export interface Outcome {
+  /** What it was about was stopped meanwhile: it ends as `cancelled`, with what there is of a result. */
+  cancelled?: boolean
   /** What the call would have answered. */
   result?: unknown
   /** What `/content` gives: text, or a file of the drive. */
