@@ -107,6 +107,15 @@ export const findingStore = {
     return rows
   },
 
+  /** What is known of the text of some bytes. */
+  async learnt(db: Db, sha256: string): Promise<{ text: string | null; reason: string | null }> {
+    const { rows } = await sql<{
+      text: string | null
+      reason: string | null
+    }>`select text, reason from contents where sha256 = ${sha256}`.execute(db)
+    return rows[0] ?? { text: null, reason: null }
+  },
+
   async texts(db: Db, hashes: readonly string[]): Promise<Map<string, string>> {
     if (hashes.length === 0) return new Map()
     const { rows } = await sql<{

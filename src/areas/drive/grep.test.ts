@@ -84,7 +84,7 @@ test(
         9,
       )
       for (const [words, how, before, after] of asked) {
-        const flag = { sensitive: '-s', insensitive: '-i', smart: '-S' }[how]!
+        const flag = { sensitive: '-s', insensitive: '-i', smart: '-S' }[how]
         const about = JSON.stringify([words, how, before, after, files])
         const query = { pattern: words, case: how }
         const shown = new Set<Line>()

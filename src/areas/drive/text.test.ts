@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { pdfOf, zipOf } from '#test/documents.ts'
 import { upload } from '#test/drive.ts'
 import { testServer } from '#test/server.ts'
 import { countLines, eachLine } from './lines.ts'
@@ -65,6 +66,36 @@ test('alice reads a file by lines, from its end, and where a pattern is', async 
   const startedAt = performance.now()
   assert.deepEqual((await read(`pattern=${encodeURIComponent('(a+)+$')}`, hostile)).lines, [])
   assert.ok(performance.now() - startedAt < 5_000, 'a pattern takes time that grows with the text alone')
+})
+
+test('a document is read by the lines that grep counts; one that cannot be read says why', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const put = async (bytes: Buffer, name: string): Promise<string> =>
+    (await upload(alice, { workspace_id: alice.workspaceId }, bytes, name)).body.data.id
+  const lines = Array.from({ length: 40 }, (_, i) => `<a:p><a:r><a:t>Point ${i + 1}</a:t></a:r></a:p>`).join('')
+  const slides = await put(
+    await zipOf({ 'ppt/slides/slide1.xml': `<p:sld xmlns:p="p" xmlns:a="a"><p:txBody>${lines}</p:txBody></p:sld>` }),
+    'talk.pptx',
+  )
+  // Read at once, before anybody has looked into it.
+  const read = async (id: string, query: string) => (await alice.get(`/drive/files/${id}/content?${query}`)).body.data
+  const page = await read(slides, 'offset=1&limit=2')
+  assert.deepEqual(
+    [page.lines.map(({ text }: { text: string }) => text), page.total_lines, page.truncated, page.extracted],
+    [['Point 1', 'Point 2'], 41, true, true],
+  )
+  const [found] = (await read(slides, 'pattern=Point%2039')).lines
+  const [grepped] = (await alice.get('/drive/grep?pattern=Point%2039')).body.data
+  assert.deepEqual([grepped.file_id, grepped.line, grepped.text], [slides, found.number, found.text])
+  assert.equal((await read(slides, 'tail=1')).lines[0].text, 'Point 40')
+  const pdf = await read(await put(pdfOf(['First page', 'Second page']), 'a.pdf'), 'pattern=Second')
+  assert.deepEqual([pdf.lines[0].text, pdf.extracted], ['Second page', true])
+
+  const broken = await alice.get(`/drive/files/${await put(Buffer.from('%PDF-1.7\n\0\x01'), 'b.pdf')}/content`)
+  assert.deepEqual([broken.status, broken.body.error.details.reason], [415, 'damaged'], broken.text)
+  const plain = await read(await put(Buffer.from('no document at all\n'), 'c.docx'), '')
+  assert.deepEqual([plain.lines[0].text, plain.extracted], ['no document at all', false])
 })
 
 test('lines come out the same however the bytes are cut', async () => {

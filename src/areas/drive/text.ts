@@ -1,8 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 import { RE2JS } from 're2js'
 import { readBlob } from '#engine/blobs/keep.ts'
+import { learnContents } from '#engine/contents/contents.ts'
 import type { Context } from '#engine/context.ts'
+import { kindOf } from '#engine/documents/document.ts'
 import { refuse } from '#kernel/errors.ts'
+import { findingStore } from './finding-store.ts'
 import { TURN_MS } from './glob.ts'
 import { type Encoding, type Line, MOST_TEXT_BYTES, countLines, eachLine, encodingOf } from './lines.ts'
 import type { FileRow } from './store.ts'
@@ -34,18 +37,48 @@ export interface Text {
   encoding: Encoding
 }
 
-/** Lines of a text file. Streams: neither its size nor the length of a line matters to memory. */
-export async function readText(ctx: Context, { sha256, mime_type }: FileRow, asked: Asked): Promise<Text> {
+type Parts = (range?: { start?: number; end?: number }) => AsyncIterable<Uint8Array>
+
+/** Lines of a file, or of the text that was read out of it where it is a document. */
+export async function readText(ctx: Context, row: FileRow, asked: Asked): Promise<Text & { extracted: boolean }> {
+  const { sha256, mime_type } = row
   if (sha256 === null) return refuse('invalid_parameter', { param: 'id', message: 'A folder has no text.' })
-  const parts = (range: { start?: number; end?: number } = {}) =>
-    until(readBlob(ctx.engine, sha256, { ...range, reuse: true }), ctx.signal)
+  const parts: Parts = (range = {}) => until(readBlob(ctx.engine, sha256, { ...range, reuse: true }), ctx.signal)
   const head = await first(parts({ end: HEAD_BYTES }))
   const encoding = encodingOf(head, head.length === HEAD_BYTES)
-  if (encoding === null)
+  const document = await documentText(ctx, row)
+  if (typeof document === 'object' && document !== null) {
+    const bytes = Buffer.from(document.text)
+    const read: Parts = async function* ({ start, end } = {}) {
+      yield bytes.subarray(start, end)
+    }
+    return { ...(await linesOf(read, 'utf-8', asked)), extracted: true }
+  }
+  // What only calls itself a document may be text.
+  if (encoding === null || (document !== null && encoding !== 'utf-8'))
     return refuse('unsupported_media_type', {
-      message: `This is no text but ${mime_type}: download it.`,
-      details: { mime_type },
+      message: `This is no text but ${mime_type}${document === null ? '' : ` that cannot be read (${document})`}: download it.`,
+      details: { mime_type, ...(document !== null && { reason: document }) },
     })
+  return { ...(await linesOf(parts, encoding, asked)), extracted: false }
+}
+
+/** What was read out of a document, or why nothing was; null for what is none. One that is new is read now. */
+async function documentText(
+  ctx: Context,
+  { sha256, mime_type, name, size_bytes }: FileRow,
+): Promise<{ text: string } | string | null> {
+  const kind = kindOf(mime_type, name)
+  if (kind === null || kind === 'text' || kind === 'html') return null
+  const of = { sha256: sha256!, mime_type, name, size_bytes: size_bytes! }
+  if ((await learnContents(ctx.engine, [of], { documents: true })).size > 0)
+    refuse('unavailable', { message: 'The text of this document is being read. Ask again soon.' })
+  const { text, reason } = await findingStore.learnt(ctx.db, of.sha256)
+  return text === null ? (reason ?? 'binary') : { text }
+}
+
+/** Streams: neither the size of the text nor the length of a line matters to memory. */
+async function linesOf(parts: Parts, encoding: Encoding, asked: Asked): Promise<Text> {
   if (asked.kind === 'page') return { ...(await page(parts(), encoding, asked)), encoding }
   if (asked.kind === 'pattern') return { ...(await search(parts(), encoding, asked)), encoding }
   const utf16 = encoding.startsWith('utf-16')

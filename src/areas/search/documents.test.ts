@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { test } from 'node:test'
+import { docxOf, pdfOf, pptxOf, xlsxOf, zipOf } from '#test/documents.ts'
+import { upload } from '#test/drive.ts'
+import { type Person, testServer } from '#test/server.ts'
+
+const put = async (person: Person, name: string, bytes: Buffer | string): Promise<string> =>
+  (await upload(person, { workspace_id: person.workspaceId }, Buffer.from(bytes), name)).body.data.id
+
+/** Asks until it is so, or for ten seconds. */
+async function until<T>(ask: () => Promise<T>, enough: (answer: T) => boolean): Promise<T> {
+  for (const end = Date.now() + 10_000; ;) {
+    const answer = await ask()
+    if (enough(answer) || Date.now() > end) return answer
+    await sleep(50)
+  }
+}
+
+test('alice finds words in documents of every kind by search and by grep; those that cannot be read are named with the reason', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const paragraph = '<w:p><w:r><w:t>The axolotl budget</w:t></w:r></w:p>'
+  const row = '<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1"><v>42</v></c></row>'
+  const readable: Record<string, Buffer | string> = {
+    'a.pdf': pdfOf(['Annual axolotl report']),
+    'b.docx': await docxOf(paragraph),
+    'c.xlsx': await xlsxOf({ Tanks: row }, ['axolotl tanks']),
+    'd.pptx': await pptxOf(['Why an axolotl\nsmiles']),
+    'e.html': '<!doctype html><title>Pond</title><p>An axolotl lives in this pond, all of its life.</p>',
+    'f.csv': 'animal,legs\naxolotl,4\n',
+    'g.md': '# Animals\n\n- axolotl\n',
+    'h.txt': 'axolotl\n',
+    'i.txt': Buffer.from('\ufeffaxolotl, wide', 'utf16le'),
+    'j.txt': Buffer.from('axolotl caf\xe9', 'latin1'),
+  }
+  const ids = new Map<string, string>()
+  for (const [name, bytes] of Object.entries(readable)) ids.set(name, await put(alice, name, bytes))
+  const locked = await zipOf({ 'word/document.xml': 'x' })
+  // The flag of encryption, in the head of the part and in the list of parts (APPNOTE 4.4.4).
+  for (const mark of ['PK\x03\x04', 'PK\x01\x02']) {
+    const at = locked.indexOf(mark, 0, 'latin1')
+    locked.writeUInt16LE(1, at + (mark.endsWith('\x04') ? 6 : 8))
+  }
+  const unreadable: Record<string, [Buffer | string, string]> = {
+    'n1.pdf': ['%PDF-1.7 nothing', 'damaged'],
+    'n2.docx': [locked, 'encrypted'],
+    'n3.bin': [Buffer.from([1, 0, 2]), 'binary'],
+    'n4.xlsx': [await zipOf({ 'xl/workbook.xml': Buffer.alloc(20 << 20, 0x20) }), 'too_large'],
+    'n5.txt': [Buffer.alloc((32 << 20) + 1, 'x'), 'too_large'],
+  }
+  for (const [name, [bytes]] of Object.entries(unreadable)) await put(alice, name, bytes)
+
+  const found = await until(
+    async () => (await alice.get('/search?q=axolotl&limit=100')).body.data as { id: string }[],
+    (hits) => hits.length === ids.size,
+  )
+  assert.deepEqual(found.map(({ id }) => id).toSorted(), [...ids.values()].toSorted())
+  const grep = await until(
+    async () => (await alice.get('/drive/grep?pattern=axolotl&mode=count')).body,
+    ({ skipped_files }) => skipped_files.every(({ reason }: { reason: string }) => reason !== 'not_indexed_yet'),
+  )
+  assert.deepEqual(
+    grep.data.map(({ path, count }: { path: string; count: number }) => [path, count]),
+    Object.keys(readable).map((path) => [path, 1]),
+  )
+  assert.deepEqual(
+    grep.skipped_files.map(({ path, reason }: { path: string; reason: string }) => [path, reason]),
+    Object.entries(unreadable).map(([path, [, reason]]) => [path, reason]),
+  )
+})
