@@ -106,6 +106,27 @@ test('Standard Webhooks are judged over their raw bytes: a wrong byte, an old ti
   const again = await fire(server, hook, sign(hook.secret, 'msg_1', body), { hello: 'world' })
   assert.deepEqual([again.status, again.body.data.id], [200, good.body.data.id])
   assert.equal((await fire(server, { ...hook, id: alice.id }, bearer(hook))).status, 404)
+
+  // What was sent is what was signed, whatever a parser would make of it; and it need be no JSON.
+  for (const [i, [odd, type]] of [
+    ['{ "a" : 1.0,\n  "a": "\\u00fc" }  ', 'application/json'],
+    ['no JSON at all {', 'text/plain; charset=latin1'],
+    ['', 'application/x-www-form-urlencoded'],
+  ].entries()) {
+    const headers = { ...sign(hook.secret, `odd_${i}`, odd!), 'content-type': type! }
+    const answer = await server.stranger.request('POST', `/automations/${hook.id}/fire`, odd, headers)
+    assert.equal(answer.status, 202, answer.text)
+  }
+  const long = 'x'.repeat(2 ** 20 + 1)
+  const large = await server.stranger.request(
+    'POST',
+    `/automations/${hook.id}/fire`,
+    long,
+    sign(hook.secret, 'l', long),
+  )
+  assert.deepEqual([large.status, large.body.error.type], [413, 'payload_too_large'])
+  const named = { ...bearer(hook), 'webhook-id': 'with a token' }
+  assert.deepEqual([(await fire(server, hook, named)).status, (await fire(server, hook, named)).status], [202, 200])
 })
 
 test('two hundred deliveries of one webhook at once, through two processes, make one run; after a rotation both secrets count for a while', async () => {

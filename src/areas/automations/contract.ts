@@ -230,7 +230,7 @@ export const automations = area(
       },
       reply: one(AutomationRun),
       status: 202,
-      errors: ['invalid_signature', 'not_found', 'invalid_state', 'limit_reached', 'payload_too_large'],
+      errors: ['invalid_signature', 'not_found', 'invalid_state', 'payload_too_large'],
     }),
     test_fire: endpoint('POST /automations/:id/test-fire', {
       summary: 'Fire an automation now',
@@ -238,7 +238,7 @@ export const automations = area(
       ...on,
       reply: one(AutomationRun),
       status: 202,
-      errors: ['invalid_state', 'limit_reached'],
+      errors: ['invalid_state'],
     }),
     cost_stats: endpoint('GET /automations/:id/cost-stats', {
       summary: 'What an automation has cost',
@@ -267,7 +267,7 @@ export const automations = area(
       ...on,
       reply: one(AutomationRun),
       status: 202,
-      errors: ['invalid_state', 'limit_reached'],
+      errors: ['invalid_state'],
     }),
     rotate_secret: endpoint('POST /automations/:id/rotate-secret', {
       summary: 'Make a webhook automation’s token and secret anew',

@@ -5,7 +5,7 @@ import type { Id } from '#kernel/ids.ts'
 import { admit } from './admit.ts'
 import { runEvent } from './events.ts'
 import { showRun } from './show.ts'
-import { stopRuns } from './stop.ts'
+import { giveWayTo } from './stop.ts'
 import { isToken } from './token.ts'
 import { runStore } from './run-store.ts'
 import { type AutomationRow, automationStore, isAsleep } from './store.ts'
@@ -38,7 +38,7 @@ export async function fire(ctx: Context, { id, ...given }: Fired) {
     // Held: of a thousand deliveries of one webhook at once, one makes the run.
     const held = (await automationStore.hold(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
     const before = given.webhook_id && (await runStore.byWebhook(ctx.db, id, given.webhook_id))
-    if (before) return { run: before, made: false, giveWay: [] }
+    if (before) return { run: before, made: false }
     if (isAsleep(held))
       refuse('invalid_state', {
         message: 'What is archived, or in an archived workspace, does not fire.',
@@ -55,9 +55,9 @@ export async function fire(ctx: Context, { id, ...given }: Fired) {
     const { rows, giveWay } = await admit(ctx.db, [firing], ctx.now())
     await automationStore.update(ctx.db, id, { last_fired_at: ctx.now() })
     if (rows[0]!.status === 'queued') await ctx.emit(runEvent(rows[0]!, 'queued', held))
-    return { run: rows[0]!, made: true, giveWay }
+    giveWayTo(ctx, giveWay)
+    return { run: rows[0]!, made: true }
   })
-  await stopRuns(ctx.engine, done.giveWay, 'cancelled')
   ctx.engine.bus.poke('automations')
   if (!done.made) ctx.answer.status = 200
   return showRun(done.run)

@@ -1,61 +1,18 @@
 import assert from 'node:assert/strict'
-import { createHmac } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
 import { sql } from 'kysely'
+import { type Made, type Row, failing, fire, isOver, isRunning, make, runIs, slow } from '#test/automations/hooks.ts'
+import { deliver } from '#test/automations/senders.ts'
 import { testDatabase } from '#test/database.ts'
-import { type Answer, type Person, type TestServer, testRootKey, testServer } from '#test/server.ts'
+import { type Answer, type TestServer, testRootKey, testServer } from '#test/server.ts'
 import { tendRuns } from './heard.ts'
 import { fireDue } from './worker.ts'
 
-interface Made {
-  id: string
-  token: string
-  secret: string
-}
+const fireSigned = (server: TestServer, hook: Made, webhookId: string): Promise<Answer> =>
+  deliver(server.origin, hook, webhookId)
 
-async function make(person: Person, more: object = {}, model = 'sim/echo', prompt = 'Report.'): Promise<Made> {
-  const agent = await person.post('/agents', { name: 'Clerk', model, ...('workspace_id' in more && more) })
-  const action = { type: 'agent', agent_id: agent.body.data.id, prompt }
-  const answer = await person.post('/automations', { name: 'Report', kind: 'webhook', action, ...more })
-  assert.equal(answer.status, 201, answer.text)
-  return answer.body.data
-}
-
-const script = (...steps: object[]): string => JSON.stringify({ steps })
-const slow = script({ text: 'one' }, { delay_ms: 20_000 }, { text: 'two' })
-
-const fire = (server: TestServer, { id, token }: Made): Promise<Answer> =>
-  server.stranger.request('POST', `/automations/${id}/fire`, undefined, { authorization: `Bearer ${token}` })
-
-function fireSigned(server: TestServer, { id, secret }: Made, webhookId: string): Promise<Answer> {
-  const timestamp = String(Math.floor(Date.now() / 1000))
-  const key = Buffer.from(secret.slice(6), 'base64')
-  const signature = createHmac('sha256', key).update(`${webhookId}.${timestamp}.{}`).digest('base64')
-  return server.stranger.request(
-    'POST',
-    `/automations/${id}/fire`,
-    {},
-    {
-      'webhook-id': webhookId,
-      'webhook-timestamp': timestamp,
-      'webhook-signature': `v1,${signature}`,
-    },
-  )
-}
-
-type Row = Record<string, any>
-async function runIs(person: Person, { id }: Made, runId: string, is: (run: Row) => boolean): Promise<Row> {
-  for (let i = 0; i < 200; i++) {
-    const { body } = await person.get(`/automations/${id}/runs?limit=100`)
-    const run = body.data.find((row: Row) => row.id === runId)
-    if (run && is(run)) return run
-    await sleep(50)
-  }
-  throw new Error('the run did not come to that')
-}
-const isOver = ({ status, cost_usd }: Row): boolean => !['queued', 'running'].includes(status) && cost_usd !== null
-const isRunning = ({ status }: Row): boolean => status === 'running'
+const isPaid = (run: Row): boolean => isOver(run) && run.cost_usd !== null
 
 test('of a secret that is rotated again and again each counts as long as it was promised; a rotation without overlap ends them all', async () => {
   await using server = await testServer()
@@ -98,14 +55,13 @@ test('what waits when an automation is archived is not begun, and cannot be trie
 test('a run that is tried again costs what both attempts cost', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
-  const failing = script({ text: 'some words that cost' }, { error: { type: 'server_error', message: 'no paper' } })
   const hook = await make(alice, {}, 'sim/script', failing)
   const { id } = (await fire(server, hook)).body.data
-  const once = await runIs(alice, hook, id, isOver)
+  const once = await runIs(alice, hook, id, isPaid)
   assert.equal(once.status, 'failed')
   assert.ok(once.cost_usd > 0)
   await alice.post(`/automations/${hook.id}/runs/${id}/retry`)
-  const twice = await runIs(alice, hook, id, (run) => run.attempt === 2 && isOver(run))
+  const twice = await runIs(alice, hook, id, (run) => run.attempt === 2 && isPaid(run))
   assert.ok(Math.abs(twice.cost_usd - 2 * once.cost_usd) < 1e-12, `${twice.cost_usd} of ${once.cost_usd} each`)
   assert.equal((await alice.get(`/automations/${hook.id}/cost-stats`)).body.data.cost_usd, twice.cost_usd)
 })

@@ -1,4 +1,4 @@
-import { speak } from '#areas/chats/service.ts'
+import { leaveToSpeak, speak } from '#areas/chats/service.ts'
 import type { Context, Engine } from '#engine/context.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import { Refusal, errorBody, refuse } from '#kernel/errors.ts'
@@ -6,21 +6,26 @@ import type { Id } from '#kernel/ids.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
 import { end } from './ending.ts'
 import { runEvent } from './events.ts'
+import type { Places } from './places.ts'
 import { type AutomationRunRow, runStore } from './run-store.ts'
 import { type AutomationRow, automationStore, isAsleep } from './store.ts'
 
 /**
  * Starts a run that waits: its message is sent and the run bound to it in one transaction, so a process that dies leaves
- * either both or nothing. What its owner may do is judged now. What is refused fails the run; other faults throw.
+ * either both or nothing. What its owner may do is judged now, before its row is held and `place` is waited for. What is
+ * refused fails the run; other faults throw.
  */
-export async function launch(engine: Engine, id: Id, signal: AbortSignal): Promise<void> {
+export async function launch(engine: Engine, id: Id, signal: AbortSignal, place: Places): Promise<void> {
   const found = await runStore.get(engine.postgres.db, id)
   const automation = found && (await automationStore.get(engine.postgres.db, found.automation_id))
   if (!automation || found.status !== 'queued') return
   try {
     if (isAsleep(automation)) return await inTurn(engine, id, putOff)
     const ctx = await ownerOf(engine, automation, signal)
-    await ctx.transaction((ctx) => begin(ctx, automation, id))
+    const { action, workspace_id } = automation
+    if (action.type === 'agent')
+      await leaveToSpeak(ctx, { workspaceId: workspace_id, chatId: action.chat_id, agentId: action.agent_id })
+    await place(() => ctx.transaction((ctx) => begin(ctx, automation, id)))
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     await inTurn(engine, id, (db, run) => end(db, run, { status: 'failed', error: errorBody(error).error, cost: null }))

@@ -192,11 +192,11 @@ export const runStore = {
   },
 
   /** Of each of these workspaces some whose turn it is: nothing of the same automation goes on or waits longer, unless it may overlap. */
-  async ready(db: Db, workspaceIds: readonly Id[], each: number): Promise<Id[]> {
+  async ready(db: Db, workspaceIds: readonly Id[], { each, but }: { each: number; but: readonly Id[] }): Promise<Id[]> {
     const { rows } = await sql<{ id: Id }>`
       select t.id from unnest(${workspaceIds}::ulid[]) w(id) cross join lateral (
         select x.id from automation_runs x join automations a on a.id = x.automation_id
-        where x.workspace_id = w.id and x.status = 'queued' and (a.overlap = 'allow' or not exists (
+        where x.workspace_id = w.id and x.status = 'queued' and x.id <> all(${but}::ulid[]) and (a.overlap = 'allow' or not exists (
           select from automation_runs y where y.automation_id = x.automation_id
             and (y.status = 'running' or (y.status = 'queued' and y.id < x.id))))
         order by x.id limit ${each} for update of a, x skip locked) t`.execute(db)

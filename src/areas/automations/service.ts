@@ -22,7 +22,7 @@ import { fire } from './fire.ts'
 import { tendRuns } from './heard.ts'
 import { scheduleOf } from './schedule.ts'
 import { showAutomation, showRun, showStats } from './show.ts'
-import { stopRuns } from './stop.ts'
+import { giveWayTo, stopRuns } from './stop.ts'
 import { type AutomationRunRow, runStore } from './run-store.ts'
 import { type Action, type AutomationRow, automationStore, isAsleep } from './store.ts'
 import { newToken } from './token.ts'
@@ -273,10 +273,8 @@ async function fireLeft(ctx: Context, held: AutomationRow, now: Date): Promise<v
   ctx.afterCommit(() => {
     ctx.engine.bus.poke('outbox')
     ctx.engine.bus.poke('automations')
-    void stopRuns(ctx.engine, giveWay, 'cancelled').catch((error: unknown) =>
-      ctx.log.warn({ error }, 'runs of automations cannot be stopped now'),
-    )
   })
+  giveWayTo(ctx, giveWay)
 }
 
 function checkAwake(held: AutomationRow): void {
@@ -328,12 +326,7 @@ async function fireNow(ctx: Context, id: Id, trigger: 'test') {
     const { rows, giveWay } = await admit(ctx.db, [firing], ctx.now())
     const [run] = rows
     if (run!.status === 'queued') await ctx.emit(runEvent(run!, 'queued', held))
-    ctx.afterCommit(
-      () =>
-        void stopRuns(ctx.engine, giveWay, 'cancelled').catch((error: unknown) =>
-          ctx.log.warn({ error }, 'runs of automations cannot be stopped now'),
-        ),
-    )
+    giveWayTo(ctx, giveWay)
     return run!
   })
   ctx.engine.bus.poke('automations')

@@ -31,12 +31,20 @@ export interface Started {
   after: Id | null
 }
 
+export interface Look {
+  /** The workspace behind which it begins. */
+  after: Id | null
+  /** Runs that are being started already. */
+  but: ReadonlySet<Id>
+  signal: AbortSignal
+}
+
 /**
  * Begins runs that wait, many in one transaction: their chats, messages and runs are there with the moves of their own
  * rows or not at all, so a process that dies leaves nothing half begun. What each one's owner may do is judged now, before
  * any row is held, for it takes connections and providers of its own; what is refused fails that run alone.
  */
-export async function startSome(engine: Engine, after: Id | null, signal: AbortSignal): Promise<Started> {
+export async function startSome(engine: Engine, { after, but, signal }: Look): Promise<Started> {
   const { db } = engine.postgres
   const runs = runsOf(engine)
   const room = Math.min(AT_ONCE, MOST_GOING - runs.going)
@@ -45,7 +53,7 @@ export async function startSome(engine: Engine, after: Id | null, signal: AbortS
   if (places.length === 0) return { held: 0, alone: [], after: null }
   let held: Id[] = []
   try {
-    const ready = await runStore.ready(db, places, Math.ceil(room / places.length))
+    const ready = await runStore.ready(db, places, { each: Math.ceil(room / places.length), but: [...but] })
     const judge = await judging(engine, ready, signal)
     const { alone, begin } = await db.transaction().execute(async (tx) => {
       held = await runStore.holdEach(tx, ready)

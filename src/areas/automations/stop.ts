@@ -1,5 +1,5 @@
 import { stopRun } from '#areas/chats/service.ts'
-import type { Engine } from '#engine/context.ts'
+import type { Context, Engine } from '#engine/context.ts'
 import { type ErrorBody, Refusal, errorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { end } from './ending.ts'
@@ -34,6 +34,15 @@ export async function stopRuns(
   if (ended.length > 0) engine.bus.poke('automations')
   return ended
 }
+
+/** Ends what gives way to a firing, once that is durable. Nobody waits for it: it may take its seconds to end. */
+export const giveWayTo = (ctx: Context, ids: readonly Id[]): void =>
+  ctx.afterCommit(
+    () =>
+      void stopRuns(ctx.engine, ids, 'cancelled').catch((error: unknown) =>
+        ctx.log.warn({ error }, 'runs of automations cannot be stopped now'),
+      ),
+  )
 
 const tooLong = (): ErrorBody['error'] =>
   errorBody(new Refusal('timeout', { message: 'The run took longer than `timeout_seconds`.' })).error

@@ -6,6 +6,7 @@ import type { Id } from '#kernel/ids.ts'
 import { type Firing, admit } from './admit.ts'
 import { runEvent } from './events.ts'
 import { launch } from './launch.ts'
+import { placesFor } from './places.ts'
 import { scheduleOf } from './schedule.ts'
 import { type Started, startSome } from './start.ts'
 import { type AutomationRow, automationStore, isAsleep } from './store.ts'
@@ -37,37 +38,32 @@ export function startAutomations(engine: Engine): AsyncDisposable {
     while (!closing.signal.aborted && (await fireDue(engine, undefined, aside))) starting.wake()
   }, 'automations cannot be fired now')
   const starting = turning(async () => {
-    const tried = new Set<Id>()
     let after: Id | null = null
     let some = false
-    let faults = false
     while (!closing.signal.aborted) {
-      const started: Started = await startSome(engine, after, closing.signal)
-      const left = started.alone.filter((id) => !tried.has(id))
-      // Faults of ours are tried again with the next look, not in a circle.
-      if ((await launchEach(left)) > 0 || left.length < started.alone.length) faults = true
-      for (const id of left) tried.add(id)
+      const started: Started = await startSome(engine, { after, but: launching, signal: closing.signal })
+      for (const id of started.alone) aside(launchAlone(id))
       after = started.after
       some ||= started.held > 0
       if (after !== null) continue
-      if (!some || faults) return
+      if (!some) return
       some = false
     }
   }, 'runs of automations cannot be started now')
 
-  /** Answers how many failed. */
-  async function launchEach(ids: readonly Id[]): Promise<number> {
-    const waiting = ids.toReversed()
-    let failed = 0
-    const lane = async (): Promise<void> => {
-      for (let id = waiting.pop(); id !== undefined && !closing.signal.aborted; id = waiting.pop())
-        await launch(engine, id, closing.signal).catch((error: unknown) => {
-          failed += 1
-          log.error({ error, automation_run: id }, 'a run of an automation cannot be started now')
-        })
+  /** Aside, so that who waits for a provider holds up nobody. Faults of ours are tried again later, not in a circle. */
+  const launching = new Set<Id>()
+  const place = placesFor(LAUNCHES)
+  async function launchAlone(id: Id): Promise<void> {
+    launching.add(id)
+    try {
+      await launch(engine, id, closing.signal, place)
+      launching.delete(id)
+      if (launching.size === 0) starting.wake()
+    } catch (error) {
+      log.error({ error, automation_run: id }, 'a run of an automation cannot be started now')
+      setTimeout(() => launching.delete(id), LOOK_MS).unref()
     }
-    await Promise.all(Array.from({ length: Math.min(LAUNCHES, ids.length) }, lane))
-    return failed
   }
 
   function turning(work: () => Promise<void>, trouble: string) {

@@ -38,8 +38,7 @@ const MOST_DEPTH = 5
 export async function accept(outer: Context, chat: ChatRow, sent: Sent): Promise<RunRow> {
   const { engine } = outer
   const runs = runsOf(engine)
-  const agent = await agentOf(outer, chat)
-  const model = await chooseModel(outer, [sent.model, chat.model, agent?.model])
+  const model = await modelIn(outer, chat, sent.model)
   const done = await outer.transaction(async (ctx) => {
     const held = await holdActive(ctx, chat.id)
     const parentId = sent.parent_id === undefined ? held.head_message_id : sent.parent_id
@@ -129,6 +128,12 @@ export async function holdActive(ctx: Context, id: Id): Promise<HeldChat> {
       },
     })
   return held
+}
+
+/** Which model answers in this chat. A provider may be asked what it serves: who holds rows asks before. */
+export async function modelIn(ctx: Context, chat: ChatRow, named?: string): Promise<string> {
+  const agent = await agentOf(ctx, chat)
+  return chooseModel(ctx, [named, chat.model, agent?.model])
 }
 
 async function agentOf(ctx: Context, { agent_id, workspace_id }: ChatRow) {

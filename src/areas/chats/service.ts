@@ -32,7 +32,7 @@ export { chatSearchable } from './searchable.ts'
 export { goalConsumer, goalJobs, goalSchedules } from './pursue.ts'
 export { type Leave, type Opening, leaveToOpen, openChats } from './openings.ts'
 export { type Runs, runsOf } from './runs.ts'
-export { type Outcome, chatFor, outcomesOf, speak, spentFor } from './speak.ts'
+export { type Outcome, chatFor, leaveToSpeak, outcomesOf, speak, spentFor } from './speak.ts'
 export { stopRun } from './stop.ts'
 
 /** Takes part in running the chats of this database. Once per engine. */

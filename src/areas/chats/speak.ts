@@ -7,7 +7,8 @@ import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { checkPlace } from '#kernel/place.ts'
-import { accept } from './accept.ts'
+import { accept, modelIn } from './accept.ts'
+import { chooseModel } from './choose-model.ts'
 import { chatCreated } from './openings.ts'
 import { type RunRow, runStore } from './run-store.ts'
 import { type ChatRow, chatStore } from './store.ts'
@@ -30,6 +31,18 @@ export interface Speech {
   text: readonly string[]
   automationRunId: Id
   budget: Nano | null
+}
+
+/** Whether the caller may say it now. It takes its time where a provider does, so it comes before rows are held. */
+export async function leaveToSpeak(
+  ctx: Context,
+  { workspaceId, chatId, agentId }: Pick<Speech, 'workspaceId' | 'chatId' | 'agentId'>,
+): Promise<void> {
+  checkTarget(ctx, workspaceId, 'chat:write')
+  checkTarget(ctx, workspaceId, 'chat:run')
+  const agent = await agentFor(ctx, agentId)
+  if (chatId === null) await chooseModel(ctx, [agent.model])
+  else await modelIn(ctx, await chatFor(ctx, chatId))
 }
 
 /** Says it in the caller's rights, within the caller's transaction: the run that answers is there when that is durable. */

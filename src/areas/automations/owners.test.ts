@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { test } from 'node:test'
+import { type Row, make } from '#test/automations/hooks.ts'
+import { type Person, testServer } from '#test/server.ts'
+
+/** A provider that lets everybody wait who asks what it serves. */
+async function silentProvider() {
+  const asked = Promise.withResolvers<void>()
+  const http = createServer(() => asked.resolve())
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+  return {
+    base_url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/v1`,
+    asked: asked.promise,
+    [Symbol.asyncDispose]: () =>
+      new Promise<void>((resolve) => {
+        http.closeAllConnections()
+        http.close(() => resolve())
+      }),
+  }
+}
+
+test('alice’s provider lets her automations wait; bob’s begin in their second all the same, and hers can be cancelled meanwhile', async () => {
+  await using server = await testServer({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.0/8' } })
+  const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
+  const { pool } = server.app.engine.postgres
+  await pool.query(`update accounts set tier = 'unlimited'`)
+  await using provider = await silentProvider()
+  const { base_url } = provider
+  const endpoint = { name: 'Slow', slug: 'slow', shape: 'openai-chat', base_url, api_key: 'hers', models: [] }
+  const made = await alice.post('/ai-gateway/provider-endpoints', { ...endpoint, enabled: false })
+  assert.equal(made.status, 201, made.text)
+  const { id: agent_id } = (await alice.post('/agents', { name: 'Clerk' })).body.data
+  const { id: chat_id } = (await alice.post('/chats', { agent_id })).body.data
+  const yearly = { kind: 'cron', schedule: '0 0 1 1 *' }
+  const hers: string[] = []
+  // In a chat that is there, too: those are begun one by one.
+  for (const chat of [null, null, chat_id])
+    hers.push((await make(alice, { ...yearly, action: { type: 'agent', agent_id, chat_id: chat, prompt: 'x' } })).id)
+  await pool.query(`update agents set model = 'slow/one' where id = $1`, [agent_id])
+  const his = await make(bob, { kind: 'cron', schedule: '* * * * * *', overlap: 'allow' })
+  assert.equal(
+    (await alice.patch(`/ai-gateway/provider-endpoints/${made.body.data.id}`, { enabled: true })).status,
+    200,
+  )
+  await pool.query('update automations set next_fire_at = now() where id = any($1)', [hers])
+  await provider.asked
+  const from = Date.now()
+
+  const runs = async (person: Person, id: string): Promise<Row[]> =>
+    (await person.get(`/automations/${id}/runs?limit=100`)).body.data
+  // Longer than who can pay is looked at together, and shorter than the provider is waited for.
+  await sleep(2_000)
+  const before = Date.now()
+  for (const id of hers) {
+    const [run] = await runs(alice, id)
+    assert.equal(run!.status, 'queued')
+    const cancelled = await alice.post(`/automations/${id}/runs/${run!.id}/cancel`)
+    assert.deepEqual([cancelled.status, cancelled.body.data?.status], [200, 'cancelled'], cancelled.text)
+  }
+  assert.ok(Date.now() - before < 1_500, 'no row of hers is held while the provider is asked')
+  await sleep(1_500)
+  const begun = (await runs(bob, his.id)).filter((run) => Date.parse(run.scheduled_for) >= from)
+  assert.ok(begun.length >= 3)
+  for (const { scheduled_for, started_at } of begun) {
+    const late = Date.parse(started_at ?? new Date().toISOString()) - Date.parse(scheduled_for)
+    assert.ok(late < 2_500, `begun ${late} ms after its time`)
+  }
+})
