@@ -16,7 +16,7 @@ const LOCAL = ['min_p', 'top_a', 'repetition_penalty']
 const UNKNOWN: Readonly<Record<Shape | 'openai', ReadonlySet<string>>> = {
   'openai-chat': new Set(),
   openai: new Set(['top_k', ...LOCAL]),
-  'openai-responses': new Set(['seed', 'stop', 'n', 'logit_bias', 'prediction', 'top_k', ...PENALTIES, ...LOCAL]),
+  'openai-responses': new Set(['seed', 'n', 'logit_bias', 'prediction', 'top_k', ...PENALTIES, ...LOCAL]),
   'anthropic-messages': new Set(['seed', ...OTHERS, ...PENALTIES, ...LOCAL]),
   gemini: new Set(['logit_bias', 'prediction', 'verbosity', ...LOCAL]),
   ollama: new Set(['logit_bias', 'n', 'prediction', 'verbosity', 'top_k', ...LOCAL]),

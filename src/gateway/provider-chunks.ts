@@ -27,6 +27,7 @@ import { StreamReader as ResponsesReader } from './shapes/openai-responses/read-
 import type { Encoded, Target } from './shapes/target.ts'
 import { renameBack } from './shapes/tool-names.ts'
 import { speaksConverse } from './spoken.ts'
+import { stopAt } from './stop-at.ts'
 import type { Chunk, Loss, Turn } from './turn.ts'
 import { upstreamOf } from './upstream.ts'
 
@@ -103,7 +104,8 @@ export function prepare(offer: Offer, turn: Turn): Prepared {
     capabilities: offer.capabilities,
     preset: endpoint.preset,
   }
-  const { body, losses, renamed } = translator.encode(turn, target, { stream: true })
+  const { body, losses, renamed, watched = [] } = translator.encode(turn, target, { stream: true })
+  const stops = watched.filter((words) => words !== '')
   const upstream = upstreamOf(endpoint)
   const headers = [...upstream.headers]
   if (endpoint.shape === 'anthropic-messages' && !upstream.names.has('anthropic-version'))
@@ -128,7 +130,9 @@ export function prepare(offer: Offer, turn: Turn): Prepared {
         arrival,
       )
       try {
-        for await (const chunk of arrival.chunks()) yield renamed.size === 0 ? chunk : renameBack(chunk, renamed)
+        const arrived = arrival.chunks()
+        for await (const chunk of stops.length === 0 ? arrived : stopAt(arrived, stops))
+          yield renamed.size === 0 ? chunk : renameBack(chunk, renamed)
       } finally {
         arrival.leave()
       }

@@ -330,6 +330,9 @@ test('chat completions over a provider that speaks responses only', async () => 
   ]
   assert.equal((await client.chat.completions.create({ ...asked, messages })).choices[0]!.message.content, 'Weather?')
   await assert.rejects(client.chat.completions.create({ ...asked, max_tokens: 5 }), BadRequestError)
+  openai.script({ reply: 'Sun, then rain.' })
+  const stopped = await client.chat.completions.create({ ...asked, stop: 'then' })
+  assert.deepEqual([stopped.choices[0]!.message.content, stopped.choices[0]!.finish_reason], ['Sun, ', 'stop'])
 })
 
 test('an answer that is cut is incomplete; one that fails has failed; one that never began is an error', async () => {

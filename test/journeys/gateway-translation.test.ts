@@ -39,6 +39,8 @@ after(async () => {
 })
 
 const haiku = 'an/claude-haiku-4-5'
+const textOf = ({ content }: Anthropic.Message) =>
+  content.map((block) => (block.type === 'text' ? block.text : '')).join('')
 const sentTo = (vendor: Vendor) => vendor.requests.findLast(({ method }) => method === 'POST')!.json()
 const weather = {
   type: 'function' as const,
@@ -182,6 +184,28 @@ test('an Anthropic client talks to GPT: text, tools, images in results, stop rea
   })
   const roles = sentTo(gpt)['messages'].map(({ role }: { role: string }) => role)
   assert.deepEqual(roles, ['user', 'assistant', 'tool', 'tool', 'user', 'user'])
+})
+
+test('stop sequences that GPT takes none of, or so few, end the answer all the same, and by their name', async () => {
+  const usage = { input: 12, output: 30, reasoning: 3 }
+  const ask = { max_tokens: 64, messages: said('Count.'), stop_sequences: ['a1', 'b2', 'c3', 'd4', 'END', 'E'] }
+  for (const [model, told, chunking] of [
+    ['oa/o4-mini', undefined, undefined],
+    ['oa/gpt-4o', ['a1', 'b2', 'c3', 'd4'], 11],
+  ] as const) {
+    gpt.script({ reply: 'one two EN three END four a1', usage, chunking, times: 2 })
+    const whole = await anthropic.messages.create({ ...ask, model })
+    assert.deepEqual(sentTo(gpt)['stop'], told)
+    const streamed = await anthropic.messages.stream({ ...ask, stop_sequences: ['END'], model }).finalMessage()
+    assert.deepEqual([whole.stop_reason, whole.stop_sequence], ['stop_sequence', 'E'])
+    assert.deepEqual(textOf(whole), 'one two ')
+    if (told === undefined) {
+      assert.deepEqual([streamed.stop_sequence, textOf(streamed)], ['END', 'one two EN three '])
+      assert.deepEqual([streamed.usage.input_tokens, streamed.usage.output_tokens], [12, 30], 'all of it is charged')
+    }
+  }
+  const strict = await world.key.post('/compat-b/v1/messages', { ...ask, model: 'oa/o4-mini' }, { 'x-uk-strict': '1' })
+  assert.equal(strict.status, 200, strict.text)
 })
 
 test('reasoning and its signature go to an OpenRouter client and come back to Claude byte for byte', async () => {

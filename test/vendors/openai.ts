@@ -236,6 +236,10 @@ function conflict(body: Json, model: OpenAIModel): OpenAIError | undefined {
       "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
     return unsupported('max_tokens', message, 'unsupported_parameter')
   }
+  if (has('stop')) {
+    const message = "Unsupported parameter: 'stop' is not supported with this model."
+    return unsupported('stop', message, 'unsupported_parameter')
+  }
   const odd = ['temperature', 'top_p'].find((name) => has(name) && body[name] !== 1)
   if (!odd) return undefined
   const message = `Unsupported value: '${odd}' does not support ${body[odd]} with this model. Only the default (1) value is supported.`

@@ -17,6 +17,8 @@ export interface Encoded {
   losses: Loss[]
   /** Tool names that had to change, sent → the client's; `renameBack` turns the answer's around. Empty: none. */
   renamed: ReadonlyMap<string, string>
+  /** Stop sequences that the provider is not told, for it takes none or so few: the answer is watched for them. Absent: none. */
+  watched?: readonly string[]
 }
 
 /** Whether the model reasons, as far as anybody knows. */

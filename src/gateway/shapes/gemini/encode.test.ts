@@ -172,7 +172,7 @@ test('a schema is cut to what Google takes, and what is cut off is a loss', () =
   assert.deepEqual(chat({ tools, response_format: { type: 'json_object' } }, pro).losses, ['response_format'])
 })
 
-test('sampling, limits and stops have their own names; the sixth stop is a loss', () => {
+test('sampling, limits and stops have their own names; the sixth stop is watched for', () => {
   assert.deepEqual(config({ temperature: 0.5, top_p: 0.9, top_k: 3, seed: 7, max_tokens: 99_999, stop: ['a', 'b'] }), {
     temperature: 0.5,
     topP: 0.9,
@@ -181,7 +181,8 @@ test('sampling, limits and stops have their own names; the sixth stop is a loss'
     maxOutputTokens: 65_536,
     stopSequences: ['a', 'b'],
   })
-  assert.deepEqual(chat({ stop: [...'abcdef'], n: 2, user: 'ada' }).losses, ['n', 'user', 'stop'])
+  const { losses, watched } = chat({ stop: [...'abcdef'], n: 2, user: 'ada' })
+  assert.deepEqual([losses, watched], [['n', 'user'], ['f']])
 })
 
 test('reasoning is a level for today’s models and a budget for the older ones', () => {

@@ -30,7 +30,7 @@ export function encode(turn: Turn, target: Target): Encoded {
     toolConfig: tools.length > 0 ? toolConfig(turn, names, losses) : undefined,
     generationConfig: generationConfig(turn, target, quirks, tools.length > 0, losses),
   })
-  return { body, losses: losses.all(), renamed: names.renamed }
+  return { body, losses: losses.all(), renamed: names.renamed, watched: turn.stop?.slice(MOST_STOPS) ?? [] }
 }
 
 function toolsOf(turn: Turn, names: ToolNames, losses: Losses): Json[] {
@@ -61,7 +61,6 @@ function generationConfig(
   losses: Losses,
 ): Json | undefined {
   const { temperature, top_p: topP, top_k: topK, seed, stop, max_output_tokens: wanted, reasoning } = turn
-  if (stop !== undefined && stop.length > MOST_STOPS) losses.add('stop')
   const most = target.maxOutputTokens
   const limit = wanted === undefined ? undefined : Math.max(1, most === null ? wanted : Math.min(wanted, most))
   if (!mayReason(target) && reasoning !== undefined && reasoning.effort !== 'none') losses.add('reasoning')

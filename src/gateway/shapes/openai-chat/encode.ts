@@ -27,13 +27,16 @@ export function encode(turn: Turn, target: Target, { stream }: { stream: boolean
   if (turn.n !== undefined && turn.n > 1) losses.add('n')
   if (tools.some(({ cache }) => cache !== undefined) && !quirks.openrouter) losses.add('cache_control')
   if (tools.some(({ strict }) => strict === true) && !quirks.strict) losses.add('tools.strict')
+  // OpenAI's reasoning models take none.
+  const most = quirks.fixedSampling && target.capabilities.includes('reasoning') ? 0 : MOST_STOPS
+  const told = turn.stop?.slice(0, most) ?? []
   const body: Json = compact({
     model: target.model,
     messages: encodeMessages(messages, { quirks, names, ids, losses }),
     ...limit(turn, target, quirks),
     ...sampling(turn, target, quirks, losses),
     ...reasoning(turn, target, quirks, losses),
-    stop: stops(turn, losses),
+    stop: told.length > 0 ? told : undefined,
     tools:
       tools.length === 0
         ? undefined
@@ -54,7 +57,7 @@ export function encode(turn: Turn, target: Target, { stream }: { stream: boolean
     ...(stream && quirks.streamOptions && { stream_options: { include_usage: true } }),
     ...(quirks.openrouter && { usage: { include: true } }),
   })
-  return { body, losses: losses.all(), renamed: names.renamed }
+  return { body, losses: losses.all(), renamed: names.renamed, watched: turn.stop?.slice(most) ?? [] }
 }
 
 /** The id as nine letters and digits, the same ones for the same id. */
@@ -82,12 +85,6 @@ function sampling(turn: Turn, target: Target, quirks: Quirks, losses: Losses): J
   if (temperature !== undefined && temperature !== 1) losses.add('temperature')
   if (top_p !== undefined && top_p !== 1) losses.add('top_p')
   return kept
-}
-
-function stops({ stop }: Turn, losses: Losses): string[] | undefined {
-  if (stop === undefined || stop.length === 0) return undefined
-  if (stop.length > MOST_STOPS) losses.add('stop')
-  return stop.slice(0, MOST_STOPS)
 }
 
 function reasoning({ reasoning: wanted }: Turn, target: Target, quirks: Quirks, losses: Losses): Json {

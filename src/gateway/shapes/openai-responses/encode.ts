@@ -26,7 +26,6 @@ export function encode(turn: Turn, target: Target, { stream }: { stream: boolean
   const tools = toolsWithHistory(turn)
   const reasons = target.capabilities.includes('reasoning')
   if (turn.n !== undefined && turn.n > 1) losses.add('n')
-  if (turn.stop !== undefined && turn.stop.length > 0) losses.add('stop')
   if (turn.seed !== undefined) losses.add('seed')
   if (turn.top_k !== undefined) losses.add('top_k')
   losePenalties(turn, losses)
@@ -53,7 +52,7 @@ export function encode(turn: Turn, target: Target, { stream }: { stream: boolean
     include: reasons ? ['reasoning.encrypted_content'] : undefined,
     ...(stream && { stream: true }),
   })
-  return { body, losses: losses.all(), renamed: names.renamed }
+  return { body, losses: losses.all(), renamed: names.renamed, watched: turn.stop ?? [] }
 }
 
 function limit({ max_output_tokens: wanted }: Turn, { maxOutputTokens: most }: Target): number | undefined {
