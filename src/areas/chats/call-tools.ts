@@ -5,7 +5,8 @@ import type { Fact } from './answer.ts'
 import type { Kit, Usable } from './kit.ts'
 import { STOPPED } from './leaving.ts'
 import type { Part } from './parts.ts'
-import { type PendingAction, type RunRow, type StepRow, stepStore } from './run-store.ts'
+import type { PendingAction, RunRow } from './run-store.ts'
+import { type StepRow, stepStore } from './step-store.ts'
 import { type OpenCall, type Result, argumentsOf, bounded, mistake, openCalls } from './toolset.ts'
 
 /** How long a person has for a decision; what is not allowed by then is denied. */

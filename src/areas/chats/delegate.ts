@@ -6,6 +6,7 @@ import { checkTarget } from '#engine/resources.ts'
 import { Refusal, errorBody, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { accept } from './accept.ts'
+import { claimStore } from './claim-store.ts'
 import { settled } from './follow.ts'
 import { actingFor } from './acting.ts'
 import type { Delegate, Use } from './kit.ts'
@@ -72,7 +73,7 @@ async function handOn(engine: Engine, agentId: Id, task: string, key: string, us
 }
 
 async function begin(ctx: Context, run: RunRow, agentId: Id, task: string, key: string): Promise<RunRow> {
-  if (!(await runStore.isHeld(ctx.db, run))) throw new Error('another process has the run')
+  if (!(await claimStore.isHeld(ctx.db, run))) throw new Error('another process has the run')
   checkTarget(ctx, run.workspace_id, 'chat:write')
   checkTarget(ctx, run.workspace_id, 'chat:run')
   const agent = await agentWithin(ctx, agentId, run.workspace_id)

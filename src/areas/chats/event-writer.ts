@@ -4,7 +4,7 @@ import { type Postgres, sqlState } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Fact } from './answer.ts'
 import type { RunLog } from './run-log.ts'
-import type { Logged } from './run-store.ts'
+import type { Logged } from './event-store.ts'
 
 /** Between the beginnings of two writes: what comes in between shares the second. */
 const GROUP_MS = 4

@@ -2,8 +2,8 @@ import { createBatches } from '#engine/batches.ts'
 import type { Log } from '#engine/log.ts'
 import type { Db, Postgres } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
+import { claimStore } from './claim-store.ts'
 import type { RunRow } from './run-store.ts'
-import { runStore } from './run-store.ts'
 import { chatStore } from './store.ts'
 import { type Claim, type End, type Ended, claim, claimNext, end, endAll } from './transitions.ts'
 
@@ -40,7 +40,7 @@ export function createFinisher({ postgres, processId, log }: { postgres: Postgre
     const ended = new Map((await endAll(tx, free)).map((one, i) => [free[i]!.run.id, one]))
     const turns = free.filter(({ handOn, run }) => handOn && ended.get(run.id)).map(({ run }) => run.chat_id)
     const next = new Map<Id, Claim>()
-    for (const id of turns.length === 0 ? [] : await runStore.nextOf(tx, turns)) {
+    for (const id of turns.length === 0 ? [] : await claimStore.nextOf(tx, turns)) {
       const claimed = await claim(tx, id, processId)
       if (claimed) next.set(claimed.run.chat_id, claimed)
     }

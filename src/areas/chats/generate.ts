@@ -12,12 +12,14 @@ import { scopes as allScopes } from '#kernel/scopes.ts'
 import { Answer, type Fact } from './answer.ts'
 import { type Lineal, budgetsOf, lineageOf } from './budgets.ts'
 import { answerCalls } from './call-tools.ts'
+import { claimStore } from './claim-store.ts'
 import { addUsage } from './cost.ts'
 import { turnOf } from './history.ts'
 import { type Delegate, type Kit, kitOf } from './kit.ts'
 import { messageStore } from './message-store.ts'
 import type { Part } from './parts.ts'
-import { type PendingAction, type Step, runStore, stepStore } from './run-store.ts'
+import type { PendingAction } from './run-store.ts'
+import { type Step, stepStore } from './step-store.ts'
 import { openCalls } from './toolset.ts'
 import type { Claim, Ending } from './transitions.ts'
 
@@ -88,7 +90,7 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
     const served = completion?.served ?? null
     await engine.postgres.db.transaction().execute(async (db) => {
       const { usage = null, cost = null } = served ?? {}
-      const now = await runStore.keep(db, claim.run, { usage: addUsage(claim.run.usage, usage), cost })
+      const now = await claimStore.keep(db, claim.run, { usage: addUsage(claim.run.usage, usage), cost })
       if (!now) throw new Error('another process has the run')
       await stepStore.insert(db, now, stepOf('completed', null))
       claim.output = await messageStore.keep(db, output.id, {

@@ -7,7 +7,8 @@ import type { Db } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { messageStore } from './message-store.ts'
-import { type RunRow, runStore, stepStore } from './run-store.ts'
+import { type RunRow, runStore } from './run-store.ts'
+import { stepStore } from './step-store.ts'
 import { messageEvent } from './transitions.ts'
 
 /** A call of a run's model, or of its judge, that was paid for and that no step tells of. */

@@ -1,6 +1,6 @@
 import type { Id } from '#kernel/ids.ts'
 import type { Fact } from './answer.ts'
-import type { Logged } from './run-store.ts'
+import type { Logged } from './event-store.ts'
 import { Tail } from './tail.ts'
 
 /**

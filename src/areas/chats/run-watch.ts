@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '#engine/log.ts'
 import type { Postgres } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
-import { eventStore, isFinished, runStore } from './run-store.ts'
+import { eventStore } from './event-store.ts'
+import { isFinished, runStore } from './run-store.ts'
 import { framesOf } from './show.ts'
 
 const POLL_MS = 50
@@ -85,7 +86,7 @@ export class RunWatch {
       try {
         const asked = [...this.#watchers].map(({ runId, seq }) => ({ id: runId, seq }))
         const each = [...new Map(asked.map((one) => [keyOf(one), one])).values()]
-        const moved = new Set((await runStore.moved(this.#postgres, each)).map(keyOf))
+        const moved = new Set((await eventStore.moved(this.#postgres, each)).map(keyOf))
         for (const watcher of this.#watchers)
           if (moved.has(keyOf({ id: watcher.runId, seq: watcher.seq }))) watcher.wake()
       } catch (error) {

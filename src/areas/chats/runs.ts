@@ -4,6 +4,7 @@ import { type Db, sqlState } from '#engine/postgres/client.ts'
 import { Refusal, errorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { hasShown, keptParts } from './answer.ts'
+import { claimStore } from './claim-store.ts'
 import { addUsage } from './cost.ts'
 import { denyExpired } from './decide.ts'
 import { type EventWriter, createEventWriter } from './event-writer.ts'
@@ -14,7 +15,10 @@ import { HAND_OVER, STOPPED } from './leaving.ts'
 import { tellUntold } from './interrupted.ts'
 import { messageStore } from './message-store.ts'
 import { RunLog } from './run-log.ts'
-import { type RunRow, eventStore, runStore, stepStore } from './run-store.ts'
+import { eventStore } from './event-store.ts'
+import { type RunRow, runStore } from './run-store.ts'
+import { stepStore } from './step-store.ts'
+import { sweepStore } from './sweep-store.ts'
 import { RunWatch } from './run-watch.ts'
 import { chatStore } from './store.ts'
 import { type Claim, type Ending, cancelWaiting, claimNext, endFromOutside, pause } from './transitions.ts'
@@ -159,9 +163,9 @@ export function startRuns(engine: Engine, delegate: Delegate): Runs {
       const { kept } = await keptOf(tx, run)
       if (kept === null) return false
       const used = step && provider !== null && model !== null
-      if (used && !(await runStore.keep(tx, run, { usage: addUsage(run.usage, usage), cost }))) return true
+      if (used && !(await claimStore.keep(tx, run, { usage: addUsage(run.usage, usage), cost }))) return true
       if (used) await stepStore.insert(tx, run, step)
-      if (!(await runStore.release(tx, run))) return true
+      if (!(await claimStore.release(tx, run))) return true
       const served = used && { served: { model, provider, usage: addUsage(before, usage), cost } }
       await messageStore.keep(tx, run.output_message_id, { content: kept, ...served })
       await messageStore.setStatus(tx, run.output_message_id, 'queued')
@@ -186,17 +190,18 @@ export function startRuns(engine: Engine, delegate: Delegate): Runs {
 
   /** What is nobody's is taken, and what somebody asked for elsewhere is done here. */
   async function sweep(): Promise<void> {
-    for (const id of await runStore.toCancel(db, processId)) active.get(id)?.stop.abort(STOPPED)
-    for (const run of await runStore.forsaken(db))
+    for (const id of await sweepStore.toCancel(db, processId)) active.get(id)?.stop.abort(STOPPED)
+    for (const run of await sweepStore.forsaken(db))
       await inChat(run.chat_id, (tx) => forsake(tx, run)).catch(left(run.id))
-    for (const id of await runStore.lost(db, processId, [...active.keys()])) active.get(id)?.log.lose()
+    for (const id of await sweepStore.lost(db, processId, [...active.keys()])) active.get(id)?.log.lose()
     if (draining) return
-    for (const run of await runStore.orphans(db, processId))
+    for (const run of await sweepStore.orphans(db, processId))
       if (!active.has(run.id)) await adopt(run).catch(left(run.id))
-    for (const run of await runStore.expired(db)) await inChat(run.chat_id, (tx) => expire(tx, run)).catch(left(run.id))
-    for (const run of await runStore.reunited(db))
+    for (const run of await sweepStore.expired(db))
+      await inChat(run.chat_id, (tx) => expire(tx, run)).catch(left(run.id))
+    for (const run of await sweepStore.reunited(db))
       await inChat(run.chat_id, (tx) => reunite(tx, run)).catch(left(run.id))
-    for (const chatId of await runStore.stalled(db)) {
+    for (const chatId of await sweepStore.stalled(db)) {
       const next = await inChat(chatId, (tx) => claimNext(tx, chatId, processId))
       if (next) begin(next)
     }
@@ -213,7 +218,7 @@ export function startRuns(engine: Engine, delegate: Delegate): Runs {
       else if (kept === null || orphan.adoptions >= MOST_ADOPTIONS)
         await endFromOutside(tx, orphan, processId, { status: 'failed', error: interrupted })
       else {
-        const run = await runStore.takeOver(tx, orphan, processId)
+        const run = await claimStore.takeOver(tx, orphan, processId)
         const output = before && { ...before, content: kept }
         return run && output ? { run, output, events: [], lastSeq } : null
       }

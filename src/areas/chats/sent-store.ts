@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type MessageRow, insertable } from './message-store.ts'
-import type { Logged } from './run-store.ts'
+import type { Logged } from './event-store.ts'
 
 /** What a message that was taken in leaves behind beside its run. */
 export interface Left {

@@ -11,7 +11,8 @@ import type { Answered, Run } from './contract-runs.ts'
 import type { Chat } from './contract.ts'
 import type { GoalRow } from './goal-store.ts'
 import type { MessageRow } from './message-store.ts'
-import type { Logged, RunRow } from './run-store.ts'
+import type { Logged } from './event-store.ts'
+import type { RunRow } from './run-store.ts'
 import type { ChatRow } from './store.ts'
 
 export const showChat = (row: ChatRow): z.output<typeof Chat> => ({

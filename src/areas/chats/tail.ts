@@ -1,7 +1,7 @@
 import type { Sink } from '#kernel/contract.ts'
 import type { Id } from '#kernel/ids.ts'
 import { isEnd } from './answer.ts'
-import type { Logged } from './run-store.ts'
+import type { Logged } from './event-store.ts'
 import { framesOf } from './show.ts'
 
 /** How many of a run's events are held for readers of this process; older ones they read from the table. */

@@ -10,18 +10,13 @@ import type { Principal } from '#kernel/principal.ts'
 import type { Usage } from '#kernel/usage.ts'
 import { type Fact, isEnd, partsOf } from './answer.ts'
 import type { Lineal } from './budgets.ts'
+import { claimStore } from './claim-store.ts'
 import { addUsage } from './cost.ts'
 import { type MessageRow, messageStore } from './message-store.ts'
 import { type Part, textOf } from './parts.ts'
-import {
-  type Logged,
-  type PendingAction,
-  type RunRow,
-  type Step,
-  eventStore,
-  runStore,
-  stepStore,
-} from './run-store.ts'
+import { type Logged, eventStore } from './event-store.ts'
+import type { PendingAction, RunRow } from './run-store.ts'
+import { type Step, stepStore } from './step-store.ts'
 import { showMessage, showRun } from './show.ts'
 
 /** A run that a process has taken, and what its log holds so far. */
@@ -98,7 +93,7 @@ const actorOf = (run: RunRow) => ({ account_id: run.account_id, via: 'server' })
 
 /** Queued → running. Null when somebody else was first. */
 export async function claim(db: Db, runId: Id, processId: Id): Promise<Claim | null> {
-  const run = await runStore.start(db, runId, processId)
+  const run = await claimStore.start(db, runId, processId)
   if (!run) return null
   const output = await messageStore.setStatus(db, run.output_message_id, 'in_progress')
   const { seq, type } = await eventStore.last(db, runId)
@@ -110,7 +105,7 @@ export async function claim(db: Db, runId: Id, processId: Id): Promise<Claim | n
 }
 
 export async function claimNext(db: Db, chatId: Id, processId: Id): Promise<Claim | null> {
-  const next = await runStore.next(db, chatId)
+  const next = await claimStore.next(db, chatId)
   return next === null ? null : claim(db, next, processId)
 }
 
@@ -135,7 +130,7 @@ export async function end(db: Db, one: End): Promise<Ended | null> {
 
 /** The same for many of different chats, in as many statements as for one. In their order; null where the claim no longer holds. */
 export async function endAll(db: Db, ends: readonly End[]): Promise<(Ended | null)[]> {
-  const runs = await runStore.finish(
+  const runs = await claimStore.finish(
     db,
     ends.map(({ run, ending: { status, error, usage, cost } }) => ({
       run,
@@ -216,7 +211,7 @@ export async function pause(
   { pending, parts }: { pending: readonly PendingAction[]; parts: Part[] },
   lastSeq: number,
 ): Promise<Logged[] | null> {
-  const run = await runStore.pause(db, before, pending)
+  const run = await claimStore.pause(db, before, pending)
   if (!run) return null
   await messageStore.keep(db, run.output_message_id, { content: parts })
   const events = numbered([{ type: 'run.requires_action', data: { run: showRun(run) } }], lastSeq)
@@ -244,7 +239,7 @@ export async function endFromOutside(
   processId: Id,
   why: { status: 'cancelled' } | { status: 'failed'; error: ErrorBody['error'] },
 ): Promise<RunRow | null> {
-  const run = await runStore.takeOver(db, before, processId)
+  const run = await claimStore.takeOver(db, before, processId)
   if (!run) return null
   const events = await eventStore.all(db, run.id)
   const ending = { ...NOTHING, ...why, parts: partsOf(run.output_message_id, events) }
