@@ -1,6 +1,10 @@
 import type { Context, Engine } from '#engine/context.ts'
+import { sharedPlace } from '#engine/shares.ts'
+import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Budget } from '#kernel/money.ts'
+import { checkPlace } from '#kernel/place.ts'
+import { type Membership, membershipIn } from '#kernel/principal.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
 import type { RunRow } from './run-store.ts'
 
@@ -19,3 +23,18 @@ export const actingFor = (
     run: { id: run.id, budgets },
     signal,
   })
+
+/** The place, by membership or by a share, of who asked something of a chat a while ago. Refuses where they may not run it any more. */
+export async function placeNow(
+  { db, principal }: Context,
+  { chat_id, workspace_id }: Pick<RunRow, 'chat_id' | 'workspace_id'>,
+): Promise<Membership> {
+  const place =
+    membershipIn(principal, workspace_id) ?? (await sharedPlace(db, principal, 'chat', { id: chat_id, workspace_id }))
+  if (place === null)
+    return refuse('insufficient_role', {
+      message: 'Who asked is no longer in this workspace, and the chat is not shared with them.',
+    })
+  checkPlace(place, 'chat:run')
+  return place
+}

@@ -2,13 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type AgentRow, agentBehind } from '#areas/agents/service.ts'
 import type { Engine } from '#engine/context.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
-import { sharedPlace } from '#engine/shares.ts'
 import { type Completion, type Served, refusalOf } from '#gateway/complete.ts'
 import type { Turn } from '#gateway/turn.ts'
 import { type ErrorBody, Refusal, errorBody, refuse } from '#kernel/errors.ts'
-import { checkPlace } from '#kernel/place.ts'
-import { membershipIn } from '#kernel/principal.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
+import { placeNow } from './acting.ts'
 import { Answer, type Fact } from './answer.ts'
 import { type Lineal, budgetsOf, lineageOf } from './budgets.ts'
 import { answerCalls } from './call-tools.ts'
@@ -198,14 +196,7 @@ async function askAnew(engine: Engine, { run }: Claim, signal: AbortSignal) {
   ])
   if (ctx === null)
     return refuse('not_found', { message: 'Who asked is gone: the account, or the key that it asked with.' })
-  const place =
-    membershipIn(ctx.principal, run.workspace_id) ??
-    (await sharedPlace(ctx.db, ctx.principal, 'chat', { id: run.chat_id, workspace_id: run.workspace_id }))
-  if (place === null)
-    return refuse('insufficient_role', {
-      message: 'Who asked is no longer in this workspace, and the chat is not shared with them.',
-    })
-  checkPlace(place, 'chat:run')
+  await placeNow(ctx, run)
   const agent = run.agent_id === null ? null : await agentBehind(ctx, run.agent_id, run.workspace_id)
   if (run.agent_id !== null && agent === null) refuse('not_found', { message: 'The agent of this chat is gone.' })
   return { principal: ctx.principal, agent, said, lineage }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { script } from '#test/chats.ts'
-import { allEvents } from '#test/events.ts'
+import { allEvents, readEvents } from '#test/events.ts'
 import type { Caller } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
+import { until } from '#test/until.ts'
 import { verdictOf } from './judge.ts'
 
 const { server, alice, beyond, settled } = await twoServers()
@@ -138,6 +139,73 @@ test('a stop of its run ends a goal, and so does its end; there must be one', as
   })
   assert.equal(other.status, 200)
   assert.equal((await alice.get(`/chats/${chat}/goal`)).status, 404)
+})
+
+test('whoever follows the chat sees a goal come nearer: each turn, each verdict and the end', async () => {
+  const chat = await made()
+  const following = readEvents(alice, `/realtime/subscribe?channels=chat:${chat}`)
+  await following.next()
+  const second = judgedBy({ achieved: true, feedback: 'All is there.' })
+  await beyond.post(`/chats/${chat}/goal`, {
+    objective: judgedBy({ achieved: false, progress: true, feedback: second }),
+  })
+  const seen: [string, number, boolean][] = []
+  while (seen.at(-1)?.[0] !== 'goal.achieved') {
+    const { data } = (await following.next()).value!
+    if (data.resource.type === 'goal') seen.push([data.type, data.data.turns_used, data.data.run_id !== null])
+  }
+  await following.return()
+  assert.deepEqual(seen, [
+    ['goal.started', 0, false],
+    ['goal.progressed', 1, true],
+    ['goal.progressed', 1, false],
+    ['goal.progressed', 2, true],
+    ['goal.achieved', 2, true],
+  ])
+})
+
+/** A chat of a team whose goal is at its first turn, and would take further ones. */
+async function pursued(who: Caller, workspace_id: string): Promise<string> {
+  const chat = (await who.post('/chats', { model: 'sim/script', workspace_id })).body.data.id
+  // The first turn ends only once the workspace was changed; nobody would call it achieved.
+  const objective = script({ text: 'so far' }, { delay_ms: 2_000 }, { text: verdict({ achieved: false }) })
+  assert.equal((await who.post(`/chats/${chat}/goal`, { objective })).status, 201)
+  await until(
+    async () => (await who.get(`/chats/${chat}/goal`)).body.data,
+    ({ run_id }) => run_id !== null,
+  )
+  return chat
+}
+
+test('no turn begins in a workspace that was archived meanwhile, nor for somebody who is no longer in it', async () => {
+  const { id: team } = (await alice.post('/workspaces', { name: 'Closing' })).body.data
+  const bob = await server.person('Bob')
+  await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 1 })
+  const { token } = (await alice.post(`/workspaces/${team}/invitations`, { email: bob.email })).body.data
+  const { member } = (await bob.post('/invitations/accept', { token })).body.data
+  const [hers, his] = [await pursued(alice, team), await pursued(bob, team)]
+  await alice.delete(`/workspaces/${team}/members/${member.id}`)
+  await alice.post(`/workspaces/${team}/archive`)
+  const left = await over(his)
+  assert.deepEqual([left.status, left.error.code, left.turns_used], ['failed', 'insufficient_role', 1])
+  const closed = await over(hers)
+  assert.deepEqual([closed.status, closed.error.code, closed.turns_used], ['failed', 'invalid_state', 1])
+  for (const chat of [hers, his]) assert.equal((await alice.get(`/chats/${chat}/messages`)).body.data.length, 2)
+})
+
+test('a chat with a goal is not archived, also between two turns; trashing it ends the goal', async () => {
+  const chat = await made()
+  // Its turns are over at once, its judge is not.
+  const objective = script({ text: script({ delay_ms: 60_000 }) })
+  await alice.post(`/chats/${chat}/goal`, { objective })
+  const { run_id } = await turning(chat)
+  await allEvents(alice, `/chats/${chat}/runs/${run_id}/events`)
+  const refused = await beyond.post(`/chats/${chat}/archive`)
+  assert.deepEqual([refused.status, refused.body.error?.code], [409, 'chat_busy'], refused.text)
+  assert.equal((await alice.delete(`/chats/${chat}`)).status, 200)
+  assert.equal((await alice.get(`/chats/${chat}/goal`)).body.data.status, 'ended')
+  assert.equal((await alice.post(`/chats/${chat}/restore`)).status, 200)
+  assert.equal((await alice.post(`/chats/${chat}/archive`)).status, 200)
 })
 
 test('what a judge says that is no verdict is none', () => {

@@ -5,8 +5,10 @@ import { type JobHandler, type Schedule, every } from '#engine/jobs.ts'
 import { writeOutbox } from '#engine/outbox.ts'
 import { type ErrorBody, Refusal, errorBody, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
+import { checkWritable } from '#kernel/place.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
 import { accept } from './accept.ts'
+import { placeNow } from './acting.ts'
 import { goalEvent } from './goal-events.ts'
 import { type GoalRow, goalStore } from './goal-store.ts'
 import { tellUntold } from './interrupted.ts'
@@ -214,6 +216,8 @@ async function nextTurn(engine: Engine, goal: GoalRow, signal: AbortSignal): Pro
   if (exhausted !== null) return void (await endGoal(engine, goal, 'exhausted', { exhausted_by: exhausted }))
   try {
     const ctx = await actingFor(engine, goal, signal)
+    // A turn that is under way goes on; none begins where nothing may be said.
+    checkWritable(await placeNow(ctx, goal))
     await ctx.transaction(async (ctx) => {
       const chat = (await chatStore.get(ctx.db, goal.chat_id)) ?? refuse('not_found')
       const run = await accept(ctx, chat, {

@@ -19,6 +19,8 @@ import { costOf, messageCosts } from './costs.ts'
 import { delegate } from './delegate.ts'
 import { exportChat } from './export.ts'
 import { answered, follow } from './follow.ts'
+import { endWith } from './goal-end.ts'
+import { goalStore } from './goal-store.ts'
 import { endGoalOf, readGoal, resumeGoal, startGoal } from './goals.ts'
 import { listMessages } from './messages.ts'
 import { messageStore } from './message-store.ts'
@@ -139,12 +141,20 @@ export const chatService = implement(
         const shown = await doors.archive(ctx, { id })
         const [busy] = await runStore.unfinished(ctx.db, id)
         if (busy) refuse('chat_busy', { details: { run_id: busy.id, status: busy.status } })
+        // Between two turns nothing runs, and yet it goes on.
+        const goal = await goalStore.active(ctx.db, id)
+        if (goal)
+          refuse('chat_busy', {
+            message: 'A goal is pursued in this chat: end it first.',
+            details: { goal_id: goal.id },
+          })
         return shown
       }),
 
     trash: (outer, { id }) =>
       outer.transaction(async (ctx) => {
         const gone = await doors.trash(ctx, { id })
+        await endWith(ctx, id, null)
         const running = await stopAll(ctx, await runStore.unfinished(ctx.db, id))
         ctx.afterCommit(() => runsOf(ctx.engine).stop(running.map((run) => run.id)))
         return gone
