@@ -1,11 +1,13 @@
-import { z } from 'zod'
 import type { Payer } from '#engine/ledger/ledger.ts'
+import type { Outbound } from '#engine/outbound/outbound.ts'
 import { RetrieveFailed, retrieve } from '#engine/outbound/retrieve.ts'
 import { refuse } from '#kernel/errors.ts'
 import { newId } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
 import { usageOf } from '#kernel/usage.ts'
+import { dispatch } from './carriers/dispatch.ts'
 import type { Offer } from './directory.ts'
+import { embeddingWireOf } from './embedding-wires.ts'
 import { Metering } from './metering.ts'
 import type { Gateway } from './parts.ts'
 import { newSeed, route } from './router.ts'
@@ -41,19 +43,12 @@ declare module '#engine/context.ts' {
 
 const MOST_BYTES = 64 << 20
 const TIMEOUT_MS = 60_000
-const shapes = ['openai-chat', 'openai-responses', 'ollama']
-
-/** POST /v1/embeddings, which OpenAI, Ollama and most others speak (platform.openai.com/docs/api-reference/embeddings). */
-const Answer = z.object({
-  data: z.array(z.object({ index: z.number().int(), embedding: z.array(z.number()).min(1) })),
-  usage: z.object({ prompt_tokens: z.number().int().nonnegative().optional() }).nullish(),
-})
 
 export const createEmbed =
   (gateway: Gateway): Embed =>
   async (principal, model, texts, options) => {
-    const offers = (await gateway.directory.offers(principal, model)).filter(({ endpoint }) =>
-      shapes.includes(endpoint.shape),
+    const offers = (await gateway.directory.offers(principal, model)).filter(
+      ({ endpoint }) => embeddingWireOf(endpoint.shape) !== null,
     )
     if (offers.length === 0)
       refuse('not_found', { param: 'model', message: `The embedding model \`${model}\` does not exist here.` })
@@ -109,12 +104,17 @@ async function ask(
   texts: readonly string[],
   signal: AbortSignal,
 ) {
-  const { origin, base, headers, mayBePrivate } = upstreamOf(endpoint)
-  const { status, bytes } = await retrieve(outbound, {
-    url: new URL(`${origin}${base}/embeddings`),
+  const wire = embeddingWireOf(endpoint.shape)!
+  const upstream = upstreamOf(endpoint)
+  const { origin, base, headers, mayBePrivate } = upstream
+  const wrapped: Pick<Outbound, 'dispatch'> = {
+    dispatch: (send, handler) => dispatch(outbound, upstream, send, { model: upstreamModel, stream: false }, handler),
+  }
+  const { status, bytes } = await retrieve(wrapped, {
+    url: new URL(`${origin}${base}${wire.path(upstreamModel)}`),
     method: 'POST',
     headers: headers.filter((_, i) => headers[i - (i % 2)] !== 'accept-encoding'),
-    body: Buffer.from(JSON.stringify({ model: upstreamModel, input: texts, encoding_format: 'float' })),
+    body: Buffer.from(JSON.stringify(wire.body(upstreamModel, texts))),
     mayBePrivate,
     mostBytes: MOST_BYTES,
     timeoutMs: TIMEOUT_MS,
@@ -123,12 +123,10 @@ async function ask(
   })
   if (status !== 200)
     throw new RetrieveFailed('garbled', `${endpoint.slug} answered ${status} to a request for embeddings.`)
-  const { data } = Answer.safeParse(parse(bytes))
-  const byIndex = new Map(data?.data.map(({ index, embedding }) => [index, unit(embedding)]))
-  const vectors = texts.map((_, i) => byIndex.get(i))
-  if (!data || vectors.some((vector) => vector === undefined || vector.length !== vectors[0]!.length))
+  const read = wire.read(parse(bytes), texts.length)
+  if (read === null || read.vectors.some(({ length }) => length !== read.vectors[0]!.length))
     throw new RetrieveFailed('garbled', `${endpoint.slug} answered something else than embeddings.`)
-  return { vectors: vectors as Float32Array[], tokens: data.usage?.prompt_tokens ?? null }
+  return { vectors: read.vectors.map(unit), tokens: read.tokens }
 }
 
 function unit(values: readonly number[]): Float32Array {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
 import { upload } from '#test/drive.ts'
 import { type Caller, testServer } from '#test/server.ts'
-import { startEmbedder } from '#test/vendors/embedder.ts'
+import { startEmbedder, startGeminiEmbedder, startOllamaEmbedder } from '#test/vendors/embedder.ts'
 
 const ask = (who: Pick<Caller, 'get'>, query: Record<string, string>) =>
   who.get(`/search?${new URLSearchParams(query).toString()}`)
@@ -63,4 +63,37 @@ test('alice finds by meaning what holds none of her words; it is metered, and fa
     ['keyword', ['semantic: the embedding model does not answer now']],
   )
   assert.equal(degraded.body.data[0].id, ids.get('b.txt'))
+})
+
+test('Gemini embeds by its own wire; a local engine is taken by itself, costs nothing, and is left alone where embedding is off', async () => {
+  await using gemini = await startGeminiEmbedder()
+  await using ollama = await startOllamaEmbedder()
+  const cases = [
+    {
+      GEMINI_API_KEY: gemini.key,
+      GEMINI_BASE_URL: `${gemini.origin}/v1beta`,
+      UK_EMBEDDING_MODEL: 'google/gemini-embedding-001',
+    },
+    { OLLAMA_HOST: ollama.origin },
+  ]
+  for (const environment of cases) {
+    await using server = await testServer({ environment })
+    const alice = await server.person('Alice')
+    const kitten = await upload(alice, { workspace_id: alice.workspaceId }, Buffer.from('A kitten will purr.'), 'a.txt')
+    await upload(alice, { workspace_id: alice.workspaceId }, Buffer.from('Bread of one loaf.'), 'b.txt')
+    const asking = () => ask(alice, { q: 'feline', mode: 'semantic' })
+    let answer = await asking()
+    for (const until = Date.now() + 10_000; answer.body.data.length < 2 && Date.now() < until; answer = await asking())
+      await sleep(50)
+    assert.deepEqual([answer.body.mode, answer.body.degraded], ['semantic', []], answer.text)
+    assert.equal(answer.body.data[0].id, kitten.body.data.id)
+    const usage = (await alice.get('/me/usage?view=history&limit=100')).body.data
+    const costs = usage.map(({ cost_usd }: { cost_usd: number }) => cost_usd > 0)
+    assert.deepEqual(new Set(costs), new Set(['OLLAMA_HOST' in environment ? false : true]))
+  }
+  const asked = ollama.requests.length
+  await using off = await testServer({ environment: { OLLAMA_HOST: ollama.origin, UK_EMBEDDING_MODEL: 'off' } })
+  const bob = await off.person('Bob')
+  assert.deepEqual((await ask(bob, { q: 'feline' })).body.degraded, ['semantic: no embedding model is configured'])
+  assert.ok(ollama.requests.slice(asked).every(({ path }) => path !== '/v1/embeddings'))
 })

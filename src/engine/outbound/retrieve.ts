@@ -43,7 +43,7 @@ export class RetrieveFailed extends Error {
 const redirects = new Set([301, 302, 303, 307, 308])
 
 /** One resource, whole, with its redirects: every hop goes through `outbound`, which checks the address it connects to. */
-export async function retrieve(outbound: Outbound, wanted: Wanted): Promise<Retrieved> {
+export async function retrieve(outbound: Pick<Outbound, 'dispatch'>, wanted: Wanted): Promise<Retrieved> {
   const until = performance.now() + wanted.timeoutMs
   let url = wanted.url
   let method = wanted.method ?? 'GET'
@@ -67,7 +67,7 @@ export async function retrieve(outbound: Outbound, wanted: Wanted): Promise<Retr
 type Answer = Pick<Retrieved, 'status' | 'headers' | 'bytes'>
 
 function exchange(
-  outbound: Outbound,
+  outbound: Pick<Outbound, 'dispatch'>,
   wanted: Wanted,
   url: URL,
   method: 'GET' | 'POST' | 'DELETE',
