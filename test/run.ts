@@ -3,9 +3,11 @@
  * files whose path holds one of them: `npm test -- accounts`. `--long` runs `*.long.ts` instead.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { globSync } from 'node:fs'
+import { globSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startTestPostgres } from './database.ts'
+import { keepFigures } from './long-figures.ts'
 
 const root = join(import.meta.dirname, '..')
 const args = process.argv.slice(2)
@@ -29,15 +31,18 @@ if (words.length === 0 && !long) {
   if (check.status !== 0) process.exit(check.status ?? 1)
 }
 
+const figures = join(tmpdir(), `ukiyo-long-${process.pid}.jsonl`)
 const { connection, stop } = await startTestPostgres()
 const runner = spawn(
   process.execPath,
   [
     '--test',
-    '--test-concurrency=3',
+    // What takes long wants the machine for itself.
+    `--test-concurrency=${long ? 1 : 3}`,
     '--test-reporter=spec',
     '--test-reporter-destination=stdout',
-    '--test-timeout=180000',
+    ...(long ? ['--test-reporter=./test/long-figures.ts', `--test-reporter-destination=${figures}`] : []),
+    `--test-timeout=${long ? 3_600_000 : 180_000}`,
     ...files,
   ],
   {
@@ -54,6 +59,10 @@ runner.stdout.on('data', (part: Buffer) => {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => runner.kill(signal))
 const status = await new Promise<number>((resolve) => runner.on('close', (code) => resolve(code ?? 1)))
 await stop()
+if (long) {
+  keepFigures(readFileSync(figures, 'utf8'))
+  rmSync(figures)
+}
 const count = (word: string): number =>
   Number([...tail.matchAll(new RegExp(`^ℹ ${word} (\\d+)$`, 'gm'))].at(-1)?.[1] ?? 0)
 process.stdout.write(

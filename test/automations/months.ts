@@ -173,10 +173,12 @@ export async function liveThrough(span: Span): Promise<Lived> {
       const expected = new Set(of.flatMap(({ wall, zone, from, until }) => walked.get(zone)!.ticks(wall, from, until)))
       const found = rows.filter(({ automation_id }) => automation_id === id).map((row) => row.scheduled_for.getTime())
       lived.ticks += expected.size
+      const rowsOf = new Set(found)
+      const times = (ticks: Iterable<number>) => [...ticks].sort((a, b) => a - b).map((ms) => new Date(ms).toISOString())
       assert.deepEqual(
-        found.sort((a, b) => a - b).map((ms) => new Date(ms).toISOString()),
-        [...expected].sort((a, b) => a - b).map((ms) => new Date(ms).toISOString()),
-        `${id}: ${JSON.stringify(of.map(({ wall, zone, from }) => [patternOf(wall), zone, new Date(from)]))}`,
+        { missing: times(expected.difference(rowsOf)), extra: times(rowsOf.difference(expected)), twice: found.length - rowsOf.size },
+        { missing: [], extra: [], twice: 0 },
+        `seed ${span.seed}, ${id}: ${JSON.stringify(of.map(({ wall, zone, from, until }) => [patternOf(wall), zone, new Date(from), new Date(until)]))}`,
       )
     }
     assert.equal(rows.length, lived.ticks)

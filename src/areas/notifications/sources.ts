@@ -69,11 +69,11 @@ const sources: Readonly<Record<string, Source>> = {
   },
   'share.created': async ({ postgres: { db } }, event) => {
     const sharer = event.actor && (await personOf(db, event.actor.account_id))
-    const thing = (event.data.resource_type as string | undefined) ?? 'something'
+    const thing = event.data.resource_type as string
     return concerned(event).map((to) => ({
       to,
       type: 'share.received',
-      title: `${sharer ? sharer.name : 'Somebody'} shared a ${thing} with you`,
+      title: `${sharer ? sharer.name : 'Somebody'} shared ${thing === 'agent' ? 'an' : 'a'} ${thing} with you`,
       resource: sharedThing(event),
       actionUrl: '/app/shared-with-me',
     }))

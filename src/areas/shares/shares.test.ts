@@ -87,6 +87,34 @@ test('a share to a workspace is for all in it, and ends with the membership; a k
   assert.equal((await bob.get(`/agents/${agent.id}`)).status, 404)
 })
 
+test('of a chat that was shared with a workspace nobody in it is told who may not read chats there', async () => {
+  await using server = await testServer()
+  const [alice, bob, carol] = [await server.person('Alice'), await server.person('Bob'), await server.person('Carol')]
+  const team = await together(alice, bob, 'viewer')
+  await alice.patch(`/workspaces/${team}/members/${bob.id}`, { permissions: ['agent:read', 'share:read'] })
+  const crew = await together(alice, carol, 'viewer')
+  const [chat, agent] = [
+    (await alice.post('/chats', { title: 'A secret plan' })).body.data,
+    (await alice.post('/agents', { name: 'Helper' })).body.data,
+  ]
+  for (const workspace_id of [team, crew]) {
+    await alice.post('/shares', share('chat', chat.id, { workspace_id }))
+    await alice.post('/shares', share('agent', agent.id, { workspace_id }))
+  }
+  const told = async (who: typeof alice) =>
+    (await who.get('/shared-with-me')).body.data.map(({ title }: { title: string }) => title)
+  assert.deepEqual(await told(bob), ['Helper'])
+  assert.deepEqual(await told(carol), ['Helper', 'A secret plan'])
+  const notified = async (who: typeof alice) =>
+    (await who.get('/notifications')).body.data
+      .filter(({ type }: { type: string }) => type === 'share.received')
+      .map(({ title }: { title: string }) => title)
+      .sort()
+  while ((await notified(carol)).length < 2) await new Promise((resolve) => setTimeout(resolve, 20))
+  assert.deepEqual(await notified(carol), ['Alice shared a chat with you', 'Alice shared an agent with you'])
+  assert.deepEqual(await notified(bob), ['Alice shared an agent with you'])
+})
+
 test('what is shared with an address waits for who can show that it is theirs', async () => {
   await using server = await testServer()
   const [alice, bob, mallory] = [

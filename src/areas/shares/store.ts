@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import type { Db } from '#engine/postgres/client.ts'
 import { nextTime } from '#engine/postgres/client.ts'
-import { type ShareRow, type SharedType, sharesOf } from '#engine/shares.ts'
+import { type ShareRow, type SharedType, scopesOf, sharesOf } from '#engine/shares.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { Principal } from '#kernel/principal.ts'
+import { type Principal, reachableWorkspaces } from '#kernel/principal.ts'
 
 export type Grantee = { user_id: Id } | { email: string } | { workspace_id: Id }
 
@@ -98,18 +98,25 @@ export const shareStore = {
     principal: Principal,
     { types, before, limit }: { types: readonly SharedType[]; before: Id | null; limit: number },
   ): Promise<NamedShare[]> {
+    // Of what a workspace was given those are told who may read such things there.
+    const readable = types.map(
+      (type) => sql`(s.resource_type = ${type} and (s.workspace_id is null
+        or s.workspace_id = any(${reachableWorkspaces(principal, scopesOf(type).read)}::ulid[])))`,
+    )
     const { rows } = await sql<NamedShare>`${named} from ${sharesOf(principal, 'share:read')} s ${joins}
-      where r.status <> 'trashed' and s.resource_type = any(${types}::text[])
+      where r.status <> 'trashed' and (${readable.length === 0 ? sql`false` : sql.join(readable, sql` or `)})
         ${before === null ? sql`` : sql`and s.id < ${before}`}
       order by s.id desc limit ${limit}`.execute(db)
     return rows
   },
 
-  /** The accounts that a share reaches: their open streams are judged anew when it changes. */
-  async reached(db: Db, { account_id, claimed_by, workspace_id, email }: ShareRow): Promise<Id[]> {
+  /** The accounts that a share reaches, and so may read what it gives. */
+  async reached(db: Db, { account_id, claimed_by, workspace_id, email, resource_type }: ShareRow): Promise<Id[]> {
+    const { read, write } = scopesOf(resource_type)
     const { rows } = await sql<{ id: Id }>`
       select id from accounts where id in (${account_id}, ${claimed_by})
       union select account_id from members where workspace_id = ${workspace_id}
+        and (permissions is null or permissions && ${[read, write]}::text[])
       union select id from accounts where lower(email) = ${email?.toLowerCase() ?? null} and email_verified_at is not null`.execute(
       db,
     )

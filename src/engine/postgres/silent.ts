@@ -92,10 +92,9 @@ export function cutOff(client: pg.ClientBase): Error {
 
 /** A connection beside the pool's, there only while somebody waits. */
 function askServer(connection: pg.ClientConfig) {
-  let client: pg.Client | null = null
+  let client: Promise<pg.Client> | null = null
 
-  async function connected(): Promise<pg.Client> {
-    if (client !== null) return client
+  async function connect(): Promise<pg.Client> {
     const fresh = new pg.Client({
       ...connection,
       application_name: 'ukiyo looks after the others',
@@ -104,12 +103,13 @@ function askServer(connection: pg.ClientConfig) {
     })
     fresh.on('error', () => {})
     await fresh.connect()
-    return (client = fresh)
+    return fresh
   }
+  /** Also what is only connecting yet, or it would stay for good. */
   function end(): void {
     const ending = client
     client = null
-    void ending?.end().catch(() => {})
+    void ending?.then((one) => one.end()).catch(() => {})
   }
 
   return {
@@ -117,7 +117,7 @@ function askServer(connection: pg.ClientConfig) {
     /** Those of these backends that are at work; null where the server cannot be asked, or a pooler stands between. */
     async working(pids: readonly number[]): Promise<ReadonlySet<number> | null> {
       try {
-        const present = await connected()
+        const present = await (client ??= connect())
         const { rows } = await present.query<{ own: number; pids: number[] }>(
           `select pg_backend_pid() as own, coalesce(array_agg(pid) filter (where state in ('active', 'fastpath function call')), '{}') as pids
             from pg_stat_activity where pid = any($1::int[])`,

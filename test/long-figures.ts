@@ -1,0 +1,88 @@
+/**
+ * What `npm run test:long` last said: raw in `test/long-runs.json`, as a table in `docs/long-runs.md`. A reporter of
+ * node:test: passed as `--test-reporter`, it answers a JSON line per test.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import type { TestEvent } from 'node:test/reporters'
+
+const root = join(import.meta.dirname, '..')
+const raw = join(root, 'test/long-runs.json')
+const page = join(root, 'docs/long-runs.md')
+
+interface LongRun {
+  file: string
+  title: string
+  passed: boolean
+  seconds: number
+  /** UTC. */
+  day: string
+  figures: string[]
+}
+
+export default async function* longFigures(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  let last: LongRun | null = null
+  for await (const { type, data } of source) {
+    if (type === 'test:pass' || type === 'test:fail') {
+      if (last) yield `${JSON.stringify(last)}\n`
+      last =
+        data.nesting === 0 && data.file !== undefined && data.skip === undefined
+          ? {
+              file: relative(root, data.file),
+              title: data.name,
+              passed: type === 'test:pass',
+              seconds: Math.round(data.details.duration_ms / 1000),
+              day: new Date().toISOString().slice(0, 10),
+              figures: [],
+            }
+          : null
+    }
+    // What a test says of itself comes behind it; what the runner says at its end belongs to no file.
+    if (type === 'test:diagnostic' && data.file !== undefined && last && relative(root, data.file) === last.file)
+      last.figures.push(data.message)
+  }
+  if (last) yield `${JSON.stringify(last)}\n`
+}
+
+/** Puts these in place of what was known of the same tests. */
+export function keepFigures(lines: string): void {
+  const fresh = lines
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as LongRun)
+  const known = existsSync(raw) ? (JSON.parse(readFileSync(raw, 'utf8')) as LongRun[]) : []
+  const files = new Set(fresh.map(({ file }) => file))
+  const titles = new Set(fresh.map(({ file, title }) => `${file} ${title}`))
+  const kept = known.filter(
+    ({ file, title }) => !titles.has(`${file} ${title}`) && (!files.has(file) || existsSync(join(root, file))),
+  )
+  const runs = [...kept, ...fresh].sort((a, b) => (a.file === b.file ? 0 : a.file < b.file ? -1 : 1))
+  writeFileSync(raw, `${JSON.stringify(runs, null, 1)}\n`)
+  writeFileSync(page, pageOf(runs))
+}
+
+const pageOf = (runs: readonly LongRun[]): string => `# What takes long
+
+\`npm run test:long\` plays what is too long for every change: races, deaths at every write, months of a calendar, random
+histories. A word narrows it: \`npm run test:long -- drive\`. This page is written by that command from what the tests said of
+themselves (\`test/long-runs.json\`).
+
+| what | took | said | on |
+|---|--:|---|---|
+${runs.map((run) => `| ${run.title} | ${run.seconds} s | ${run.passed ? said(run.figures) : '**failed**'} | ${run.day} |`).join('\n')}
+`
+
+const said = (figures: readonly string[]): string =>
+  figures.map((text) => (text.startsWith('{') ? fields(JSON.parse(text) as object) : text)).join('; ')
+
+const fields = (figures: object): string =>
+  Object.entries(figures)
+    .map(([name, value]) => `${name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)} ${shown(value)}`)
+    .join(', ')
+
+const shown = (value: unknown): string =>
+  typeof value === 'number'
+    ? value.toLocaleString('en', { maximumFractionDigits: 1 })
+    : typeof value === 'object' && value !== null
+      ? `(${fields(value)})`
+      : String(value)
