@@ -16,7 +16,7 @@ import { type Asked, type Candidate, newSeed } from './router.ts'
 import type { AnswerAbout } from './shapes/about.ts'
 import { isObject } from './shapes/json.ts'
 import { refusesHistory, takesNewLimit, takesStreamOptions } from './shapes/openai-chat/quirks.ts'
-import type { Demands, Redraft } from './surfaces/surface.ts'
+import type { Demands, Redraft, Surface } from './surfaces/surface.ts'
 import { Translation, type Way, isServed, lossesHeader, lossless, travels } from './translate.ts'
 import { Try } from './try.ts'
 import type { Loss, UpstreamFault } from './turn.ts'
@@ -26,9 +26,6 @@ import { conversationOf } from './warmth.ts'
 import { sketchOf, wishFor } from './wish.ts'
 
 const none: readonly never[] = []
-
-/** How long a client waits for the first word before it is told that somebody is at work. */
-const KEEP_ALIVE_MS = 5_000
 
 /** One call of a model through a surface: who may serve it, one try after the other, and the answer's head and end. */
 export class Generation {
@@ -66,6 +63,7 @@ export class Generation {
     this.dialect = dialect
     this.#metered = metered
     const { model, stream } = body.json
+    visit.surface.refuseHead?.(visit.request.headers)
     this.#demands = visit.surface.demands?.(body) ?? null
     const named = this.#demands === null ? (model ?? dialect.usualModel) : this.#demands.models[0]
     if (typeof named !== 'string' || named === '')
@@ -230,7 +228,8 @@ export class Generation {
     this.visit.head.push('x-uk-hedge', `provider=${loser.offer.endpoint.slug}${spent}`)
   }
 
-  #keepAlive(comment: string): void {
+  /** A client that waits is told that somebody is at work. */
+  #keepAlive({ text, everyMs }: NonNullable<Surface['keepAlive']>): void {
     const { response, head } = this.visit
     this.#pulse = setInterval(() => {
       if (this.visit.closed || response.writableEnded) return this.#quiet()
@@ -239,8 +238,8 @@ export class Generation {
         head.push('cache-control', 'no-cache', 'x-accel-buffering', 'no')
         response.writeHead(200, head)
       }
-      response.write(comment)
-    }, KEEP_ALIVE_MS)
+      response.write(text)
+    }, everyMs)
   }
 
   #quiet(): void {
@@ -337,10 +336,10 @@ export class Generation {
     const losses = this.#lossesTo(candidate.offer, way)
     if (losses.length > 0) this.#declare(losses, endpoint.shape)
     if (contentType.startsWith('text/event-stream')) head.push('cache-control', 'no-cache', 'x-accel-buffering', 'no')
-    // How much of its quota is left says something only to who owns the account.
+    // How much of its quota is left, and whose it is, says something only to who owns the account.
     if (endpoint.billing === 'byok')
       for (const name in provider)
-        if (name.startsWith('x-ratelimit-') || name.startsWith('anthropic-ratelimit-'))
+        if (name.startsWith('x-ratelimit-') || name.startsWith('anthropic-') || name.startsWith('openai-'))
           head.push(name, String(provider[name]))
     if (!visit.response.headersSent) visit.response.writeHead(200, head)
     if (this.streaming) visit.watchRights(endpoint.id)

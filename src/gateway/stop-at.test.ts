@@ -24,7 +24,8 @@ test('however an answer is cut, it ends before the first stop sequence, and its 
       const stopped = at !== Infinity
       assert.equal(textOfAnswer(answer), stopped ? text.slice(0, at) : text)
       assert.equal(answer.finish?.reason, stopped ? 'stop' : 'length')
-      if (stopped) assert.ok(text.startsWith(answer.finish!.stop_sequence!, at))
+      const named = answer.finish?.stop_sequence ?? null
+      assert.ok(stopped ? named !== null && text.startsWith(named, at) : named === null)
       assert.equal(answer.usage?.output_tokens, 9)
     }),
   )

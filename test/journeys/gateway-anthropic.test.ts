@@ -106,6 +106,17 @@ test('tools come back whole, and `?beta=true` and unknown fields travel on', asy
   assert.equal(sent().headers['anthropic-version'], '2023-06-01', 'the version that is meant when none is said')
 })
 
+test('a version that nobody knows is refused whoever would serve it; whose account answered is told to who owns it', async () => {
+  const before = vendor.requests.length
+  const unknown = await world.key.post('/compat-b/v1/messages', ask('x'), { 'anthropic-version': '2024-01-01' })
+  assert.equal(vendor.requests.length, before)
+  assert.deepEqual([unknown.status, unknown.body.error.type], [400, 'invalid_request_error'])
+  assert.match(unknown.body.error.message, /^anthropic-version: "2024-01-01"/)
+  const { headers } = await world.key.post('/compat-b/v1/messages', ask('x'))
+  for (const name of ['anthropic-organization-id', 'anthropic-ratelimit-requests-remaining', 'request-id'])
+    assert.ok(headers.get(name), name)
+})
+
 test('an error of the vendor is an error of its kind, and one mid-stream reaches the client as an event', async () => {
   vendor.script({ status: 529, type: 'overloaded_error', message: 'Overloaded', times: 3 })
   await assert.rejects(client.messages.create(ask('x')), (error) => {
@@ -138,6 +149,8 @@ test('the simulated models answer in messages, and models are listed in pages', 
     [['a b c'], 3],
   )
   const ids: string[] = []
+  const retired = await world.key.get('/compat-b/v1/models?lifecycle[]=deprecated')
+  assert.deepEqual(retired.body, { data: [], has_more: false, first_id: null, last_id: null })
   for await (const { id } of client.models.list({ limit: 1 })) ids.push(id)
   assert.ok(ids.includes(model) && ids.includes('sim/echo') && new Set(ids).size === ids.length, ids.join())
   assert.equal((await client.models.retrieve(model)).id, model)

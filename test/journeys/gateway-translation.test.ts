@@ -186,6 +186,15 @@ test('an Anthropic client talks to GPT: text, tools, images in results, stop rea
   assert.deepEqual(roles, ['user', 'assistant', 'tool', 'tool', 'user', 'user'])
 })
 
+test('an answer that the client has begun is gone on with, though GPT would begin anew', async () => {
+  const messages = [...said('A haiku?'), { role: 'assistant' as const, content: 'Old pond,' }]
+  const asked = anthropic.messages.create({ model: 'oa/gpt-4o', max_tokens: 64, messages }).withResponse()
+  assert.equal((await asked).response.headers.get('x-uk-losses'), 'messages.prefill')
+  const told = sentTo(gpt)['messages']
+  assert.deepEqual(told.slice(0, 2), messages)
+  assert.match(told[2].content, /^Go on with your last message/)
+})
+
 test('stop sequences that GPT takes none of, or so few, end the answer all the same, and by their name', async () => {
   const usage = { input: 12, output: 30, reasoning: 3 }
   const ask = { max_tokens: 64, messages: said('Count.'), stop_sequences: ['a1', 'b2', 'c3', 'd4', 'END', 'E'] }

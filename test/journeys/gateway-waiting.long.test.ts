@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import Anthropic from '@anthropic-ai/sdk'
 import OpenAI, { APIError } from 'openai'
 import { startOpenAI } from '#test/vendors/openai.ts'
 import type { Vendor } from '#test/vendors/vendor.ts'
@@ -14,6 +15,7 @@ before(async () => {
   other = await startOpenAI({ key: 'sk-two' })
   world = await gatewayWorld()
   await world.bring(vendor, 'slow', { priority: 1, models: [priced('gpt-4o')] })
+  await world.bring(vendor, 'thinker', { models: [priced('gpt-4o-mini')] })
   await world.bring(other, 'other', { priority: 2, models: [priced('gpt-4o')] })
 })
 after(async () => {
@@ -44,4 +46,17 @@ test('who waits for a first word on compat-c is told that somebody is at work, a
   assert.ok(late.text.endsWith('data: [DONE]\n\n'))
   assert.match(taken.text, /^: OPENROUTER PROCESSING\n\n(.|\n)*"provider":"other"/)
   assert.ok(failed instanceof APIError, 'after the head has left the stream says it')
+})
+
+test('who waits for a first word on compat-b is sent pings, which its clients pass over', async () => {
+  const { origin } = world.server
+  const anthropic = new Anthropic({ apiKey: world.key.key, baseURL: `${origin}/compat-b`, maxRetries: 0 })
+  vendor.script({ reply: 'at last', delayMs: 10_500, times: 2 })
+  const body = { model: 'thinker/gpt-4o-mini', max_tokens: 99, messages: said('x') }
+  const [{ text }, message] = await Promise.all([
+    world.key.post('/compat-b/v1/messages', { ...body, stream: true }),
+    anthropic.messages.stream(body).finalMessage(),
+  ])
+  assert.ok(text.startsWith('event: ping\ndata: {"type":"ping"}\n\nevent: message_start\n'), text.slice(0, 200))
+  assert.deepEqual(message.content[0]?.type === 'text' && message.content[0].text, 'at last')
 })

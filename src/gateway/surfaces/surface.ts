@@ -63,11 +63,13 @@ export interface Surface {
   count: { dialect: Dialect; write(tokens: number): object } | null
   /** Null: a plain request, whose bytes travel to whoever serves its model. Absent: nothing can be asked. */
   demands?(body: Body): Demands | null
+  /** Refuses headers that the vendor refuses, whoever would serve the request. */
+  refuseHead?(headers: Readonly<Record<string, unknown>>): void
   redraft?(about: AnswerAbout): Redraft
   /** Headers of an answer with this id: name, value, … */
   head?(id: string): readonly string[]
-  /** Written while the first word of a stream is waited for; absent: nothing is. */
-  keepAlive?: string
+  /** Written every so many milliseconds while the first word of a stream is waited for; absent: nothing is. */
+  keepAlive?: { text: string; everyMs: number }
   /** What answers the operation `read`, by path; absent: there is none. */
   reads?: Readonly<Record<string, (visit: Visit) => void>>
   /** `GET /models/{id}/endpoints`. */

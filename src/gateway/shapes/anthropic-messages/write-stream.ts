@@ -13,7 +13,7 @@ const event = (name: string, fields: Json): string =>
   `event: ${name}\ndata: ${JSON.stringify({ type: name, ...fields })}\n\n`
 
 /** Keeps connections open while there is nothing to say; only after `message_start`. */
-const keepAlive = event('ping', {})
+export const keepAlive = event('ping', {})
 
 /** Chunks as the server-sent events of a message. Blocks come one at a time: what arrives for another meanwhile waits. */
 export class StreamWriter extends EventWriter {

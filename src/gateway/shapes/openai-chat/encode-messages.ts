@@ -5,6 +5,7 @@ import { urlOf } from '../media.ts'
 import type { ToolNames } from '../tool-names.ts'
 import type { Quirks } from './quirks.ts'
 import { writeDetails } from './reasoning.ts'
+import { askToGoOn } from '../prefill.ts'
 
 export interface MessageRules {
   quirks: Quirks
@@ -16,7 +17,7 @@ export interface MessageRules {
 /** Messages with paired tool results, as the vendor has them. */
 export function encodeMessages(messages: TurnMessage[], rules: MessageRules): Json[] {
   if (messages.at(-1)?.role === 'assistant') rules.losses.add('messages.prefill')
-  return messages.flatMap((message) => {
+  return askToGoOn(messages).flatMap((message) => {
     const { role, content } = message
     if (role === 'tool') return toolMessages(content, rules)
     if (role === 'assistant') return [assistantMessage(content, rules)]

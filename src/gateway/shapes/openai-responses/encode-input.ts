@@ -4,6 +4,7 @@ import { Losses } from '../losses.ts'
 import { urlOf } from '../media.ts'
 import type { ToolNames } from '../tool-names.ts'
 import { isOwn, writeReasoning } from './sealed.ts'
+import { askToGoOn } from '../prefill.ts'
 
 export interface ItemRules {
   names: ToolNames
@@ -14,7 +15,7 @@ export interface ItemRules {
 /** Messages with paired tool results as input items, in the order in which they stand. */
 export function encodeInput(messages: TurnMessage[], rules: ItemRules): Json[] {
   if (messages.at(-1)?.role === 'assistant') rules.losses.add('messages.prefill')
-  return messages.flatMap(({ role, content }) => {
+  return askToGoOn(messages).flatMap(({ role, content }) => {
     if (content.some((part) => 'cache' in part && part.cache !== undefined)) rules.losses.add('cache_control')
     if (role === 'tool') return content.flatMap((part) => resultOf(part, rules))
     if (role === 'assistant') return said(content, rules)

@@ -1,6 +1,8 @@
 import { refuse } from '#kernel/errors.ts'
 import type { Listed } from '../../directory.ts'
 
+/** Whatever is listed can be asked. */
+const ACTIVE = 'active'
 const LINES = ['haiku', 'sonnet', 'opus', 'fable', 'mythos']
 
 /** `GET /v1/models/{id}` of Anthropic. An unknown release date is the epoch, as there. */
@@ -16,7 +18,7 @@ export const writeModel = ({
   id: slug,
   display_name: name,
   created_at: new Date(releasedAt ?? 0).toISOString(),
-  lifecycle: 'active',
+  lifecycle: ACTIVE,
   deprecated_at: null,
   retires_at: null,
   line: LINES.find((line) => upstreamModel.includes(`claude-${line}`)) ?? null,
@@ -27,11 +29,13 @@ export const writeModel = ({
 
 const MOST = 1_000
 
-/** A page: `limit` 1–1000 (20), `after_id` or `before_id` of a page before. */
+/** A page: `limit` 1–1000 (20), `after_id` or `before_id` of a page before; `lifecycle[]` names those that are wanted. */
 export function writeModels(rows: readonly Listed[], query: URLSearchParams): object {
   const limit = Number(query.get('limit') ?? 20)
   if (!Number.isInteger(limit) || limit < 1 || limit > MOST)
     refuse('invalid_parameter', { message: `limit: must be a whole number from 1 to ${MOST}`, param: 'limit' })
+  const lives = query.getAll('lifecycle[]')
+  if (lives.length > 0 && !lives.includes(ACTIVE)) rows = []
   const before = query.get('before_id')
   const left =
     before === null

@@ -5,7 +5,7 @@ import { ENVELOPE } from '../../shapes/envelope.ts'
 import { type AnthropicVersion, decode } from '../../shapes/anthropic-messages/decode.ts'
 import { writeError } from '../../shapes/anthropic-messages/errors.ts'
 import { writeAnswer } from '../../shapes/anthropic-messages/write-answer.ts'
-import { StreamWriter } from '../../shapes/anthropic-messages/write-stream.ts'
+import { StreamWriter, keepAlive } from '../../shapes/anthropic-messages/write-stream.ts'
 import { keepStatus } from '../keep-status.ts'
 import type { Surface } from '../surface.ts'
 import { writeModel, writeModels } from './models.ts'
@@ -26,6 +26,9 @@ export const compatB: Surface = {
   foreign: ({ source }) => source.includes(ENVELOPE),
   usageOnRequest: false,
   closing: null,
+  // Its clients pass over pings wherever they stand, before `message_start` too.
+  keepAlive: { text: keepAlive, everyMs: 10_000 },
+  refuseHead: (headers) => void versionOf(headers['anthropic-version']),
   count: { dialect: anthropicCount, write: (input_tokens) => ({ input_tokens }) },
   error: (failure, requestId) => keepStatus(writeError(failure, requestId), failure),
   decode: (json, headers) => ({ ...decode(json, versionOf(headers['anthropic-version'])), includeUsage: true }),

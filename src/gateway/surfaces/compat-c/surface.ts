@@ -37,7 +37,7 @@ export const compatC: Surface = {
   demands: readDemands,
   redraft,
   head: (id) => ['x-generation-id', answerId(id, 'compat-c')],
-  keepAlive: keepAlive['compat-c'],
+  keepAlive: { text: keepAlive['compat-c'], everyMs: 5_000 },
   error: (failure) => sameCode(keepStatus(writeError(failure, 'compat-c'), failure)),
   decode,
   stream: (about) => new StreamWriter(about, 'compat-c', true),
