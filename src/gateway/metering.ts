@@ -1,3 +1,4 @@
+import { billed } from '#engine/ledger/item.ts'
 import type { Ledger, MeteredCall, Outcome, Payer } from '#engine/ledger/ledger.ts'
 import { Refusal } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
@@ -130,11 +131,12 @@ export class Metering {
     this.#ledger.sent(this.call, worstCost(pricing, inputTokens, 0, 1), soFar)
   }
 
-  /** Only the first settlement counts. Answers what the call cost its payer: where something guards it, no more than was reserved. */
+  /** Only the first settlement counts. Answers what the ledger counts: where something guards the call, no more than was reserved. */
   settle(end: End): Nano | null {
     const nano = this.#settle(end)
-    if (nano === null || this.#reserved === null || nano <= this.#reserved) return nano
-    return this.#ledger.guards(this.call.payer, this.call.billing) ? this.#reserved : nano
+    if (nano === null) return null
+    const guarded = this.#reserved !== null && this.#ledger.guards(this.call.payer, this.call.billing)
+    return guarded && nano > this.#reserved! ? this.#reserved : billed(nano)
   }
 
   #settle(end: End): Nano | null {

@@ -343,7 +343,7 @@ test('words and figures that no column takes end a run all the same', { timeout:
   for (const [content, end, kept] of [
     [script({ tool_call: { name: 'lo\0ok', arguments: 'x\0\ud800' } }), 'run.completed', ['look', 'x\ufffd']],
     [script({ error: { type: 'server_error', message: 'no\0 \ud800' } }), 'run.failed', 'no \ufffd'],
-    // What a run's call may cost is held before it is asked, so no figure of a provider's goes beyond it.
+    // Nothing caps it, and nobody pays a bill beyond all bounds: it is written down as far as it goes.
     [JSON.stringify({ steps: [{ text: 'said' }], usage: { output_tokens: 1e300 } }), 'run.completed', 'said'],
   ] as const) {
     const chat = await made()

@@ -39,7 +39,7 @@ export function settleItem(call: MeteredCall, outcome: Outcome): Item {
     `\t${call.id}\t${call.startedAt.getTime()}\t${outcome.status}\t${whole(usage.input_tokens)}\t${whole(usage.output_tokens)}` +
     `\t${whole(usage.total_tokens)}\t${whole(usage.requests)}\t${whole(usage.cache_read_tokens)}\t${whole(usage.reasoning_tokens)}` +
     `\t${whole(usage.cache_write_5m_tokens)}\t${whole(usage.cache_write_1h_tokens)}\t${whole(usage.images)}\t${audio}` +
-    `\t${cost === null ? '' : bill(cost)}\t${costSource ?? ''}\t${finishReason === null ? '' : inLine(finishReason)}` +
+    `\t${cost === null ? '' : billed(cost)}\t${costSource ?? ''}\t${finishReason === null ? '' : inLine(finishReason)}` +
     `\t${firstTokenMs === null ? '' : milliseconds(firstTokenMs)}\t${milliseconds(outcome.durationMs)}\t${outcome.streamed}`
   return { id: call.id, reserved: books(call.payer, call.billing), shared: sharedBy(call), line }
 }
@@ -104,7 +104,7 @@ const whole = (count: number): number =>
 /** Far above any call, and so far below what a column holds that a day's sum of such claims still fits. */
 const MOST_UNITS = 1e12
 /** No call costs more than a million dollars: whoever says so is wrong, and a row of calls that say so must still sum up. */
-const bill = (cost: Nano): Nano => (cost < 0n ? 0n : cost > MOST ? MOST : cost)
+export const billed = (cost: Nano): Nano => (cost < 0n ? 0n : cost > MOST ? MOST : cost)
 const MOST = 1_000_000n * NANO
 const milliseconds = (count: number): number => Math.min(2 ** 31 - 1, whole(count))
 const short = (words: string): string => storable(words.slice(0, 512))
