@@ -39,8 +39,8 @@ async function serve(): Promise<void> {
   await using stack = new AsyncDisposableStack()
   stack.use(lockDataDir(config.dataDir))
   await tryPort(config)
-  const database = stack.use(await openDatabase(config, (line) => log.info(line)))
   const keys = rootKeys(config.secretKeys, config.dataDir)
+  const database = stack.use(await openDatabase(config, (line) => log.info(line)))
   await sayToken(config, database.connection, log)
   const failed = database.failed.then((reason) => {
     throw new StartRefused(`the database has stopped: ${reason}`)
@@ -116,22 +116,21 @@ async function startWorkers(
         }, 500).unref()
       })
     })
+  await using stack = new AsyncDisposableStack()
+  stack.defer(async () => {
+    stopping = true
+    const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
+    await Promise.all(
+      workers.map((worker) => {
+        const ended = new Promise((resolve) => worker.once('exit', resolve))
+        worker.kill('SIGTERM')
+        return ended
+      }),
+    )
+  })
   const origins = await Promise.all(Array.from({ length: config.workers }, start))
-  return {
-    origin: origins[0]!,
-    failed: failure.promise,
-    async [Symbol.asyncDispose]() {
-      stopping = true
-      const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
-      await Promise.all(
-        workers.map((worker) => {
-          const ended = new Promise((resolve) => worker.once('exit', resolve))
-          worker.kill('SIGTERM')
-          return ended
-        }),
-      )
-    },
-  }
+  const running = stack.move()
+  return { origin: origins[0]!, failed: failure.promise, [Symbol.asyncDispose]: () => running.disposeAsync() }
 }
 
 async function work(): Promise<void> {
@@ -148,9 +147,13 @@ async function work(): Promise<void> {
     process.send!({ origin: app.origin })
     forgetStart()
     await Promise.race([stopped, orphaned])
-  } catch (error) {
+  } catch (thrown) {
+    const error = explainStart(thrown, 'a server process does not start')
+    if (!(error instanceof StartRefused)) log.error({ error }, 'a server process failed')
+    // The parent says why, once for all of them, and ends this one.
     process.send!({ refused: error instanceof Error ? error.message : String(error) })
-    throw error
+    await Promise.race([stopped, orphaned])
+    process.exit(1)
   }
   process.exit(0)
 }

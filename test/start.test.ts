@@ -1,14 +1,23 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { needs } from './needs.ts'
-import { startProgram, temporaryDir } from './program.ts'
+import { type Program, startProgram, temporaryDir } from './program.ts'
 import { caller } from './server.ts'
 
 const signUp = { email: 'alice@example.com', password: 'a long password', name: 'Alice' }
@@ -64,8 +73,10 @@ test('a second instance on the same data dir, a port in use and settings that ca
   await using running = startProgram({ UK_DATA_DIR: dir.path })
   const { port } = new URL(await running.ready)
   using other = temporaryDir()
+  writeFileSync(join(other.path, 'file'), '')
   const refusals: [Record<string, string>, RegExp][] = [
     [{ UK_DATA_DIR: dir.path }, new RegExp(`${dir.path}.*${running.child.pid}|in use`)],
+    [{ UK_DATA_DIR: join(other.path, 'file/data') }, /a part of the path is a file/],
     [{ UK_DATA_DIR: other.path, UK_PORT: port }, new RegExp(`port ${port} .* is in use.*UK_PORT`)],
     [{ UK_DATA_DIR: other.path, UK_PORT: 'many' }, /UK_PORT must be a whole number/],
     [{ UK_DATA_DIR: other.path, UK_SECRET_KEY: 'short' }, /UK_SECRET_KEY needs at least 32 characters/],
@@ -76,23 +87,42 @@ test('a second instance on the same data dir, a port in use and settings that ca
     [{ UK_DATA_DIR: other.path, DATABASE_URL: 'mysql://x' }, /DATABASE_URL must be a URL that starts with postgres/],
   ]
   for (const [environment, line] of refusals) {
-    const program = startProgram(environment)
-    assert.equal(await program.exited, 1)
-    const { stderr } = program.output()
-    const lines = stderr.trim().split('\n')
-    assert.match(lines.at(-1)!, line)
-    assert.match(lines.at(-1)!, /^ukiyo: /)
+    assert.match(await refusalOf(startProgram(environment)), line)
   }
   assert.ok(!existsSync(join(other.path, 'postgres')), 'no database was made for any of them')
+})
+
+/** What a start that fails says: one line for people, among what is logged. */
+async function refusalOf(program: Program): Promise<string> {
+  await using _ = program
+  assert.equal(await Promise.race([program.exited, program.ready.catch(() => program.exited)]), 1)
+  const said = program.output().stderr.split('\n')
+  const lines = said.filter((line) => line !== '' && !line.startsWith('{"level":'))
+  assert.equal(lines.length, 1, lines.join('\n'))
+  assert.match(lines[0]!, /^ukiyo: /)
+  return lines[0]!
+}
+
+test('several processes that cannot start say why once, and none is left', async () => {
+  using dir = temporaryDir()
+  const program = startProgram({ UK_DATA_DIR: dir.path, UK_WORKERS: '3', UK_UPSTREAM_ALLOW: 'garbage' })
+  // Closed is the output when the last process that could write to it has ended.
+  assert.match(await refusalOf(program), /UK_UPSTREAM_ALLOW: "garbage" is neither/)
+})
+
+test('a root key that was cut short is refused, not used', async () => {
+  using dir = temporaryDir()
+  writeFileSync(join(dir.path, 'secret-key'), 'cut')
+  assert.match(await refusalOf(startProgram({ UK_DATA_DIR: dir.path })), /secret-key.*32 characters/)
+  assert.ok(!existsSync(join(dir.path, 'postgres')), 'nothing was made that it would have to open')
 })
 
 test('a database that cannot be reached is named without its password', async () => {
   using dir = temporaryDir()
   const program = startProgram({ UK_DATA_DIR: dir.path, DATABASE_URL: 'postgres://ukiyo:hunter2@127.0.0.1:1/ukiyo' })
-  assert.equal(await program.exited, 1)
-  const { stderr } = program.output()
-  assert.match(stderr, /^ukiyo: the database of DATABASE_URL \(127\.0\.0\.1:1\/ukiyo\) cannot be used: /m)
-  assert.doesNotMatch(stderr, /hunter2/)
+  const line = await refusalOf(program)
+  assert.match(line, /^ukiyo: the database of DATABASE_URL \(127\.0\.0\.1:1\/ukiyo\) cannot be used: /)
+  assert.doesNotMatch(line, /hunter2/)
 })
 
 test('a setting that is not known is a warning with the nearest name', async () => {
@@ -161,17 +191,62 @@ test('several processes share one port, and each answers', async () => {
   assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200])
 })
 
-test('a full disk is one clear line and a non-zero exit', needs(canMount(), 'the right to mount'), async () => {
-  using dir = temporaryDir()
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', dir.path])
-  try {
-    const program = startProgram({ UK_DATA_DIR: dir.path })
-    assert.equal(await program.exited, 1)
-    assert.match(program.output().stderr.trim().split('\n').at(-1)!, /^ukiyo: .*no space left/i)
-  } finally {
-    execFileSync('umount', ['-l', dir.path])
+test(
+  'a disk that is full: a start says so in one line, a running server refuses what it cannot keep, until there is room',
+  needs(canMount(), 'the right to mount'),
+  async () => {
+    let needed: number
+    {
+      using disk = smallDisk('100m')
+      await using program = startProgram({ UK_DATA_DIR: disk.path })
+      const origin = await program.ready
+      needed = disk.used()
+      const answer = await caller(origin, csrf).post('/auth/sign-up', signUp)
+      const alice = caller(origin, { cookie: answer.headers.get('set-cookie')!.split(';')[0]!, ...csrf })
+      const writes = () => alice.post('/chats', { title: 'A title' })
+      assert.equal((await writes()).status, 201)
+      disk.fill()
+      // What has a page left in the database still fits.
+      let refused = await writes()
+      for (let i = 0; i < 200 && refused.status === 201; i++) refused = await writes()
+      assert.deepEqual([refused.status, refused.body.error.type], [507, 'storage_full'])
+      assert.equal((await alice.get('/chats')).status, 200)
+      disk.empty()
+      assert.equal((await writes()).status, 201)
+    }
+    // Too small for the files of a database, and for the tables in it.
+    for (const size of [8 << 20, needed - (3 << 19)]) {
+      using disk = smallDisk(String(size))
+      assert.match(await refusalOf(startProgram({ UK_DATA_DIR: disk.path })), /no space left/i)
+    }
+  },
+)
+
+/** A file system of this size. */
+function smallDisk(size: string) {
+  const dir = temporaryDir()
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', dir.path])
+  const filler = join(dir.path, 'filler')
+  return {
+    path: dir.path,
+    used(): number {
+      const { blocks, bfree, bsize } = statfsSync(dir.path)
+      return (blocks - bfree) * bsize
+    },
+    fill() {
+      try {
+        for (;;) appendFileSync(filler, Buffer.alloc(65_536))
+      } catch (error) {
+        assert.match(String(error), /ENOSPC/)
+      }
+    },
+    empty: () => rmSync(filler),
+    [Symbol.dispose]() {
+      execFileSync('umount', ['-l', dir.path])
+      dir[Symbol.dispose]()
+    },
   }
-})
+}
 
 function canMount(): boolean {
   if (process.getuid?.() !== 0) return false

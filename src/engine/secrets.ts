@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { StartRefused } from './start-refused.ts'
 
 /**
  * Secrets at rest: AES-256-GCM, the row's id as associated data, so a ciphertext moved to another row does not open.
@@ -46,6 +47,9 @@ export function createSecrets(rootKeys: readonly string[]): Secrets {
   }
 }
 
+/** Characters of a root key that is not to be guessed. */
+const LEAST_ROOT_KEY = 32
+
 /** The root keys: those given, else one that is made once and kept 0600 in the data dir. */
 export function rootKeys(given: readonly string[], dataDir: string): string[] {
   if (given.length > 0) return [...given]
@@ -55,5 +59,10 @@ export function rootKeys(given: readonly string[], dataDir: string): string[] {
     renameSync(`${path}.new`, path)
   }
   chmodSync(path, 0o600)
-  return [readFileSync(path, 'utf8').trim()]
+  const key = readFileSync(path, 'utf8').trim()
+  if (key.length < LEAST_ROOT_KEY)
+    throw new StartRefused(
+      `${path} does not hold a root key of ${LEAST_ROOT_KEY} characters or more: put the right one back; without one, stored provider keys cannot be read, and removing the file makes a new one`,
+    )
+  return [key]
 }

@@ -10,15 +10,20 @@ export class StartRefused extends Error {
   }
 }
 
-/** Errors of the operating system that the owner can change, in words; null for all others. */
+const NO_SPACE = 'there is no space left on the disk'
+
+/** Errors of the operating system and of PostgreSQL that the owner can change, in words; null for all others. */
 const words: Record<string, string> = {
-  ENOSPC: 'there is no space left on the disk',
+  ENOSPC: NO_SPACE,
+  // disk_full
+  '53100': NO_SPACE,
   EDQUOT: 'the disk quota is used up',
   EROFS: 'the file system is read-only',
   EACCES: 'permission is denied',
   EPERM: 'the operation is not permitted',
   ENOENT: 'a folder of the path is not there and cannot be made',
   ENOTDIR: 'a part of the path is a file',
+  EEXIST: 'a part of the path is a file',
 }
 
 /** What any step of the start threw → `StartRefused` where the owner can act on it, else the error itself. */

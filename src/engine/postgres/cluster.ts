@@ -100,7 +100,7 @@ async function initialise(
     if (end.code === 0) return
     if (type === 'C' || !program.lines.some((line) => line.includes('invalid locale name')))
       throw new StartRefused(
-        `the database could not be made in ${dirname(place.cluster)}: ${explainEnd(program, end, place.cluster)}`,
+        `the database could not be made in ${dirname(place.cluster)}: ${explainEnd('initdb', program, end, place.cluster)}`,
       )
     log('this machine has no locale C.UTF-8: similarity search will see only ASCII letters')
   }

@@ -65,6 +65,7 @@ function explainSpawn(error: Error, path: string, user: OsUser | null): Error {
 
 /** Why a program failed, in one line: how it ended, and its last complaint. */
 export function explainEnd(
+  name: string,
   program: Program,
   end: { code: number | null; signal: NodeJS.Signals | null },
   where: string,
@@ -75,6 +76,6 @@ export function explainEnd(
   const complaint =
     program.lines.findLast((line) => /^(PANIC|FATAL|ERROR)|error:|cannot|could not/.test(line)) ??
     program.lines.findLast((line) => !line.startsWith('LOG:'))
-  const how = end.signal ? `was ended by ${end.signal}` : `ended with code ${end.code}`
+  const how = end.signal ? `${name} was ended by ${end.signal}` : `${name} ended with code ${end.code}`
   return complaint ? `${how}: ${complaint.replace(/^(PANIC|FATAL|ERROR):\s+/, '')}` : how
 }

@@ -49,7 +49,7 @@ export async function startServer(
     .then((end): Exit => {
       return {
         expected: stopping,
-        reason: stopping ? 'PostgreSQL was stopped' : `PostgreSQL ${explainEnd(program, end, place.cluster)}`,
+        reason: stopping ? 'PostgreSQL was stopped' : explainEnd('PostgreSQL', program, end, place.cluster),
       }
     })
   const first = await Promise.race([ready.promise, exited])
