@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +8,7 @@ import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { loadContracts } from '#areas/contracts.ts'
 import { list } from '#kernel/registry.ts'
+import { needs } from '#test/needs.ts'
 import { testServer } from '#test/server.ts'
 import { things } from '#test/every-kind.ts'
 import { wordsOf } from '../words.ts'
@@ -35,7 +37,10 @@ function uk(
   words: readonly string[],
   { stdin = '', env = {} }: { stdin?: string; env?: Record<string, string> } = {},
 ): Promise<Ran> {
-  const child = spawn(program, words, { env: { PATH: process.env.PATH!, HOME: home, ...env } })
+  return ranBy(spawn(program, words, { env: { PATH: process.env.PATH!, HOME: home, ...env } }), stdin)
+}
+
+function ranBy(child: ChildProcessWithoutNullStreams, stdin = ''): Promise<Ran> {
   const ran: Ran = { code: null, out: '', err: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => (ran.out += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => (ran.err += text))
@@ -70,12 +75,25 @@ test('from sign-up to logout, with one home', async () => {
   assert.equal(nobody.code, exits.auth[0])
   assert.match(nobody.err, /Not signed in.*\n.*uk login/)
 
+  const short = await uk(
+    ['sign-up', '--origin', origin, '--email', 'ada@example.com', '--name', 'Ada', '--password-stdin'],
+    { stdin: 'short\n' },
+  )
+  assert.equal(short.code, exits.usage[0])
+  assert.match(short.err, /password.*\nIt is --password-stdin\. See `uk sign-up --help`/)
+
   const signedUp = await uk(
     ['sign-up', '--origin', origin, '--email', 'ada@example.com', '--name', 'Ada', '--password-stdin'],
     { stdin: 'a long password\n' },
   )
   assert.equal(signedUp.code, 0, signedUp.err)
   assert.equal(signedUp.out, '')
+  const twice = await uk(
+    ['sign-up', '--origin', origin, '--email', 'ada@example.com', '--name', 'Ada', '--password-stdin'],
+    { stdin: 'a long password\n' },
+  )
+  assert.equal(twice.code, exits.conflict[0])
+  assert.match(twice.err, /uk login/)
   const file = join(home, '.config/ukiyo/credentials.json')
   const kept = JSON.parse(await readFile(file, 'utf8')) as { key: string; key_id: string; origin: string }
   assert.match(kept.key, /^uk_[0-9A-Za-z]{49}$/)
@@ -119,6 +137,8 @@ test('from sign-up to logout, with one home', async () => {
   assert.equal(again.code, 0, again.err)
   const renewed = await fetch(`${origin}/v1/me`, { headers: { authorization: `Bearer ${kept.key}` } })
   assert.equal(renewed.status, 401, 'the key of the login before is revoked')
+  const sessions = await uk(['auth', 'sessions', '--password-stdin', '--json'], { stdin: 'a long password' })
+  assert.equal((JSON.parse(sessions.out) as { data: object[] }).data.length, 1, 'only that of this very call')
 
   const changed = await uk(['settings', 'update', '--theme', 'dark', '--json'])
   assert.equal((JSON.parse(changed.out) as { data: { theme: string } }).data.theme, 'dark')
@@ -220,36 +240,62 @@ test('a hint names the command and not what was typed after it', async () => {
   assert.ok(!terminal.told.join('\n').includes('uk sign-up me'), terminal.told.join('\n'))
 })
 
-test('completion scripts are well-formed, and bash completes with them', async () => {
-  for (const shell of ['bash', 'zsh', 'fish']) {
-    const terminal = recorder()
-    await run(['completion', shell], terminal)
-    const script = terminal.said.join('')
-    assert.match(script, /api-keys/)
-    if (shell === 'bash') {
-      const complete = async (...words: string[]): Promise<string[]> => {
-        const line = `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _uk; printf '%s\\n' "\${COMPREPLY[@]}"`
-        return (await shellRun('bash', `${script}\n${line}`)).split('\n').filter(Boolean)
-      }
-      assert.deepEqual(await complete('uk', 'api-k'), ['api-keys'])
-      assert.deepEqual(await complete('uk', 'api-keys', 'r'), ['revoke', 'rotate'])
-      assert.deepEqual(await complete('uk', 'api-keys', 'list', '--stat'), ['--status'])
-      assert.deepEqual(await complete('uk', 'api-keys', 'list', '--status', 're'), ['revoked'])
-      assert.deepEqual(await complete('uk', 'api-keys', 'list', '--all', '--js'), ['--json'])
-    }
-  }
-})
+const script = async (shell: string): Promise<string> => {
+  const terminal = recorder()
+  await run(['completion', shell], terminal)
+  return terminal.said.join('')
+}
 
-function shellRun(shell: string, script: string): Promise<string> {
-  const child = spawn(shell, ['-s'])
-  let out = ''
-  let err = ''
-  child.stdout.on('data', (text) => (out += String(text)))
-  child.stderr.on('data', (text) => (err += String(text)))
-  child.stdin.end(script)
-  return new Promise((resolve, reject) =>
-    child.on('error', reject).on('close', (code) => (code === 0 || out ? resolve(out) : reject(new Error(err)))),
-  )
+/** How each shell is asked what it would offer for the last of these words. */
+const shells: Record<string, { args: string[]; ask: (words: readonly string[]) => string }> = {
+  bash: {
+    args: [],
+    ask: (words) =>
+      `COMP_WORDS=(${quoted(words)}); COMP_CWORD=${words.length - 1}; _uk; printf '%s\\n' "\${COMPREPLY[@]}"`,
+  },
+  // What shows the words to a person is stood in for: it needs a terminal.
+  zsh: {
+    args: ['-f'],
+    ask: (words) =>
+      `words=(${quoted(words)}); CURRENT=${words.length}; _uk; print -rl -- \${(M)offered:#${words.at(-1)}*}`,
+  },
+  fish: { args: ['--no-config'], ask: (words) => `complete -C ${quoted([words.join(' ')])}` },
+}
+const quoted = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(' ')
+const before: Record<string, string> = {
+  zsh: 'compdef() {}; _files() {}; _describe() { offered=(${(P)2%%:*}) }\n',
+}
+const installed = (program: string): boolean =>
+  process.env.PATH!.split(':').some((folder) => existsSync(join(folder, program)))
+
+for (const [shell, { args, ask }] of Object.entries(shells))
+  test(`${shell} completes commands, options and their values`, needs(installed(shell), shell), async () => {
+    const text = await script(shell)
+    const complete = async (...words: string[]): Promise<string[]> =>
+      (await shellRun(shell, args, `${before[shell] ?? ''}${text}\n${ask(words)}\n`))
+        .split('\n')
+        .map((line) => line.split('\t')[0]!)
+        .filter((word) => word.startsWith(words.at(-1)!))
+    assert.deepEqual(await complete('uk', 'api-k'), ['api-keys'])
+    assert.deepEqual(await complete('uk', 'logi'), ['login'])
+    assert.deepEqual(await complete('uk', 'api-keys', 'r'), ['revoke', 'rotate'])
+    assert.deepEqual(await complete('uk', 'api-keys', 'list', '--stat'), ['--status'])
+    assert.deepEqual(await complete('uk', 'api-keys', 'list', '--status', 're'), ['revoked'])
+    assert.deepEqual(await complete('uk', 'api-keys', 'list', '--all', '--js'), ['--json'])
+    assert.deepEqual(await complete('uk', 'chats', 'get', 'ID', '--js'), ['--json'])
+    assert.deepEqual(await complete('uk', 'login', '--passw'), ['--password-stdin'])
+    assert.deepEqual(await complete('uk', 'admin', 'reset-password', '--passw'), ['--password-stdin'])
+    assert.deepEqual(await complete('uk', 'completion', 'z'), ['zsh'])
+    assert.deepEqual(await complete('uk', 'help', 'exit'), ['exit-codes'])
+  })
+
+/** What a script prints; its shell has nothing to complain about. */
+async function shellRun(shell: string, args: readonly string[], text: string): Promise<string> {
+  const file = join(home, `completion.${shell}`)
+  await writeFile(file, text)
+  const ran = await ranBy(spawn(shell, [...args, file], { env: { PATH: process.env.PATH!, HOME: home } }))
+  assert.equal(ran.err, '')
+  return ran.out
 }
 
 test('words become input as the contract says', async () => {

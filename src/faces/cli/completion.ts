@@ -47,11 +47,17 @@ async function readTree(): Promise<Tree> {
       readFlags(one, words.join(' '), tree)
     }
   }
-  for (const { words, summary } of specials)
+  for (const { words, summary, usage } of specials) {
     add(
       words,
       words.map(() => summary),
     )
+    const flags = usage.match(/--[a-z-]+/g) ?? []
+    tree.flags.set(
+      words.join(' '),
+      [...flags, '--help'].map((word) => ({ word, about: globals[word.slice(2) as keyof typeof globals]?.[1] ?? '' })),
+    )
+  }
   add(['help'], ['Explain something'])
   tree.next.set(
     'completion',
@@ -130,11 +136,13 @@ const fish = ({ next, flags, values }: Tree): string => `# fish completion for u
 function __uk_at
   set -l words (commandline -opc)
   set -e words[1]
-  string match -q -- "$argv" (string join ' ' $words[1..(count (string split ' ' -- "$argv"))])
+  set -l at (count (string split ' ' -- "$argv"))
+  test "$words[1..$at]" = "$argv"
 end
 function __uk_after
   set -l words (commandline -opc)
-  test (string join ' ' $words[2..]) = "$argv"
+  set -e words[1]
+  test "$words" = "$argv"
 end
 ${[...next].flatMap(([words, follow]) => follow.map(({ word, about }) => `complete -c uk -f -n ${fishQuote(`__uk_after ${words}`)} -a ${fishQuote(word)} -d ${fishQuote(about)}`)).join('\n')}
 ${[...flags]

@@ -67,6 +67,16 @@ function commandIn({ words }: Around): string {
 const usageHint = ({ exit }: Stop, around: Around): string | undefined =>
   exit === 'usage' && around.words.length > 0 ? `See \`uk ${commandIn(around)} --help\`.` : undefined
 
+/** Which option of the command a refused field is. */
+function optionFor(param: string | undefined, { words }: Around): string {
+  if (param === undefined) return ''
+  const option = `--${kebab(param.split('.')[0]!)}`
+  const special = specialFor(words)
+  // A command that is no endpoint takes a password from a prompt or a pipe.
+  const known = special ? special.usage.match(/--[a-z-]+/g)?.find((one) => one.startsWith(option)) : option
+  return known === undefined ? '' : `It is ${known}. `
+}
+
 /** What a person can do about it. */
 function hintFor(error: ApiError, around: Around): string | undefined {
   const { type, code, param, details, retryAfterSeconds, status } = error
@@ -81,6 +91,8 @@ function hintFor(error: ApiError, around: Around): string | undefined {
       return 'The administrator grants credits: `uk admin credits <account id> <usd>`; or bring your own provider key: `uk ai-gateway create`.'
     case 'spend_cap_reached':
       return 'Raise the cap of the key: `uk api-keys update <id> --spend-cap-usd <usd>`.'
+    case 'already_exists':
+      return around.words[0] === 'sign-up' ? 'If it is yours: `uk login`.' : undefined
     case 'stale_update':
       return 'Read it again and repeat the change on what is there now.'
     case 'invalid_state':
@@ -92,8 +104,7 @@ function hintFor(error: ApiError, around: Around): string | undefined {
   if (status === 401) return 'Run `uk login`, or set UK_KEY.'
   if (status === 429 && retryAfterSeconds !== null) return `Try again in ${retryAfterSeconds} s.`
   if (status === 404) return `Check the id; \`uk help ${around.words[0]}\` shows how to list what there is.`
-  if (status === 400)
-    return `${param === undefined ? '' : `It is --${kebab(param.split('.')[0]!)}. `}See \`uk ${commandIn(around)} --help\`.`
+  if (status === 400) return `${optionFor(param, around)}See \`uk ${commandIn(around)} --help\`.`
   if (status >= 500) return 'Try again. If it stays, ask who runs the server and name the request id.'
   return undefined
 }
