@@ -20,8 +20,11 @@ test('however an answer is cut, it ends before the first stop sequence, and its 
       const chunks = pieces.map((text): Chunk => ({ type: 'text', text }))
       const answer = await collect(stopAt(from([...chunks, told, finish]), stops))
       const text = pieces.join('')
-      const at = Math.min(...stops.map((word) => text.indexOf(word)).filter((found) => found >= 0))
-      const stopped = at !== Infinity
+      const ends = stops.flatMap((word) => (text.includes(word) ? [text.indexOf(word) + word.length] : []))
+      const end = Math.min(...ends)
+      const stopped = end !== Infinity
+      const before = text.slice(0, end)
+      const at = end - Math.max(0, ...stops.filter((word) => before.endsWith(word)).map(({ length }) => length))
       assert.equal(textOfAnswer(answer), stopped ? text.slice(0, at) : text)
       assert.equal(answer.finish?.reason, stopped ? 'stop' : 'length')
       const named = answer.finish?.stop_sequence ?? null

@@ -44,11 +44,14 @@ export async function* stopAt(
   }
 }
 
+/** The word that is complete first, as a model stops: of those, the longest. */
 function firstOf(text: string, words: readonly string[]): { at: number; word: string } | null {
   let first: { at: number; word: string } | null = null
   for (const word of words) {
     const at = text.indexOf(word)
-    if (at >= 0 && (first === null || at < first.at)) first = { at, word }
+    if (at < 0) continue
+    const later = first === null ? -1 : at + word.length - (first.at + first.word.length)
+    if (later < 0 || (later === 0 && at < first!.at)) first = { at, word }
   }
   return first
 }
