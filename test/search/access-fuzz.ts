@@ -5,9 +5,9 @@ import { upload } from '../drive.ts'
 import { type Caller, type Person, testServer } from '../server.ts'
 
 /**
- * Random people, workspaces, roles, permissions, keys, files in folders that move and are trashed, chats that are renamed
- * and put away; after each change somebody asks, by search, grep and glob. A find that the asker's own list of effective
- * access does not hold is a leak. Answers how many answers were held against it.
+ * Random people, workspaces, roles, permissions, keys, shares, files in folders that move and are trashed, chats that are
+ * put away; after each change somebody asks, by search, grep and glob. A find that the asker's own list of effective
+ * access does not hold is a leak; a file of that list which glob or grep leave out is one that is lost. Answers how many answers were held against it.
  */
 export async function fuzzAccess(cases: number, seed: number): Promise<number> {
   await using server = await testServer({
@@ -38,13 +38,15 @@ export async function fuzzAccess(cases: number, seed: number): Promise<number> {
       askers.push({ who: await person.key({ scopes, ...(only && { workspace_id: only }) }), person, scopes, only })
     }
   const folders: string[] = []
-  for (const workspace of shared)
+  for (const workspace of [...shared, owner.workspaceId])
     for (let i = 0; i < 2; i++)
       folders.push((await owner.post('/drive/files/folders', { workspace_id: workspace, name: `f${i}` })).body.data.id)
   const files: string[] = []
   const chats: string[] = []
+  const shares: string[] = []
   let checked = 0
   let found = 0
+  let byShare = 0
 
   const changes: (() => Promise<unknown>)[] = [
     async () =>
@@ -87,18 +89,56 @@ export async function fuzzAccess(cases: number, seed: number): Promise<number> {
       if (body.data?.token) await person.post('/invitations/accept', { token: body.data.token })
     },
   ]
-  const db = server.app.engine.postgres.db
-  /** What an asker may find now, worked out from the tables alone and not by the code under test. */
-  async function allowed({ person, scopes, only }: (typeof askers)[number]): Promise<Set<string>> {
-    const may = (scope: string): boolean => scopes === null || scopes.includes('*') || scopes.includes(scope)
-    const { rows } = await sql<{ id: string; kind: string }>`select r.id, r.kind from resources r
-      join members m on m.workspace_id = r.workspace_id and m.account_id = ${person.id}
-      where r.status <> 'trashed' and (${only}::text is null or r.workspace_id = ${only}::text)
-        and (m.permissions is null or (case r.kind when 'file' then 'drive:read' else r.kind || ':read' end) = any(m.permissions))`.execute(
-      db,
-    )
-    return new Set(rows.filter(({ kind }) => may(kind === 'file' ? 'drive:read' : `${kind}:read`)).map(({ id }) => id))
+  const share = async () => {
+    const [resource_type, of] = one([['file', files] as const, ['folder', folders] as const, ['chat', chats] as const])
+    if (of.length === 0) return
+    const person = one(people.slice(1))
+    const grantee = next() < 0.7 ? { user_id: person.id } : { workspace_id: one([...shared, person.workspaceId]) }
+    const access = one(['view', 'edit'])
+    const { body } = await owner.post('/shares', { resource_type, resource_id: one(of), grantee, access })
+    if (body.data?.id) shares.push(body.data.id)
   }
+  const unshare = async () => {
+    if (shares.length > 3)
+      await owner.delete(`/shares?share_id=${shares.splice(Math.floor(next() * shares.length), 1)[0]}`)
+  }
+  // As likely as all the others together: what is shared meets every other change.
+  changes.push(share, share, share, unshare, unshare)
+  const db = server.app.engine.postgres.db
+  interface Right {
+    id: string
+    /** Found by its name and its content by everybody who may: a file. */
+    file: boolean
+    own: boolean
+  }
+  /** What an asker may find now, worked out from the tables alone and not by the code under test. */
+  async function allowed({ person, scopes, only }: (typeof askers)[number]): Promise<Map<string, Right>> {
+    const may = (scope: string): boolean => scopes === null || scopes.includes('*') || scopes.includes(scope)
+    const { rows } = await sql<Right & { kind: string }>`with places as (
+        select workspace_id, permissions from members
+        where account_id = ${person.id} and (${only}::text is null or workspace_id = ${only}::text)
+      ), things as (
+        select r.id, r.kind, r.workspace_id, f.kind = 'file' is true as file, coalesce(f.ancestors, '{}') as ancestors,
+          case r.kind when 'file' then 'drive:read' else r.kind || ':read' end as scope
+        from resources r left join files f on f.id = r.id where r.status <> 'trashed'
+      )
+      select t.id, t.kind, t.file, exists (
+          select from places p where p.workspace_id = t.workspace_id and (p.permissions is null or t.scope = any(p.permissions))
+        ) as own
+      from things t where exists (
+          select from places p where p.workspace_id = t.workspace_id and (p.permissions is null or t.scope = any(p.permissions))
+        ) or exists (
+          select from shares s left join places p on p.workspace_id = s.workspace_id
+          where (s.resource_id = t.id or s.resource_type = 'folder' and s.resource_id = any(t.ancestors))
+            and (s.account_id = ${person.id} and ${only}::text is null
+              or p.workspace_id is not null and (p.permissions is null or t.scope = any(p.permissions)))
+        )`.execute(db)
+    const right = rows.filter(({ kind }) => may(kind === 'file' ? 'drive:read' : `${kind}:read`))
+    return new Map(right.map((row) => [row.id, row]))
+  }
+  const [makeFile, makeChat] = changes
+  for (const begin of [makeFile, makeFile, makeFile, makeFile, makeChat, makeChat, share, share, share, share])
+    await begin!()
   for (let i = 0; checked < cases; i++) {
     await one(changes)()
     for (let k = 0; k < 4; k++) {
@@ -113,15 +153,18 @@ export async function fuzzAccess(cases: number, seed: number): Promise<number> {
       const right = await allowed(asker)
       const rows: { id?: string; file_id?: string }[] = answer.status === 200 ? answer.body.data : []
       if (answer.status !== 200) assert.equal(answer.status, 403, answer.text)
-      for (const { id, file_id } of rows)
-        assert.ok(
-          right.has(id ?? file_id!),
-          `seed ${seed}, step ${i}: ${asker.person.name} found ${id ?? file_id} by ${path}`,
-        )
+      const about = `seed ${seed}, step ${i}: ${asker.person.name} by ${path}`
+      const ids = new Set(rows.map(({ id, file_id }) => id ?? file_id!))
+      for (const id of ids) assert.ok(right.has(id), `${about} found ${id}`)
+      // Search follows within a second; these two are to find at once everything there is.
+      if (answer.status === 200 && path.startsWith('/drive') && !answer.body.pagination.has_more)
+        for (const { id, file } of right.values()) assert.ok(!file || ids.has(id), `${about} did not find ${id}`)
       checked++
-      found += rows.length
+      found += ids.size
+      byShare += [...ids].filter((id) => !right.get(id)!.own).length
     }
   }
   assert.ok(found > checked / 4, `only ${found} finds in ${checked} answers: nothing was at stake`)
+  assert.ok(byShare > checked / 40, `only ${byShare} finds by shares in ${checked} answers`)
   return checked
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
+import { fromBufferPromise } from 'yauzl'
 import { upload } from '#test/drive.ts'
 import { testServer } from '#test/server.ts'
 import { type S3Server, signatureOf, startS3 } from '#test/vendors/s3.ts'
@@ -100,6 +101,51 @@ test('files live in a bucket: in parts, by ranges, once per content, and gone af
   )
   s3.fail(1, 503)
   assert.equal((await put(Buffer.from('tried again'), 'c')).status, 201, 'what S3 asks to try again is tried again')
+})
+
+test('what lies in a bucket is sent on where it broke off, read by lines, grepped, found, packed and copied', async () => {
+  await using s3 = await startS3()
+  await using server = await testServer({ environment: environmentOf(s3) })
+  await using twin = await server.twin()
+  const alice = await server.person('Alice')
+  const words = Buffer.from(`${'tea leaves\n'.repeat(2_000)}a kettle\n`)
+  const tus = { 'tus-resumable': '1.0.0' }
+  const [workspace, name] = [alice.workspaceId, 'tea.txt'].map((text) => Buffer.from(text).toString('base64'))
+  const begun = await alice.post('/drive/uploads', undefined, {
+    ...tus,
+    'upload-length': String(words.length),
+    'upload-metadata': `workspace_id ${workspace},filename ${name}`,
+  })
+  const at = new URL(begun.headers.get('location')!).pathname
+  const bytes = { ...tus, 'content-type': 'application/offset+octet-stream' }
+  await alice.request('PATCH', at, words.subarray(0, 9_000), { ...bytes, 'upload-offset': '0' })
+  const last = await fetch(`${twin.origin}${at}`, {
+    method: 'PATCH',
+    headers: { ...alice.headers, ...bytes, 'upload-offset': '9000' },
+    body: words.subarray(9_000),
+  })
+  assert.equal(last.status, 204, await last.text())
+  const id = last.headers.get('x-uk-file-id')!
+  assert.equal(s3.objects.size, 1, 'no part is left')
+
+  const top = (await alice.post('/drive/files/folders', { workspace_id: alice.workspaceId, name: 'Pantry' })).body.data
+  assert.equal((await alice.post(`/drive/files/${id}/move`, { parent_id: top.id })).status, 200)
+  const tail = (await alice.get(`/drive/files/${id}/content?tail=1`)).body.data
+  assert.deepEqual([tail.lines[0].text, tail.total_lines], ['a kettle', 2_001])
+  const [row] = (await alice.get('/drive/grep?pattern=a%20k.ttle&before=1')).body.data
+  assert.deepEqual([row.line, row.before], [2_001, ['tea leaves']])
+  let found = await alice.get('/search?q=kettle')
+  for (const until = Date.now() + 5_000; found.body.data.length === 0 && Date.now() < until;)
+    found = await alice.get('/search?q=kettle')
+  assert.deepEqual([found.body.data[0]?.id, found.body.data[0]?.snippet.includes('a kettle')], [id, true])
+  const copied = await alice.post(`/drive/files/${top.id}/copy`, { workspace_id: alice.workspaceId, name: 'Again' })
+  assert.equal(copied.status, 201, copied.text)
+  assert.equal(s3.objects.size, 1, 'once per content')
+  const archive = await fetch(`${server.origin}/v1/drive/files/${top.id}/archive`, { headers: alice.headers })
+  const zip = await fromBufferPromise(Buffer.from(await archive.arrayBuffer()))
+  const sizes: Record<string, number> = {}
+  for await (const entry of zip.eachEntry()) sizes[entry.fileName] = entry.uncompressedSize
+  assert.deepEqual(sizes, { 'Pantry/tea.txt': words.length })
 })
 
 test('a wrong secret or an unknown bucket keeps the server from starting, and says which', async () => {
