@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { testServer } from '#test/server.ts'
 
 const MINUTE = 60_000
 
-/** Waits of a minute or more take a six-hundredth of it, until they are given back. */
-function hurried(): Disposable {
+/** Waits of so long or more take a six-hundredth of it, until they are given back. */
+function hurried(from: number): Disposable {
   const wait = globalThis.setTimeout
-  const quick = (work: () => void, ms: number, ...more: []) => wait(work, ms >= MINUTE ? ms / 600 : ms, ...more)
+  const quick = (work: () => void, ms: number, ...more: []) => wait(work, ms >= from ? ms / 600 : ms, ...more)
   globalThis.setTimeout = quick as typeof setTimeout
   return { [Symbol.dispose]: () => void (globalThis.setTimeout = wait) }
 }
@@ -30,7 +32,7 @@ test('who never ends a body is left: in a minute once it is answered, in ten whe
     socket.write(' ')
     return ended.then(() => left.push(answered ? 'answered' : 'read'))
   }
-  using _hurry = hurried()
+  using _hurry = hurried(MINUTE)
   await Promise.all([
     begin('POST /v1/chats', false),
     begin('POST /compat-a/v1/chat/completions', false),
@@ -41,3 +43,43 @@ test('who never ends a body is left: in a minute once it is answered, in ten whe
   ])
   assert.deepEqual(left, ['answered', 'answered', 'answered', 'answered', 'read', 'read'])
 })
+
+/** What the servers of this process answer with from now on. */
+function answersOf(path: string) {
+  const found: ServerResponse[] = []
+  const hear = (message: unknown): void => {
+    const { request, response } = message as { request: { url: string }; response: ServerResponse }
+    if (request.url.startsWith(path)) found.push(response)
+  }
+  subscribe('http.server.request.start', hear)
+  return { found, [Symbol.dispose]: () => void unsubscribe('http.server.request.start', hear) }
+}
+
+test(
+  'a follower that reads nothing more and loses its right is gone soon, with what waits for it',
+  { timeout: 60_000 },
+  async () => {
+    await using server = await testServer({ environment: { UK_LIMIT_WRITES: '0' } })
+    const alice = await server.person('Alice')
+    const key = await alice.key()
+    const channel = `custom:${alice.workspaceId}:flood`
+    using answers = answersOf('/v1/realtime/subscribe')
+    const socket = connect(Number(new URL(server.origin).port), '127.0.0.1')
+    socket.write(
+      `GET /v1/realtime/subscribe?channels=${channel} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key.key}\r\n\r\n`,
+    )
+    await once(socket, 'data')
+    socket.pause()
+    const [response] = answers.found
+    const data = 'x'.repeat(60_000)
+    // What the system keeps for it is full when something waits here.
+    while (response!.writableLength < 120_000)
+      assert.equal((await alice.post(`/realtime/${channel}/broadcast`, { event: 'x', data })).status, 200)
+    assert.equal(response!.destroyed, false)
+    const closed = once(response!, 'close')
+    using _hurry = hurried(10_000)
+    await alice.delete(`/api-keys/${key.keyId}`)
+    await closed
+    socket.destroy()
+  },
+)

@@ -188,6 +188,20 @@ test('who stops a run stops the tasks below it, those that wait for a person inc
   assert.ok(performance.now() - at < 10_000)
 })
 
+test('a task that failed is tried again by a person: it is theirs then, and goes on though the run above it is over', async () => {
+  const helper = await agentOf('Unlucky')
+  const boss = await agentOf('Done', over(helper))
+  const chat = await chatOf(boss)
+  // Longer than it takes until it is looked for tasks that nobody waits for.
+  const task = script([say('x'), { delay_ms: 2_000 }, { error: { type: 'server_error', message: 'no paper' } }])
+  const said = await send(chat, script([hand(helper, task)], [say('It went wrong.')]))
+  const { output } = results(said.body.data)[0]!
+  assert.deepEqual([output.status, said.body.data.text], ['failed', 'It went wrong.'])
+  const again = await alice.post(`/chats/${output.chat_id}/runs/${output.run_id}/retry`)
+  const { status, attempt, error } = await runOf(output.chat_id)
+  assert.deepEqual([status, attempt, error.message], ['failed', 2, output.error.message], again.text)
+})
+
 test('a server is killed while a task is under way: both runs go on in another, and the task is handed on once', async () => {
   await using doomed = await doomedServer()
   const there = doomed.alice

@@ -285,6 +285,48 @@ test('who is removed hears `revoked` for that channel within 5 s, and the others
   }
 })
 
+test('rights that change again and again are asked once at a time, and the last change has the last word', async () => {
+  const workspaceId = await team(bob)
+  const chat = (await alice.post('/chats', { workspace_id: workspaceId })).body.data.id as string
+  await using bobs = await follow(bob, `chat:${chat},workspace:${workspaceId}`)
+  const members = await alice.get(`/workspaces/${workspaceId}/members`)
+  const { id } = members.body.data.find(({ user_id }: { user_id: string }) => user_id === bob.id)
+  const allow = async (...more: string[]): Promise<void> => {
+    const permissions = ['workspace:read', 'realtime:read', 'chat:read', ...more]
+    assert.equal((await alice.patch(`/workspaces/${workspaceId}/members/${id}`, { permissions })).status, 200)
+    await new Promise((resolve) => setTimeout(resolve, 600))
+  }
+  const { pool } = server.app.engine.postgres
+  const looks = async (): Promise<number> =>
+    (
+      await pool.query(
+        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query ~ 'chats'`,
+      )
+    ).rowCount!
+  const held = await pool.connect()
+  try {
+    // Who looks at the chat waits.
+    await held.query('begin')
+    await held.query('lock table chats in access exclusive mode')
+    await allow('agent:read')
+    while ((await looks()) === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    for (const more of [['agent:write'], ['agent:read'], []]) await allow(...more)
+    assert.equal(await looks(), 1)
+  } finally {
+    await held.query('rollback')
+    held.release()
+  }
+  while ((await looks()) > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  await alice.post('/agents', { name: 'Not for bob', workspace_id: workspaceId })
+  const made = (await alice.post('/chats', { workspace_id: workspaceId })).body.data.id
+  for (;;) {
+    const { event, data } = await bobs.next()
+    assert.notEqual(data.type, 'agent.created')
+    if (event === 'change' && data.resource.id === made) break
+  }
+})
+
 test('a chat that is deleted is revoked for its readers within 5 s, and a stream without a channel ends', async () => {
   const from = await team(bob)
   const chat = (await alice.post('/chats', { workspace_id: from })).body.data.id as string
