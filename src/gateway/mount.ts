@@ -11,7 +11,7 @@ import { Health } from './health.ts'
 import { listModels, showModel } from './listing.ts'
 import type { Gateway, GatewayParts } from './parts.ts'
 import { compatAPassed } from './surfaces/compat-a/passed.ts'
-import { compatAResponses } from './surfaces/compat-a/responses.ts'
+import { compatACompact, compatAResponses } from './surfaces/compat-a/responses.ts'
 import { passStored } from './stored.ts'
 import { type PreviewRoute, createPreviewRoute } from './preview.ts'
 import { compatA } from './surfaces/compat-a/surface.ts'
@@ -41,7 +41,15 @@ export interface GatewayFaces {
   health: Health
 }
 
-const surfaces: readonly Surface[] = [compatA, compatAResponses, ...compatAPassed, compatB, compatC, ...compatCFurther]
+const surfaces: readonly Surface[] = [
+  compatA,
+  compatAResponses,
+  compatACompact,
+  ...compatAPassed,
+  compatB,
+  compatC,
+  ...compatCFurther,
+]
 
 /** The three surfaces, and the same life of a call for callers in this process. */
 export function createGateway(parts: GatewayParts): GatewayFaces {

@@ -99,10 +99,16 @@ export class Try implements Attempt {
     const limits = dialect.limitFields
       .map((field) => json[field])
       .filter((value) => typeof value === 'number' && value >= 0)
-    const unbounded = dialect.limitFields.length > 0
+    const { maxOutputTokens, contextLength } = this.offer
+    const unbounded = dialect.boundless ? (maxOutputTokens ?? contextLength ?? this.#inputBound()) : 0
     return metering.reserve({
       inputTokens: this.#inputBound(),
-      maxTokens: limits.length === 0 ? (unbounded ? null : 0) : Math.ceil(Math.max(...(limits as number[]))),
+      maxTokens:
+        limits.length === 0
+          ? dialect.limitFields.length > 0
+            ? null
+            : unbounded
+          : Math.ceil(Math.max(...(limits as number[]))),
       n: answersIn(json),
     })
   }

@@ -135,6 +135,27 @@ test('what the vendor stores in the caller’s own account is read, listed and d
   assert.equal(odd.status, 404, odd.text)
 })
 
+test('a conversation is compacted by the vendor that can read it again, and by nobody else', async () => {
+  const input = [
+    { role: 'user' as const, content: 'one' },
+    { role: 'assistant' as const, content: 'two' },
+  ]
+  openai.script({ reply: 'summary', usage: { input: 1_000, output: 50 } })
+  const { data, response } = await client.responses.compact({ model: native, input }).withResponse()
+  assert.deepEqual([data.object, data.output.length, data.usage.output_tokens], ['response.compaction', 2, 50])
+  assert.equal(sent(openai).json().model, 'gpt-4o')
+  const call = await world.record(response.headers.get('x-request-id')!)
+  assert.deepEqual([call.input_tokens, call.output_tokens, call.cost_nano], [1_000n, 50n, 1_100_000n])
+  await assert.rejects(client.responses.compact({ model: foreign[1], input }), { status: 400, param: 'model' })
+  const compacted = [{ type: 'compaction' as const, encrypted_content: 'gAAAA' }, ...input]
+  await assert.rejects(client.responses.create({ model: foreign[1], input: compacted }), { param: 'input.0' })
+  const sealed = [{ type: 'reasoning' as const, id: 'rs_1', summary: [], encrypted_content: 'uk1.e30' }, ...input]
+  await assert.rejects(client.responses.compact({ model: native, input: sealed }), { status: 400, param: 'input' })
+  const poor = await world.person.key({ spend_cap_usd: 0.00001, spend_cap_period: 'total' })
+  const refused = await poor.post('/compat-a/v1/responses/compact', { model: native, input: 'a' })
+  assert.equal(refused.status, 402, 'its output is held though nothing bounds it')
+})
+
 test('text, parallel calls and their results over providers of other shapes, whole and streamed', async () => {
   for (const model of foreign) {
     const vendor = vendorOf(model)

@@ -40,6 +40,7 @@ export class Responses {
     const { method, path } = call
     if (method === 'POST' && path === '/v1/responses') return this.#create(call)
     if (method === 'POST' && path === '/v1/responses/input_tokens') return this.#count(call)
+    if (method === 'POST' && path === '/v1/responses/compact') return this.#compact(call)
     const [, name, rest] = /^\/v1\/responses\/(resp_[^/]+)(\/.+)?$/.exec(path) ?? []
     if (name === undefined) return null
     const stored = this.#stored.get(name)
@@ -116,6 +117,21 @@ export class Responses {
     if (as === 'error') return { type: 'error', code: error.code ?? error.type, message, param: null }
     const failed = { ...begun, status: 'failed', error: { code: error.code ?? error.type, message } }
     return { type: 'response.failed', response: failed }
+  }
+
+  /** The user's messages as they were, and one item that only this vendor can read. */
+  #compact({ request, behaviour }: Call): Whole {
+    const read = this.#read(request.body)
+    if ('refused' in read) return this.#problem(read.refused)
+    const { input } = read
+    const plan = planOf({ behaviour, echo: 'summary', prompt: [input] })
+    const item = { id: id('cmp_'), type: 'compaction', encrypted_content: id('gAAAA', 40) }
+    const usage = usageOf(plan)
+    const output = [...input.filter(({ role }) => role === 'user'), item]
+    return {
+      status: 200,
+      body: { id: id('resp_'), object: 'response.compaction', created_at: 1_790_000_000, output, usage },
+    }
   }
 
   #count({ request }: Call): Whole {

@@ -46,6 +46,8 @@ export interface Dialect {
   limitField(preset: string | null): string
   /** Every field that does; none: what is made has no length that could be bounded. */
   limitFields: readonly string[]
+  /** What is made has a length that no field bounds: as much is held as the model writes at most. */
+  boundless?: true
   /** A stream says what was used only when `stream_options.include_usage` asks for it. */
   usageOption: boolean
   /** Null: no answer of this shape. */

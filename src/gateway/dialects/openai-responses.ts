@@ -59,6 +59,14 @@ function readResponse(response: Json): Reading {
   }
 }
 
+/** A conversation in, its compacted items out (`responses.compact` of openai 7.55.0); only the vendor can read them again. */
+export const responsesCompact: Dialect = {
+  ...openaiResponses,
+  path: '/responses/compact',
+  limitFields: [],
+  boundless: true,
+}
+
 /** Counting tokens: the same request to another path, and nothing is generated. */
 export const responsesCount: Dialect = {
   ...openaiResponses,

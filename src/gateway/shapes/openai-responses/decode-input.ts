@@ -46,6 +46,12 @@ export function decodeInput(input: unknown, losses: Losses): TurnMessage[] {
           param: at,
         })
         break
+      case 'compaction':
+        refuse('invalid_parameter', {
+          message: 'Only the vendor that has compacted a conversation can read it again: send the conversation itself.',
+          param: at,
+        })
+        break
       default:
         losses.add(`input.${type}`)
     }

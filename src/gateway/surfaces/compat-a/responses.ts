@@ -1,5 +1,6 @@
+import { refuse } from '#kernel/errors.ts'
 import type { Body } from '../../body.ts'
-import { openaiResponses, responsesCount } from '../../dialects/openai-responses.ts'
+import { openaiResponses, responsesCompact, responsesCount } from '../../dialects/openai-responses.ts'
 import { refers } from '../../metering.ts'
 import { ENVELOPE } from '../../shapes/envelope.ts'
 import { decode } from '../../shapes/openai-responses/decode.ts'
@@ -38,4 +39,19 @@ export const compatAResponses: Surface = {
   decode: (json) => ({ ...decode(json), includeUsage: true }),
   stream: (about) => new StreamWriter(about),
   whole: writeAnswer,
+}
+
+/** What a vendor has compacted it alone can read: so it passes as it is, or not at all. */
+export const compatACompact: Surface = {
+  ...compatAResponses,
+  routes: { [responsesCompact.path]: { POST: 'generate' } },
+  dialect: responsesCompact,
+  translates: false,
+  count: null,
+  decode: () =>
+    refuse('invalid_parameter', {
+      message:
+        'Only what the request itself holds is compacted, and no thoughts of another vendor: send the conversation as `input`.',
+      param: 'input',
+    }),
 }
