@@ -6,10 +6,28 @@ import { writeOutbox } from '#engine/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
+import { hasShown, keptParts } from './answer.ts'
+import { eventStore } from './event-store.ts'
 import { messageStore } from './message-store.ts'
 import { type RunRow, runStore } from './run-store.ts'
 import { stepStore } from './step-store.ts'
 import { messageEvent } from './transitions.ts'
+
+export const interrupted = {
+  type: 'unavailable',
+  code: 'interrupted',
+  message: 'The server stopped while this was running.',
+} as const
+
+/** What of an answer is kept when another process goes on with it: nothing where its readers saw nothing. Null when it cannot go on. */
+export async function keptOf(tx: Db, { id, chat_id, output_message_id }: RunRow) {
+  const events = await eventStore.all(tx, id)
+  const before = await messageStore.get(tx, chat_id, output_message_id)
+  const kept = hasShown(events.map(({ type }) => type))
+    ? keptParts(output_message_id, before?.content ?? [], events)
+    : []
+  return { before, kept, lastSeq: events.at(-1)?.seq ?? 0 }
+}
 
 /** A call of a run's model, or of its judge, that was paid for and that no step tells of. */
 interface Untold {

@@ -1,39 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Engine } from '#engine/context.ts'
-import { type Db, sqlState } from '#engine/postgres/client.ts'
+import { sqlState } from '#engine/postgres/client.ts'
 import { Refusal, errorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import { hasShown, keptParts } from './answer.ts'
 import { claimStore } from './claim-store.ts'
 import { addUsage } from './cost.ts'
-import { denyExpired } from './decide.ts'
 import { type EventWriter, createEventWriter } from './event-writer.ts'
 import { createFinisher } from './finish.ts'
 import { generate } from './generate.ts'
 import type { Delegate } from './kit.ts'
 import { HAND_OVER, STOPPED } from './leaving.ts'
-import { tellUntold } from './interrupted.ts'
+import { interrupted, keptOf } from './interrupted.ts'
 import { messageStore } from './message-store.ts'
 import { RunLog } from './run-log.ts'
-import { eventStore } from './event-store.ts'
 import { type RunRow, runStore } from './run-store.ts'
 import { stepStore } from './step-store.ts'
-import { sweepStore } from './sweep-store.ts'
+import { startSweeping } from './sweep.ts'
 import { RunWatch } from './run-watch.ts'
 import { chatStore } from './store.ts'
-import { type Claim, type Ending, cancelWaiting, claimNext, endFromOutside, pause } from './transitions.ts'
+import { type Claim, type Ending, cancelWaiting, pause } from './transitions.ts'
 
-const SWEEP_MS = 1_000
 const AGAIN_MS = 500
 const HAND_OVER_MS = 5_000
-/** A run that was taken over so often takes its servers down with it. */
-const MOST_ADOPTIONS = 3
-
-export const interrupted = {
-  type: 'unavailable',
-  code: 'interrupted',
-  message: 'The server stopped while this was running.',
-} as const
 
 /** The runs of this process. A run belongs to the server: whoever reads it may come and go. */
 export interface Runs extends AsyncDisposable {
@@ -72,7 +60,7 @@ export function runsOf(engine: Engine): Runs {
 
 /** Takes part in running the chats of this database. Once per engine. */
 export function startRuns(engine: Engine, delegate: Delegate): Runs {
-  const { postgres, bus, log, processId } = engine
+  const { postgres, bus, log } = engine
   const { db } = postgres
   const active = new Map<Id, Active>()
   const writer: EventWriter = createEventWriter({ postgres, log })
@@ -119,16 +107,6 @@ export function startRuns(engine: Engine, delegate: Delegate): Runs {
       log.error({ error, run: claim.run.id }, 'the end of a run cannot be written')
       await durably(() => finish(claim.run, withoutFigures(final), runLog))
     }
-  }
-
-  /** What of an answer is kept when another process goes on with it: nothing where its readers saw nothing. Null when it cannot go on. */
-  async function keptOf(tx: Db, { id, chat_id, output_message_id }: RunRow) {
-    const events = await eventStore.all(tx, id)
-    const before = await messageStore.get(tx, chat_id, output_message_id)
-    const kept = hasShown(events.map(({ type }) => type))
-      ? keptParts(output_message_id, before?.content ?? [], events)
-      : []
-    return { before, kept, lastSeq: events.at(-1)?.seq ?? 0 }
   }
 
   /** Writes the end, gives the turn to whoever waits, and only then shows it. */
@@ -188,88 +166,19 @@ export function startRuns(engine: Engine, delegate: Delegate): Runs {
     }
   }
 
-  /** What is nobody's is taken, and what somebody asked for elsewhere is done here. */
-  async function sweep(): Promise<void> {
-    for (const id of await sweepStore.toCancel(db, processId)) active.get(id)?.stop.abort(STOPPED)
-    for (const run of await sweepStore.forsaken(db))
-      await inChat(run.chat_id, (tx) => forsake(tx, run)).catch(left(run.id))
-    for (const id of await sweepStore.lost(db, processId, [...active.keys()])) active.get(id)?.log.lose()
-    if (draining) return
-    for (const run of await sweepStore.orphans(db, processId))
-      if (!active.has(run.id)) await adopt(run).catch(left(run.id))
-    for (const run of await sweepStore.expired(db))
-      await inChat(run.chat_id, (tx) => expire(tx, run)).catch(left(run.id))
-    for (const run of await sweepStore.reunited(db))
-      await inChat(run.chat_id, (tx) => reunite(tx, run)).catch(left(run.id))
-    for (const chatId of await sweepStore.stalled(db)) {
-      const next = await inChat(chatId, (tx) => claimNext(tx, chatId, processId))
-      if (next) begin(next)
-    }
-  }
-  /** One that cannot be taken over now does not keep the others from it. */
-  const left = (runId: Id) => (error: unknown) => log.warn({ error, run: runId }, 'a run cannot be taken over now')
-
-  /** A run whose process is no more begins again where its readers cannot tell, or goes on from what was kept; else it has failed. */
-  async function adopt(orphan: RunRow): Promise<void> {
-    const claim = await inChat(orphan.chat_id, async (tx) => {
-      await tellUntold(tx, orphan)
-      const { before, kept, lastSeq } = await keptOf(tx, orphan)
-      if (orphan.cancel_requested_at !== null) await endFromOutside(tx, orphan, processId, { status: 'cancelled' })
-      else if (kept === null || orphan.adoptions >= MOST_ADOPTIONS)
-        await endFromOutside(tx, orphan, processId, { status: 'failed', error: interrupted })
-      else {
-        const run = await claimStore.takeOver(tx, orphan, processId)
-        const output = before && { ...before, content: kept }
-        return run && output ? { run, output, events: [], lastSeq } : null
-      }
-      return claimNext(tx, orphan.chat_id, processId)
-    })
-    if (claim) begin(claim)
-    bus.poke('outbox')
-  }
-
-  /** What nobody has decided in time is decided: the run goes on with the next look for those that wait. */
-  async function expire(tx: Db, { chat_id, id }: RunRow): Promise<void> {
-    const run = await runStore.get(tx, chat_id, id)
-    if (run?.status === 'requires_action') await denyExpired(tx, run, new Date())
-  }
-
-  /** A task that has ended is no longer waited for: the run that handed it on takes its turn, and reads what came of it. */
-  async function reunite(tx: Db, { chat_id, id }: RunRow): Promise<void> {
-    const run = await runStore.get(tx, chat_id, id)
-    if (run?.status !== 'requires_action') return
-    const { approved = [] } = run.options as { approved?: number[] }
-    const pending = run.pending_actions.filter(({ kind }) => kind !== 'subagent')
-    await runStore.decide(tx, id, { pending, approved })
-  }
-
-  async function forsake(tx: Db, { id }: RunRow): Promise<void> {
-    const asked = await runStore.requestCancel(tx, id)
-    if (asked?.status === 'running') active.get(id)?.stop.abort(STOPPED)
-    else if (asked) await cancelWaiting(tx, asked)
-  }
-
-  const inChat = <T>(chatId: Id, work: (tx: Db) => Promise<T>): Promise<T | null> =>
-    db.transaction().execute(async (tx) => ((await chatStore.hold(tx, chatId)) === null ? null : work(tx)))
-
   const allDone = () => Promise.all([...active.values()].map(({ done }) => done))
 
-  let sweeping: Promise<void> | null = null
-  let again = false
-  function sweepSoon(): void {
-    again = true
-    sweeping ??= sweepWhileAsked().finally(() => (sweeping = null))
-  }
-  async function sweepWhileAsked(): Promise<void> {
-    do {
-      again = false
-      if (!closing.signal.aborted)
-        await sweep().catch((error: unknown) => log.warn({ error }, 'runs cannot be swept now'))
-    } while (again)
-  }
-  const timer = setInterval(sweepSoon, SWEEP_MS)
-  const woken = bus.on('runs', sweepSoon)
-  sweepSoon()
+  const sweeping = startSweeping(engine, {
+    closing: closing.signal,
+    get draining() {
+      return draining
+    },
+    has: (id) => active.has(id),
+    ids: () => [...active.keys()],
+    begin,
+    stop: (id) => active.get(id)?.stop.abort(STOPPED),
+    lose: (id) => active.get(id)?.log.lose(),
+  })
 
   const runs: Runs = {
     get draining() {
@@ -307,9 +216,7 @@ export function startRuns(engine: Engine, delegate: Delegate): Runs {
     },
     async [Symbol.asyncDispose]() {
       await runs.drain(0)
-      clearInterval(timer)
-      woken[Symbol.dispose]()
-      await sweeping
+      await sweeping[Symbol.asyncDispose]()
       await writer[Symbol.asyncDispose]()
       known.delete(engine)
     },
