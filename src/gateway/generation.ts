@@ -4,7 +4,7 @@ import { newId } from '#kernel/ids.ts'
 import { toUsd } from '#kernel/money.ts'
 import type { Usage } from '#kernel/usage.ts'
 import { Attempts, type Step } from './attempts.ts'
-import { type Body, type Edit, locate, renameField, setField, spliceApart } from './body.ts'
+import { type Body, type Edit, locate } from './body.ts'
 import { isWrapped, lossesOnTheWay } from './carriers/losses.ts'
 import { choose } from './choose.ts'
 import { costOf } from './cost.ts'
@@ -14,10 +14,10 @@ import { hideUsage } from './hide-usage.ts'
 import { isRetryable, scrub } from './retry.ts'
 import { type Asked, type Candidate, newSeed } from './router.ts'
 import type { AnswerAbout } from './shapes/about.ts'
-import { isObject } from './shapes/json.ts'
-import { refusesHistory, takesNewLimit, takesStreamOptions } from './shapes/openai-chat/quirks.ts'
+import { refusesHistory } from './shapes/openai-chat/quirks.ts'
 import type { Demands, Redraft, Surface } from './surfaces/surface.ts'
 import { Translation, type Way, isServed, lossesHeader, lossless, travels } from './translate.ts'
+import { askForUsage } from './travelling-bytes.ts'
 import { Try } from './try.ts'
 import type { Loss, UpstreamFault } from './turn.ts'
 import { askedModels } from './variants.ts'
@@ -38,9 +38,9 @@ export class Generation {
   /** Null: the model is asked for as it is, by whoever serves it. */
   readonly #demands: Demands | null
   /** Where the model's name stands in the body; null: nowhere. */
-  readonly #place: { start: number; end: number } | null
+  readonly place: { start: number; end: number } | null
   /** OpenAI's shape says what was used only when asked: then it is asked for in the client's place. */
-  readonly #usageEdit: Edit | null
+  readonly usageEdit: Edit | null
   #seed = 0
   #unserved: readonly string[] = none
   #candidates: readonly Candidate[] = []
@@ -70,8 +70,8 @@ export class Generation {
       refuse('missing_parameter', { message: 'You must provide a `model` parameter.', param: 'model' })
     this.model = named
     this.streaming = metered && stream === true && dialect.media === undefined
-    this.#place = Object.hasOwn(body.json, 'model') ? locate(body, 'model') : null
-    this.#usageEdit = this.streaming && dialect.usageOption ? askForUsage(body) : null
+    this.place = Object.hasOwn(body.json, 'model') ? locate(body, 'model') : null
+    this.usageEdit = this.streaming && dialect.usageOption ? askForUsage(body) : null
   }
 
   /** What is changed in an answer that passes as it is. */
@@ -79,7 +79,7 @@ export class Generation {
     const { surface } = this.visit
     const own = surface.redraft?.(this.about(one)) ?? null
     // What the provider says of usage only because the gateway asked is not for the client.
-    if (!surface.usageOnRequest || this.#usageEdit === null) return own
+    if (!surface.usageOnRequest || this.usageEdit === null) return own
     return { events: (events) => hideUsage(own === null ? events : own.events(events)) }
   }
 
@@ -295,32 +295,6 @@ export class Generation {
     return this.#demands === null ? this.body : this.#demands.bodyFor(offer, this.#unserved)
   }
 
-  /** The client's bytes with what has to differ, in two pieces. `held`: money is put aside for the bound that they set. */
-  bytesFor({ offer, variant }: Candidate, limit: number | null, held: boolean): { lead: string; rest: Buffer } {
-    const { dialect } = this
-    const body = this.bodyFor(offer)
-    const same = body === this.body
-    const edits: Edit[] = []
-    if (this.#usageEdit !== null && takesStreamOptions(offer.endpoint.preset)) {
-      const usage = same ? this.#usageEdit : askForUsage(body)
-      if (usage !== null) edits.push(usage)
-    }
-    const name = offer.upstreamModel + variant
-    if (body.json.model !== name) {
-      const text = body.places ? name : JSON.stringify(name)
-      edits.push(same && this.#place !== null ? { ...this.#place, text } : setField(body, 'model', text))
-    }
-    if (limit !== null) edits.push(setField(body, dialect.limitField(offer.endpoint.preset), String(limit)))
-    else if (
-      held &&
-      boundsByNewName(body.json) &&
-      dialect.limitFields.length === 2 &&
-      !takesNewLimit(offer.endpoint.preset)
-    )
-      edits.push(renameField(body, 'max_completion_tokens', 'max_tokens'))
-    return spliceApart(body, edits)
-  }
-
   /** A try's answer begins: the head of the client's. */
   begin(one: Try, contentType: string, length: number | null, provider: IncomingHttpHeaders): void {
     const { visit } = this
@@ -424,15 +398,4 @@ function patienceIn(given: unknown): number | null {
   return typeof given === 'string' && /^\d{1,6}$/.test(given)
     ? Number(given)
     : refuse('invalid_parameter', { message: '`x-uk-hedge` must be a number of milliseconds.', param: 'x-uk-hedge' })
-}
-
-const boundsByNewName = ({ max_completion_tokens: newer, max_tokens: older }: Record<string, unknown>): boolean =>
-  typeof newer === 'number' && older === undefined
-
-function askForUsage(body: Body): Edit | null {
-  const { stream_options: options } = body.json
-  const given = isObject(options) ? options : {}
-  return given.include_usage === true
-    ? null
-    : setField(body, 'stream_options', JSON.stringify({ ...given, include_usage: true }))
 }

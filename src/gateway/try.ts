@@ -17,6 +17,7 @@ import { Played, type Writer } from './played.ts'
 import type { Candidate } from './router.ts'
 import { isSimulated } from './sim/offers.ts'
 import { type Way, countFor } from './translate.ts'
+import { travellingBytes } from './travelling-bytes.ts'
 import { travellingHeaders, travellingQuery } from './travelling.ts'
 import type { UpstreamFault } from './turn.ts'
 import { type Upstream, upstreamOf } from './upstream.ts'
@@ -126,7 +127,7 @@ export class Try implements Attempt {
     try {
       if (this.way !== null) return this.#play(this.way, limit)
       const upstream = upstreamOf(offer.endpoint)
-      const { lead, rest } = generation.bytesFor(this.candidate, limit, metering?.guarded === true)
+      const { lead, rest } = travellingBytes(generation, this.candidate, limit, metering?.guarded === true)
       const send: Send = {
         origin: upstream.origin,
         path: upstream.base + dialect.path + travellingQuery(visit.request.url!),

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Served } from '#gateway/complete.ts'
+import type { Served } from '#gateway/turn-attempt.ts'
 import type { FinishReason } from '#gateway/turn.ts'
 import type { Chunk } from '#gateway/turn.ts'
 import type { Id } from '#kernel/ids.ts'

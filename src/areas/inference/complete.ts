@@ -1,6 +1,7 @@
 import type { Context } from '#engine/context.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
-import type { Completion, Served } from '#gateway/complete.ts'
+import type { Completion } from '#gateway/complete.ts'
+import type { Served } from '#gateway/turn-attempt.ts'
 import type { Chunk, Turn } from '#gateway/turn.ts'
 import { lossesHeader } from '#gateway/translate.ts'
 import { refuse } from '#kernel/errors.ts'

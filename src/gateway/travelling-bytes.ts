@@ -1,0 +1,60 @@
+import { type Body, type Edit, renameField, setField, spliceApart } from './body.ts'
+import type { Dialect } from './dialects/dialect.ts'
+import type { Offer } from './directory.ts'
+import type { Candidate } from './router.ts'
+import { isObject } from './shapes/json.ts'
+import { takesNewLimit, takesStreamOptions } from './shapes/openai-chat/quirks.ts'
+
+/** What a client asked, and what is known of its bytes. */
+interface Travelling {
+  readonly dialect: Dialect
+  readonly body: Body
+  /** Where the model's name stands in the body; null: nowhere. */
+  readonly place: { start: number; end: number } | null
+  /** OpenAI's shape says what was used only when asked: then it is asked for in the client's place. */
+  readonly usageEdit: Edit | null
+  /** The client's body, without what only means something here. */
+  bodyFor(offer: Offer): Body
+}
+
+/** The client's bytes with what has to differ, in two pieces. `held`: money is put aside for the bound that they set. */
+export function travellingBytes(
+  asked: Travelling,
+  { offer, variant }: Candidate,
+  limit: number | null,
+  held: boolean,
+): { lead: string; rest: Buffer } {
+  const { dialect, usageEdit, place } = asked
+  const body = asked.bodyFor(offer)
+  const same = body === asked.body
+  const edits: Edit[] = []
+  if (usageEdit !== null && takesStreamOptions(offer.endpoint.preset)) {
+    const usage = same ? usageEdit : askForUsage(body)
+    if (usage !== null) edits.push(usage)
+  }
+  const name = offer.upstreamModel + variant
+  if (body.json.model !== name) {
+    const text = body.places ? name : JSON.stringify(name)
+    edits.push(same && place !== null ? { ...place, text } : setField(body, 'model', text))
+  }
+  if (limit !== null) edits.push(setField(body, dialect.limitField(offer.endpoint.preset), String(limit)))
+  else if (
+    held &&
+    boundsByNewName(body.json) &&
+    dialect.limitFields.length === 2 &&
+    !takesNewLimit(offer.endpoint.preset)
+  )
+    edits.push(renameField(body, 'max_completion_tokens', 'max_tokens'))
+  return spliceApart(body, edits)
+}
+
+const boundsByNewName = ({ max_completion_tokens: newer, max_tokens: older }: Record<string, unknown>): boolean =>
+  typeof newer === 'number' && older === undefined
+
+export function askForUsage(body: Body): Edit | null {
+  const { stream_options: options } = body.json
+  const given = isObject(options) ? options : {}
+  return given.include_usage === true
+    ? null
+    : setField(body, 'stream_options', JSON.stringify({ ...given, include_usage: true }))
+}
