@@ -78,3 +78,29 @@ test('the process dies between the end of some bytes and that of their row: who 
   await sweepBlobs(engine, now)
   assert.equal((await alice.get(`/drive/files/${again.id}`)).text, 'the same words')
 })
+
+test('ten send a file of one name as its next version, into an empty folder: each is a version, and none is refused', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  for (const round of [1, 2]) {
+    const { id } = await folder(alice, { workspace_id: alice.workspaceId }, `folder ${round}`)
+    const sent = await Promise.all(
+      Array.from({ length: 10 }, (_, i) =>
+        alice.post('/drive/files', { parent_id: id, name: 'a.txt', content: `by ${i}`, on_conflict: 'version' }),
+      ),
+    )
+    assert.deepEqual(
+      sent.map(({ status }) => status).toSorted((a, b) => a - b),
+      [...Array.from({ length: 9 }, () => 200), 201],
+      sent.map(({ text }) => text).join('\n'),
+    )
+    const [file] = (await alice.get(`/drive/files?parent_id=${id}`)).body.data
+    const held = await Promise.all(
+      Array.from({ length: 10 }, async (_, i) => (await alice.get(`/drive/files/${file.id}?version=${i + 1}`)).text),
+    )
+    assert.deepEqual(
+      held.toSorted(),
+      Array.from({ length: 10 }, (_, i) => `by ${i}`),
+    )
+  }
+})

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sweepBlobs } from '#engine/blobs/sweep.ts'
+import { emptyTrash } from '#engine/lifecycle.ts'
 import { upload } from '#test/drive.ts'
 import { type Caller, type Person, testServer } from '#test/server.ts'
+import { storedIn } from './storage.ts'
 
 const folder = async (who: Caller, place: object, name: string): Promise<{ id: string; path: string }> =>
   (await who.post('/drive/files/folders', { ...place, name })).body.data
@@ -54,6 +57,27 @@ test('alice trashes a folder and brings it back: exactly what went with it comes
   )
   const active = await alice.delete(`/drive/files/${kept.id}/permanent-delete`)
   assert.deepEqual([active.status, active.body.error.code], [409, 'invalid_state'])
+})
+
+test('after thirty days in the trash a folder is gone with what went there with it; what was thrown out of it later is not', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const { engine } = server.app
+  const plans = await folder(alice, { workspace_id: alice.workspaceId }, 'Plans')
+  await write(alice, { parent_id: plans.id }, 'a.md', 'one')
+  const late = await write(alice, { parent_id: plans.id }, 'late.md', 'later')
+  await alice.delete(`/drive/files/${late.id}`)
+  await alice.delete(`/drive/files/${plans.id}`)
+  await engine.postgres.pool.query(
+    "update resources set trashed_at = now() - interval '30 days 1 minute' where kind = 'file' and id <> $1 and status = 'trashed'",
+    [late.id],
+  )
+  assert.equal(await emptyTrash(engine), 2)
+  assert.deepEqual(await paths(alice, '&status=trashed'), ['Plans/late.md'])
+  await sweepBlobs(engine, { graceMinutes: 0, strayMinutes: 0 })
+  const back = await alice.post(`/drive/files/${late.id}/restore`)
+  assert.deepEqual([back.body.data.path, (await alice.get(`/drive/files/${late.id}`)).text], ['late.md', 'later'])
+  assert.equal(Number(await storedIn(engine.postgres.db, alice.workspaceId)), 5, 'what is gone takes no room')
 })
 
 test('folders move with all that is in them, never into themselves, and never onto a name', async () => {

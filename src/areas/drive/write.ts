@@ -4,7 +4,7 @@ import { keepBlob } from '#engine/blobs/keep.ts'
 import type { Context } from '#engine/context.ts'
 import { insertResource, updateResource } from '#engine/resources.ts'
 import { refuse } from '#kernel/errors.ts'
-import { newId } from '#kernel/ids.ts'
+import { type Id, newId } from '#kernel/ids.ts'
 import { tell } from './events.ts'
 import { type Target, heldTarget, holdTree, readFile } from './find.ts'
 import { mimeTypeOf } from './mime.ts'
@@ -52,30 +52,53 @@ export async function putFile(
   return ctx.transaction(async (ctx) => {
     await holdTree(ctx, [target.workspaceId], 'shared')
     const { workspaceId, folder } = await heldTarget(ctx, target)
-    const there = onConflict === 'version' ? await fileStore.named(ctx.db, workspaceId, folder?.id ?? null, name) : null
-    if (there?.kind === 'file') {
-      await lock(ctx, there)
-      return { row: await setContent(ctx, there, staged, mime), made: false }
-    }
+    const there = onConflict === 'version' ? await heldByName(ctx, workspaceId, folder?.id ?? null, name) : undefined
+    if (there?.kind === 'file') return { row: await setContent(ctx, there, staged, mime), made: false }
     await checkRoom(ctx, workspaceId, staged.size, 'held')
     await keepBlob(ctx, staged)
-    const row = await insert(ctx, { workspaceId, folder }, name, onConflict, {
-      sha256: staged.sha256,
-      size_bytes: BigInt(staged.size),
-      mime_type: mime,
-    })
-    return { row, made: true }
+    const content = { sha256: staged.sha256, size_bytes: BigInt(staged.size), mime_type: mime }
+    const row = await tryInsert(ctx, { workspaceId, folder }, name, onConflict, content)
+    if (row !== null) return { row, made: true }
+    // Somebody was quicker since it was looked for: what they made gets these bytes.
+    const quicker = onConflict === 'version' ? await heldByName(ctx, workspaceId, folder?.id ?? null, name) : undefined
+    if (quicker?.kind !== 'file') return refuseTaken(ctx, workspaceId, folder?.id ?? null, name)
+    const same = quicker.sha256 === staged.sha256
+    return { row: same ? quicker : await nextVersion(ctx, quicker, content, null), made: false }
   })
 }
 
+/** The one of this name, held if it is a file. While it was waited for it may have gone elsewhere. */
+async function heldByName(ctx: Context, workspaceId: Id, parentId: Id | null, name: string) {
+  for (;;) {
+    const there = await fileStore.named(ctx.db, workspaceId, parentId, name)
+    if (there?.kind !== 'file') return there
+    await lock(ctx, there)
+    const stays = there.workspace_id === workspaceId && there.parent_id === parentId && there.name === name
+    if (stays && !there.trashed) return there
+  }
+}
+
+type Bytes = Pick<Content, 'sha256' | 'size_bytes' | 'mime_type'>
+
 /** A row of a file, with its first version and its event. The tree is held, the bytes are kept. */
-export async function insert(
+export const insert = async (
+  ctx: Context,
+  target: Target,
+  name: string,
+  onConflict: 'fail' | 'rename',
+  content: Bytes | null,
+): Promise<FileRow> =>
+  (await tryInsert(ctx, target, name, onConflict, content)) ??
+  refuseTaken(ctx, target.workspaceId, target.folder?.id ?? null, name)
+
+/** Null, and nothing is written, where the name is taken. */
+async function tryInsert(
   ctx: Context,
   { workspaceId, folder }: Target,
   name: string,
   onConflict: OnConflict,
-  content: Pick<Content, 'sha256' | 'size_bytes' | 'mime_type'> | null,
-): Promise<FileRow> {
+  content: Bytes | null,
+): Promise<FileRow | null> {
   const id = newId()
   const register = await insertResource(ctx, { id, kind: 'file', workspace_id: workspaceId })
   const stored: Content =
@@ -96,7 +119,9 @@ export async function insert(
       ...stored,
     } as const
     if (await fileStore.insert(ctx.db, row)) break
-    if (onConflict !== 'rename' || n === MOST_NUMBERS) return refuseTaken(ctx, workspaceId, folder?.id ?? null, tried)
+    if (onConflict === 'rename' && n < MOST_NUMBERS) continue
+    await ctx.db.deleteFrom('resources').where('id', '=', id).execute()
+    return null
   }
   if (content !== null)
     await fileStore.insertVersion(ctx.db, {
@@ -131,7 +156,7 @@ export async function setContent(ctx: Context, before: FileRow, staged: Staged, 
 export async function nextVersion(
   ctx: Context,
   before: FileRow,
-  content: Pick<Content, 'sha256' | 'size_bytes' | 'mime_type'>,
+  content: Bytes,
   restoredFrom: number | null,
 ): Promise<FileRow> {
   const version = before.content_version + 1
@@ -160,7 +185,7 @@ export async function nextVersion(
 }
 
 /** Holds the row, and takes what was read before for stale. */
-export async function lock(ctx: Context, row: FileRow): Promise<void> {
+async function lock(ctx: Context, row: FileRow): Promise<void> {
   await sql`select 1 from resources where id = ${row.id} for update`.execute(ctx.db)
   Object.assign(row, await readFile(ctx, row.id))
 }
