@@ -85,7 +85,10 @@ export class Generation {
 
   start(): void {
     const { visit } = this
-    visit.onLeave(() => this.#left())
+    visit.onLeave(
+      () => this.#left(),
+      (failure) => this.#tell(failure),
+    )
     const { directory } = visit.gateway
     const { principal } = visit.caller
     if (this.#demands === null)
@@ -360,13 +363,17 @@ export class Generation {
   }
 
   #fail(failure: unknown, candidate: Candidate, spent = false): void {
-    const { visit } = this
     this.#quiet()
-    // The head has left with a comment that keeps the connection open: the stream is what is left to say it in.
-    if (visit.response.headersSent && this.#try !== null) {
+    this.#tell(failure, { 'x-uk-route': this.#route(candidate), ...(spent && { 'x-should-retry': 'false' }) })
+  }
+
+  #tell(failure: unknown, headers: Record<string, string> = {}): void {
+    const { visit } = this
+    // Once the head has left, a stream is what is left to say it in.
+    if (visit.response.headersSent && this.streaming && this.#try !== null) {
       visit.over()
       visit.response.end(visit.surface.stream(this.about(this.#try), false, visit.id).fail(failure))
-    } else visit.fail(failure, { 'x-uk-route': this.#route(candidate), ...(spent && { 'x-should-retry': 'false' }) })
+    } else visit.fail(failure, headers)
   }
 
   /** A try's answer is over; with a fault it broke off, and the client's stream is still open for a last frame. */

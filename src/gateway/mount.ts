@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { refuse } from '#kernel/errors.ts'
+import { type Refusal, refuse } from '#kernel/errors.ts'
 import type { Reply, WholeRequest } from '#kernel/exchange.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Body, readBody } from './body.ts'
@@ -29,6 +29,8 @@ export interface GatewayMount {
   ownHead: true
   handle(request: IncomingMessage, response: Reply, requestId: Id): void
   /** The same for calls that have come whole. */
+  /** Tells those whose answers are in progress that the server closes. */
+  interrupt(why: Refusal): void
   plain?: { paths: readonly string[]; handle(request: WholeRequest, reply: Reply, requestId: Id): void }
 }
 
@@ -53,7 +55,7 @@ const surfaces: readonly Surface[] = [
 
 /** The three surfaces, and the same life of a call for callers in this process. */
 export function createGateway(parts: GatewayParts): GatewayFaces {
-  const gateway: Gateway = { ...parts, health: new Health(), warmth: new Warmth() }
+  const gateway: Gateway = { ...parts, health: new Health(), warmth: new Warmth(), inProgress: new Set() }
   const byUrl = new Map<string, Place>()
   const roots = new Map<string, Surface>()
   for (const surface of surfaces)
@@ -91,6 +93,10 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
     })
   }
 
+  function interrupt(why: Refusal): void {
+    for (const visit of gateway.inProgress) visit.interrupt(why)
+  }
+
   const posts = [...byUrl].flatMap(([path, { methods }]) => ('POST' in methods ? [path] : []))
   const prefixes = [
     ...new Set(surfaces.flatMap(({ roots: own }) => own.map((root) => root.slice(0, root.indexOf('/', 1) + 1)))),
@@ -101,6 +107,7 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
       prefix,
       ownHead: true,
       handle,
+      interrupt,
       plain: { paths: posts.filter((path) => path.startsWith(prefix)), handle },
     })),
     completeTurn: createCompleteTurn(gateway),

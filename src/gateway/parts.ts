@@ -7,6 +7,7 @@ import type { Authority } from '#kernel/principal.ts'
 import type { Books } from './books.ts'
 import type { Directory } from './directory.ts'
 import type { Health } from './health.ts'
+import type { Visit } from './visit.ts'
 import type { Warmth } from './warmth.ts'
 
 /** What the gateway is made of. What belongs to the line is handed in, because the gateway may not import it. */
@@ -32,4 +33,6 @@ export interface GatewayParts {
 export interface Gateway extends GatewayParts {
   health: Health
   warmth: Warmth
+  /** Whose answers are not over. */
+  inProgress: Set<Visit>
 }

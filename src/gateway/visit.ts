@@ -33,6 +33,7 @@ export class Visit {
   #flight: Disposable | null = null
   #watch: Disposable | null = null
   #onLeave: (() => void) | null = null
+  #tell: (failure: Refusal) => void = (failure) => this.fail(failure)
   #slow: NodeJS.Timeout | undefined
 
   constructor(gateway: Gateway, surface: Surface, request: IncomingMessage | WholeRequest, response: Reply, id: Id) {
@@ -123,15 +124,29 @@ export class Visit {
     }
   }
 
-  /** Calls `leave` when the client leaves before the answer is over, or when it loses the right to a stream. */
-  onLeave(leave: () => void): void {
+  /**
+   * Calls `leave` when the client leaves before the answer is over, or when it loses the right to a stream; then `tell`
+   * where it is still there to be told why.
+   */
+  onLeave(leave: () => void, tell?: (failure: Refusal) => void): void {
     this.#onLeave = leave
-    if (this.closed) leave()
+    if (tell) this.#tell = tell
+    if (this.closed) return leave()
+    this.gateway.inProgress.add(this)
+  }
+
+  /** The server closes, and the answer is not over. */
+  interrupt(failure: Refusal): void {
+    const leave = this.#onLeave
+    this.over()
+    leave?.()
+    this.#tell(failure)
   }
 
   /** The answer is over: a client that leaves now misses nothing. */
   over(): void {
     this.#onLeave = null
+    this.gateway.inProgress.delete(this)
   }
 
   /** Ends the stream of a caller whose key was revoked or lost its scope, or whose endpoint was disabled. */
@@ -189,7 +204,7 @@ export class Visit {
     this.#watch?.[Symbol.dispose]()
     this.#watch = null
     const leave = this.#onLeave
-    this.#onLeave = null
+    this.over()
     leave?.()
   }
 }

@@ -16,7 +16,7 @@ export type Reply =
   | { kind: 'page'; of: z.ZodType; extra?: Shape; or?: z.ZodType }
   | { kind: 'results'; of: z.ZodType; filters: Shape }
   | { kind: 'operation'; of: z.ZodType }
-  | { kind: 'stream'; of: z.ZodType }
+  | { kind: 'stream'; of: z.ZodType; belongs: 'server' | 'caller' }
   | { kind: 'bytes' }
   | { kind: 'deleted' }
   | { kind: 'none' }
@@ -33,7 +33,12 @@ export const results = <T extends z.ZodType, const F extends Shape>(of: T, filte
 /** X inline with the endpoint's status, or an operation with 202 when the call goes to the background. */
 export const operation = <T extends z.ZodType>(of: T) => ({ kind: 'operation', of }) as const
 /** Server-sent events. `of` is the union of `{event, data}` that may come. */
-export const stream = <T extends z.ZodType>(of: T) => ({ kind: 'stream', of }) as const
+/**
+ * Events. What the `server` does goes on without its readers, and who loses the stream takes it up elsewhere; one of the
+ * `caller` ends with it, cannot be resumed, and is let run to its end by a server that stops.
+ */
+export const stream = <T extends z.ZodType>(of: T, belongs: 'server' | 'caller' = 'server') =>
+  ({ kind: 'stream', of, belongs }) as const
 export const bytes = { kind: 'bytes' } as const
 /** `{deleted: true, id}`, unwrapped. */
 export const deleted = { kind: 'deleted' } as const

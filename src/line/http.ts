@@ -38,6 +38,8 @@ export interface Mount {
   ownHead?: true
   handle(request: IncomingMessage, response: ServerResponse, requestId: Id): void | Promise<void>
   plain?: PlainMount
+  /** The server closes: answers with this, in its own shape, what is still in progress. */
+  interrupt?(why: Refusal): void
 }
 
 export interface Door {
@@ -74,6 +76,8 @@ export function createDoor(parts: DoorParts): Door {
   const checkIfMatch = createIfMatch(line.entries.values(), versions)
   const mounts = parts.mounts.toSorted((a, b) => b.prefix.length - a.prefix.length)
   const closing = new AbortController()
+  /** The time that requests had to end is over. */
+  const late = new AbortController()
   const followers = createFollowers(authority, line, closing.signal)
   let draining = false
 
@@ -144,7 +148,8 @@ export function createDoor(parts: DoorParts): Door {
       entry = entryFor(request, match)
       await answer(entry, match!.values, request, response, requestId, mark < 0 ? '' : url.slice(mark + 1))
     } catch (error) {
-      sendRefusal(request, response, error, requestId)
+      const interrupted = late.signal.aborted && error instanceof Error && error.name === 'AbortError'
+      sendRefusal(request, response, interrupted ? late.signal.reason : error, requestId)
     } finally {
       boundRest(request)
       metrics.request(entry?.name ?? 'unmatched', response.statusCode, (performance.now() - startedAt) / 1000)
@@ -189,7 +194,9 @@ export function createDoor(parts: DoorParts): Door {
     response.setHeader('x-service-version', version)
 
     // Who follows or waits goes on elsewhere; what changes something is let run to its end.
-    using life = lifeOf(response, endpoint.reply.kind === 'stream' || endpoint.method === 'GET')
+    const callers = endpoint.reply.kind === 'stream' && endpoint.reply.belongs === 'caller'
+    const goesAtOnce = !callers && (endpoint.reply.kind === 'stream' || endpoint.method === 'GET')
+    using life = lifeOf(response, goesAtOnce ? closing.signal : late.signal)
     const start = { principal, requestId, version, signal: life.signal, caller: origins.callerOf(request) }
     const ctx = line.context(start)
     checkScope(ctx, entry)
@@ -211,7 +218,7 @@ export function createDoor(parts: DoorParts): Door {
         return followers.add(response, events, watched, flight)
       }
       using _watch = new Watch(authority, line, watched, { close: life.end, kept: async () => {} })
-      return await sendEvents(response, {}, events, life.signal)
+      return await sendEvents(response, {}, events, life.signal, callers ? LAST_WORDS_MS : 0)
     }
     if (endpoint.reply.kind === 'bytes') return await sendBytes(request, response, result as Bytes, life.signal)
     const status = ctx.answer.status ?? (isBackground(result) ? 202 : (endpoint.status ?? 200))
@@ -234,22 +241,23 @@ export function createDoor(parts: DoorParts): Door {
     return credential.kind === 'key' ? credential.version : versions.newest
   }
 
-  /** A signal that fires when the caller leaves, `end` is called, or, for what `goesAtOnce`, the server begins to close. */
+  /** A signal that fires when the caller leaves, `end` is called, or `over` fires; with the reason where there is one. */
   function lifeOf(
     response: ServerResponse,
-    goesAtOnce: boolean,
-  ): Disposable & { signal: AbortSignal; end: () => void } {
+    over: AbortSignal,
+  ): Disposable & { signal: AbortSignal; end: (why: unknown) => void } {
     const controller = new AbortController()
-    const end = () => controller.abort()
-    response.on('close', end)
-    if (goesAtOnce) closing.signal.addEventListener('abort', end)
+    const leave = () => controller.abort()
+    const end = () => controller.abort(over.reason)
+    response.on('close', leave)
+    over.addEventListener('abort', end)
     return {
       signal: controller.signal,
-      end,
+      end: (why) => controller.abort(why),
       [Symbol.dispose]() {
         // An answered call has nothing left to stop, and an abort costs an exception with its stack.
-        response.off('close', end)
-        closing.signal.removeEventListener('abort', end)
+        response.off('close', leave)
+        over.removeEventListener('abort', end)
       },
     }
   }
@@ -290,7 +298,12 @@ export function createDoor(parts: DoorParts): Door {
         plain.closeAll()
       }
       closeIdle()
-      const timer = setTimeout(closeAll, seconds * 1000)
+      let timer = setTimeout(() => {
+        const why = new Refusal('shutting_down', { headers: { 'retry-after': '1' } })
+        late.abort(why)
+        for (const interrupt of new Set(mounts.map((mount) => mount.interrupt))) interrupt?.(why)
+        timer = setTimeout(closeAll, LAST_WORDS_MS)
+      }, seconds * 1000)
       const idle = setInterval(closeIdle, 50)
       await closed
       clearTimeout(timer)
@@ -301,6 +314,8 @@ export function createDoor(parts: DoorParts): Door {
 }
 
 const KEEP_ALIVE_SECONDS = 65
+/** For telling a caller why its answer ends now. */
+const LAST_WORDS_MS = 500
 
 /** The path under `/v1`; `/auth` and `/admin` also stand at the origin. Null is nowhere. */
 function restPath(path: string): string | null {

@@ -14,7 +14,8 @@ export const UNREAD_BYTES = 1 << 20
 const CATCH_UP_MS = 10_000
 
 /**
- * Writes events until they end, the reader leaves or `signal` fires. Never throws for a reader that left.
+ * Writes events until they end, the reader leaves or `signal` fires; what is still said within `lastWordsMs` after it is
+ * written too. Never throws for a reader that left.
  * https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
 export async function sendEvents(
@@ -22,6 +23,7 @@ export async function sendEvents(
   headers: Record<string, string>,
   events: AsyncIterable<Event>,
   signal: AbortSignal,
+  lastWordsMs = 0,
 ): Promise<void> {
   response.writeHead(200, { ...headers, ...EVENT_STREAM })
   response.flushHeaders()
@@ -29,15 +31,25 @@ export async function sendEvents(
   const iterator = events[Symbol.asyncIterator]()
   // One promise per event: what waits beside a promise that outlives them all would keep every event until then.
   let stop: ((nothing: null) => void) | null = null
-  const onAbort = () => stop?.(null)
+  let over = false
+  let timer: NodeJS.Timeout | undefined
+  const end = () => {
+    over = true
+    stop?.(null)
+  }
+  const onAbort = () => {
+    if (lastWordsMs === 0 || response.destroyed) end()
+    else timer = setTimeout(end, lastWordsMs)
+  }
   const nextOrStop = (): Promise<IteratorResult<Event> | null> =>
     new Promise((resolve, reject) => {
       stop = resolve
       iterator.next().then(resolve, reject)
     })
   signal.addEventListener('abort', onAbort, { once: true })
+  if (signal.aborted) onAbort()
   try {
-    while (!signal.aborted) {
+    while (!over) {
       const next = await nextOrStop()
       if (next === null || next.done) break
       response.write(encodeEvent(next.value))
@@ -48,6 +60,7 @@ export async function sendEvents(
     }
   } finally {
     still(response, slot)
+    clearTimeout(timer)
     signal.removeEventListener('abort', onAbort)
     // Not awaited: a generator that waits inside ends by the same signal.
     iterator.return?.().catch?.(() => {})

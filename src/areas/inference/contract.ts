@@ -218,7 +218,7 @@ export const inference = area(
         'Server-sent events; `run_id` is the completion’s id. Who disconnects pays for what was written by then. It cannot be resumed.',
       ...shared,
       body: ask,
-      reply: stream(InferenceEvent),
+      reply: stream(InferenceEvent, 'caller'),
     }),
   },
 )

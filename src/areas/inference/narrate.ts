@@ -6,7 +6,10 @@ import { iso } from '#kernel/time.ts'
 import type { Answer, Told } from './answer.ts'
 import type { Begun } from './complete.ts'
 
-/** The events of a stream (contract, part 6), each with its number. Ends silently when the caller has left. */
+/**
+ * The events of a stream (contract, part 6), each with its number. Ends silently when the caller has left, with its
+ * reason when the caller lost the right to it or the server stops.
+ */
 export function narrate(ctx: Context, answer: Answer, call: Begun): AsyncIterable<Event> {
   const events = tell(ctx, answer, call)
   return {
@@ -39,8 +42,9 @@ async function* tell(ctx: Context, answer: Answer, call: Begun): AsyncGenerator<
       if (chunk.type === 'error') error = errorBody(refusalOf(chunk.error)).error
     }
   } catch (thrown) {
-    if (ctx.signal.aborted) return
-    error = errorBody(why(ctx, call, thrown)).error
+    const reason: unknown = ctx.signal.aborted ? ctx.signal.reason : null
+    if (ctx.signal.aborted && !(reason instanceof Refusal)) return
+    error = errorBody(reason instanceof Refusal ? reason : why(ctx, call, thrown)).error
   }
   if (error === null)
     yield numbered({ event: 'message.completed', data: { message: message(answer, call, 'completed') } })

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createLog } from '#engine/log.ts'
+import { testDatabase } from '../database.ts'
+import { type Caller, testServer } from '../server.ts'
+import { wayToDatabase } from '../way.ts'
+
+const long = JSON.stringify({
+  turns: [Array.from({ length: 600 }, (_, n) => [{ text: `${n} ` }, { delay_ms: 100 }]).flat()],
+})
+const say = (content: string) => ({ model: 'sim/script', messages: [{ role: 'user', content }] })
+
+/** Asks for a stream; what it says until it ends or breaks off is in `text`. */
+async function follow(origin: string, { headers }: Caller, path: string, body: object) {
+  const response = await fetch(origin + path, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  assert.equal(response.status, 200)
+  let text = ''
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+  text += (await reader.read()).value
+  const ended = (async () => {
+    try {
+      for (let part = await reader.read(); !part.done; part = await reader.read()) text += part.value
+    } catch {
+      // Broken off is an end too.
+    }
+    return performance.now()
+  })()
+  return { ended, text: () => text }
+}
+
+test('a key that is revoked in one process loses its streams in another within 5 s', { timeout: 30_000 }, async () => {
+  await using server = await testServer()
+  await using twin = await server.twin()
+  const alice = await server.person('Alice')
+  const key = await alice.key()
+  const streams = await Promise.all([
+    follow(twin.origin, key, '/v1/inference/text/stream', say(long)),
+    follow(twin.origin, key, '/compat-a/v1/chat/completions', { ...say(long), stream: true }),
+    follow(twin.origin, key, '/compat-b/v1/messages', { ...say(long), max_tokens: 1000, stream: true }),
+  ])
+  const revokedAt = performance.now()
+  assert.equal((await alice.delete(`/api-keys/${key.keyId}`)).status, 200)
+  for (const { ended } of streams) assert.ok((await ended) - revokedAt < 5_000)
+  assert.match(streams[0]!.text(), /event: run\.failed\ndata: .*"code":"revoked_api_key"/)
+})
+
+test(
+  'a process that is cut off does not know who was locked out: after 5 s it serves nobody, and back again it knows',
+  { timeout: 60_000 },
+  async () => {
+    await using database = await testDatabase()
+    using way = await wayToDatabase(database.connection)
+    await using near = await testServer({
+      database: { ...database, connection: way.connection },
+      // What breaks is logged, as it should be.
+      log: createLog('silent'),
+    })
+    await using far = await testServer({ database })
+    const alice = await near.person('Alice')
+    const key = await alice.key()
+    // Of a call that nothing guards no step waits for the database.
+    const ask = () =>
+      key.post('/compat-a/v1/chat/completions', { model: 'sim/echo', messages: [{ role: 'user', content: 'x' }] })
+    assert.equal((await ask()).status, 200)
+    way.open = false
+    way.cut()
+    const cutAt = performance.now()
+    assert.equal((await far.stranger.request('DELETE', `/api-keys/${key.keyId}`, undefined, alice.headers)).status, 200)
+    let answer = await ask()
+    while (answer.status === 200) {
+      assert.ok(performance.now() - cutAt < 6_000, 'served a revoked key')
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      answer = await ask()
+    }
+    assert.equal(answer.status, 503)
+    assert.equal(answer.headers.get('retry-after'), '1')
+    const rest = await key.get('/me')
+    assert.deepEqual([rest.status, rest.body.error.type], [503, 'unavailable'])
+    way.open = true
+    while ((answer = await ask()).status === 503) await new Promise((resolve) => setTimeout(resolve, 50))
+    assert.equal(answer.status, 401)
+    assert.equal((await key.get('/me')).body.error.code, 'revoked_api_key')
+  },
+)

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
+import { testServer } from '#test/server.ts'
+
+/** What the simulated model is asked for: so many words, one after the other. */
+const words = (count: number, apartMs: number) => [
+  {
+    role: 'user' as const,
+    content: JSON.stringify({
+      turns: [Array.from({ length: count }, (_, n) => [{ text: `${n} ` }, { delay_ms: apartMs }]).flat()],
+    }),
+  },
+]
+
+/** A server, a key of alice's, and streams of it whose first word has come. */
+async function world(drainSeconds: string) {
+  const server = await testServer({ environment: { UK_DRAIN_SECONDS: drainSeconds } })
+  const { origin } = server
+  const alice = await (await server.person('Alice')).key()
+  const openai = new OpenAI({ apiKey: alice.key, baseURL: `${origin}/compat-a/v1`, maxRetries: 0 })
+  const anthropic = new Anthropic({ apiKey: alice.key, baseURL: `${origin}/compat-b`, maxRetries: 0 })
+
+  /** Reads one event; the rest of the stream is read by `rest`. */
+  async function begun<T>(stream: AsyncIterable<T>) {
+    const iterator = stream[Symbol.asyncIterator]()
+    const first = (await iterator.next()).value as T
+    return {
+      async rest(): Promise<T[]> {
+        const all = [first]
+        for (let next = await iterator.next(); !next.done; next = await iterator.next()) all.push(next.value)
+        return all
+      },
+    }
+  }
+  return {
+    server,
+    alice,
+    openai,
+    anthropic,
+    chat: async (messages: ReturnType<typeof words>) =>
+      begun(await openai.chat.completions.create({ model: 'sim/script', messages, stream: true })),
+    message: async (messages: ReturnType<typeof words>) =>
+      begun(await anthropic.messages.create({ model: 'sim/script', max_tokens: 1000, messages, stream: true })),
+    async inference(messages: ReturnType<typeof words>) {
+      const response = await fetch(`${origin}/v1/inference/text/stream`, {
+        method: 'POST',
+        headers: { ...alice.headers, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'sim/script', messages }),
+      })
+      return begun(response.body!.pipeThrough(new TextDecoderStream()))
+    },
+  }
+}
+
+test('a server that stops lets answers of models run to their end', { timeout: 20_000 }, async () => {
+  const { server, chat, message, inference } = await world('10')
+  const asked = words(8, 100)
+  const streams = await Promise.all([chat(asked), message(asked), inference(asked)])
+  const stopped = server[Symbol.asyncDispose]()
+  const [chunks, events, text] = await Promise.all([streams[0].rest(), streams[1].rest(), streams[2].rest()])
+  assert.equal(chunks.at(-1)!.choices[0]!.finish_reason, 'stop')
+  assert.equal(events.at(-1)!.type, 'message_stop')
+  assert.match(text.join(''), /"delta":"7 "[^]*event: run\.completed\n/)
+  await stopped
+})
+
+test(
+  'what outlasts the time that a stopping server has is told so, each in its own way',
+  { timeout: 20_000 },
+  async () => {
+    const { server, alice, openai, anthropic, chat, message, inference } = await world('1')
+    const asked = words(600, 100)
+    const body = { model: 'sim/script', messages: asked }
+    const refusalOf = (call: Promise<unknown>) =>
+      call.then(
+        () => assert.fail('answered'),
+        (error: unknown) => error as { status: number; message: string },
+      )
+    const wholes = [
+      refusalOf(openai.chat.completions.create(body)),
+      refusalOf(anthropic.messages.create({ ...body, max_tokens: 1000 })),
+    ]
+    const answered = alice.post('/inference/text', body)
+    const streams = await Promise.all([chat(asked), message(asked), inference(asked)])
+    const stopped = server[Symbol.asyncDispose]()
+    await assert.rejects(streams[0].rest(), (error) => {
+      assert.ok(error instanceof OpenAI.APIError)
+      return /shutting down/.test(error.message)
+    })
+    await assert.rejects(streams[1].rest(), (error) => {
+      assert.ok(error instanceof Anthropic.APIError)
+      return /shutting down/.test(error.message)
+    })
+    const text = (await streams[2].rest()).join('')
+    assert.match(text, /event: run\.failed\ndata: .*"code":"shutting_down"[^\n]*\n\n$/)
+    for (const { status, message: why } of await Promise.all(wholes)) {
+      assert.equal(status, 503)
+      assert.match(why, /shutting down/)
+    }
+    const { status, body: refused } = await answered
+    assert.deepEqual([status, refused.error.type, refused.error.code], [503, 'unavailable', 'shutting_down'])
+    await stopped
+  },
+)
