@@ -54,6 +54,7 @@ test('a webhook with its token sets an agent to work; its answer stands in a cha
   await using server = await testServer()
   const alice = await server.person('Alice')
   const hook = await make(alice)
+  const idle = await make(alice)
   assert.match(hook.token, /^ukw_[0-9A-Za-z]{43}$/)
   assert.match(hook.secret, /^whsec_/)
   assert.equal((await alice.get(`/automations/${hook.id}`)).body.data.token, undefined, 'shown once')
@@ -72,6 +73,10 @@ test('a webhook with its token sets an agent to work; its answer stands in a cha
   assert.deepEqual([stats.runs, stats.succeeded, stats.failed, stats.cost_usd], [1, 1, 0, run.cost_usd])
   const keyed = (await alice.get(`/automations/cost-stats`)).body.data
   assert.equal(keyed.automations[hook.id].cost_usd, run.cost_usd)
+  assert.deepEqual(
+    [keyed.automations[idle.id].runs, keyed.automations[idle.id].cost_usd, keyed.automations[idle.id].average_cost_usd],
+    [0, 0, null],
+  )
   const all = await alice.get(`/automations/runs?workspace_id=${alice.workspaceId}`)
   assert.deepEqual(
     all.body.data.map((row: { id: string }) => row.id),
@@ -108,15 +113,20 @@ test('Standard Webhooks are judged over their raw bytes: a wrong byte, an old ti
   assert.equal((await fire(server, { ...hook, id: alice.id }, bearer(hook))).status, 404)
 
   // What was sent is what was signed, whatever a parser would make of it; and it need be no JSON.
-  for (const [i, [odd, type]] of [
-    ['{ "a" : 1.0,\n  "a": "\\u00fc" }  ', 'application/json'],
-    ['no JSON at all {', 'text/plain; charset=latin1'],
-    ['', 'application/x-www-form-urlencoded'],
-  ].entries()) {
-    const headers = { ...sign(hook.secret, `odd_${i}`, odd!), 'content-type': type! }
+  const sent = async (i: number, odd: string, type: string): Promise<Answer> => {
+    const headers = { ...sign(hook.secret, `odd_${i}`, odd), 'content-type': type }
     const answer = await server.stranger.request('POST', `/automations/${hook.id}/fire`, odd, headers)
     assert.equal(answer.status, 202, answer.text)
+    return answer
   }
+  await sent(1, '{ "a" : 1.0,\n  "a": "\\u00fc" }  ', 'application/json')
+  await sent(2, 'no JSON at all {', 'text/plain; charset=latin1')
+  await sent(3, '', 'application/x-www-form-urlencoded')
+  // It comes in many pieces; the agent is shown its beginning, which ends within a character here.
+  const many = await sent(4, `${'x'.repeat(199_999)}😀${'y'.repeat(800_000)}`, 'text/plain')
+  const { chat_id } = await ended(alice, hook, many.body.data.id)
+  const [told] = (await alice.get(`/chats/${chat_id}/messages`)).body.data
+  assert.match(told.content[1].text, /\nx{199999}\ufffd\n--- /)
   const long = 'x'.repeat(2 ** 20 + 1)
   const large = await server.stranger.request(
     'POST',
@@ -196,6 +206,7 @@ test('an archived automation never fires, and its ticks say so; while a run goes
   }
   const skip = await going('skip')
   assert.deepEqual([skip.second.status, skip.second.skip_reason], ['skipped', 'overlap'])
+  assert.ok(skip.second.completed_at >= skip.second.created_at)
   const queue = await going('queue')
   assert.equal(queue.second.status, 'queued')
   const replace = await going('cancel_previous')

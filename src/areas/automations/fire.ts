@@ -49,7 +49,7 @@ export async function fire(ctx: Context, { id, ...given }: Fired) {
       trigger: 'webhook' as const,
       at: null,
       webhookId: given.webhook_id ?? null,
-      payload: body.toString('utf8').replaceAll('\0', '').toWellFormed().slice(0, SHOWN_CHARACTERS),
+      payload: body.toString('utf8').replaceAll('\0', '').slice(0, SHOWN_CHARACTERS).toWellFormed(),
       skip: null,
     }
     const { rows, giveWay } = await admit(ctx.db, [firing], ctx.now())
@@ -94,7 +94,8 @@ async function wholeOf({ upload }: Context): Promise<Buffer> {
     size += part.length
     if (size > LARGEST)
       refuse('payload_too_large', { message: 'A webhook may hold 1 MiB at most.', details: { limit_bytes: LARGEST } })
-    parts.push(part)
+    // A copy: the line only lends them.
+    parts.push(Uint8Array.from(part))
   }
   return Buffer.concat(parts)
 }

@@ -149,7 +149,8 @@ export const runStore = {
       ? Promise.resolve([])
       : db
           .insertInto('automation_runs')
-          .values([...rows])
+          // What ends as it is made does so not before.
+          .values(rows.map((row) => ({ ...row, completed_at: row.completed_at && sql<Date>`clock_timestamp()` })))
           .onConflict((conflict) => conflict.doNothing())
           .returningAll()
           .execute(),
@@ -272,17 +273,18 @@ export const runStore = {
   },
 
   async stats(db: Db, where: { automationId: Id } | { workspaceId: Id }): Promise<Map<Id, Stats>> {
-    const place =
+    // Those that never ran have cost nothing: they are there, too.
+    const of =
       'automationId' in where
-        ? sql`x.automation_id = ${where.automationId}`
-        : sql`x.workspace_id = ${where.workspaceId}`
-    const { rows } = await sql<Stats & { automation_id: Id }>`select x.automation_id,
+        ? sql`a.id = ${where.automationId}`
+        : sql`a.id in (select id from resources where kind = 'automation' and workspace_id = ${where.workspaceId})`
+    const { rows } = await sql<Stats & { automation_id: Id }>`select a.id as automation_id,
         count(*) filter (where x.status not in ('skipped', 'queued'))::int as runs,
         count(*) filter (where x.status = 'succeeded')::int as succeeded,
         count(*) filter (where x.status in ('failed', 'timed_out'))::int as failed,
         coalesce(sum(x.cost_nano), 0)::bigint as cost_nano,
         coalesce(sum(x.cost_nano) filter (where x.created_at > now() - interval '30 days'), 0)::bigint as last_30_days_nano
-      from automation_runs x where ${place} group by 1`.execute(db)
+      from automations a left join automation_runs x on x.automation_id = a.id where ${of} group by 1`.execute(db)
     return new Map(rows.map(({ automation_id, ...stats }) => [automation_id, stats]))
   },
 
