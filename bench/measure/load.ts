@@ -2,7 +2,7 @@
  * A closed-loop load of HTTP/1.1 over keep-alive sockets: each connection sends, waits for the whole answer, sends
  * again. Written on node:net because its own cost per request must stay well below that of what is measured.
  */
-import { connect } from 'node:net'
+import { type Socket, connect } from 'node:net'
 
 export interface Load {
   port: number
@@ -10,6 +10,11 @@ export interface Load {
   request: Buffer
   connections: number
   seconds: number
+  /**
+   * Requests a second over all connections; without it each connection asks again at once. One that finds no free
+   * connection waits for it, and its time counts from when it was due.
+   */
+  rate?: number
 }
 
 export interface Measured {
@@ -22,28 +27,35 @@ export interface Measured {
   p99: number
 }
 
-export async function load({ port, request, connections, seconds }: Load): Promise<Measured> {
+export async function load({ port, request, connections, seconds, rate }: Load): Promise<Measured> {
   const latencies: number[] = []
   let failed = 0
   let stopping = false
   const startedAt = performance.now()
+  /** Connections that wait for a request, where there is a rate. */
+  const free: ((due: number) => void)[] = []
   const client = () =>
     new Promise<void>((resolve, reject) => {
       const socket = connect(port, '127.0.0.1').setNoDelay()
       let sentAt = 0
       let left = 0
       let head = ''
-      const send = () => {
-        sentAt = performance.now()
+      const send = (due = performance.now()) => {
+        sentAt = due
         socket.write(request)
+      }
+      const next = () => {
+        if (stopping) {
+          socket.destroy()
+          resolve()
+        } else if (rate === undefined) send()
+        else free.push(send)
       }
       const finished = () => {
         latencies.push((performance.now() - sentAt) * 1000)
-        if (!stopping) return send()
-        socket.destroy()
-        resolve()
+        next()
       }
-      socket.on('connect', send).on('error', reject)
+      socket.on('connect', next).on('error', reject)
       socket.on('close', () =>
         stopping ? resolve() : reject(new Error(`port ${port} closed the connection: ${head.slice(0, 200)}`)),
       )
@@ -71,12 +83,26 @@ export async function load({ port, request, connections, seconds }: Load): Promi
         left = end + 4 + Number(length) - text.length
         if (left <= 0) finished()
       })
+      sockets.push(socket)
     })
+  const sockets: Socket[] = []
   const clients = Array.from({ length: connections }, client)
-  const timer = setTimeout(() => (stopping = true), seconds * 1000)
+  let due = startedAt
+  const ticker =
+    rate === undefined
+      ? undefined
+      : setInterval(() => {
+          for (const now = performance.now(); due <= now && free.length > 0; due += 1000 / rate) free.shift()!(due)
+        }, 1)
+  const timer = setTimeout(() => {
+    stopping = true
+    clearInterval(ticker)
+    // Those that have nothing to wait for.
+    if (rate !== undefined) setTimeout(() => sockets.forEach((socket) => socket.destroy()), 500)
+  }, seconds * 1000)
   await Promise.all(clients)
   clearTimeout(timer)
-  const elapsed = (performance.now() - startedAt) / 1000
+  const elapsed = rate === undefined ? (performance.now() - startedAt) / 1000 : seconds
   latencies.sort((a, b) => a - b)
   const at = (q: number): number => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * q))] ?? 0
   return { requests: latencies.length, failed, seconds: elapsed, p50: at(0.5), p99: at(0.99) }
