@@ -69,7 +69,7 @@ themselves (\`test/long-runs.json\`).
 
 | what | took | said | on |
 |---|--:|---|---|
-${runs.map((run) => `| ${run.title} | ${run.seconds} s | ${run.passed ? said(run.figures) : '**failed**'} | ${run.day} |`).join('\n')}
+${runs.map((run) => `| ${run.title} | ${run.seconds} s | ${run.passed ? ['passed', ...said(run.figures)].join('; ') : '**failed**'} | ${run.day} |`).join('\n')}
 `
 
 const said = (figures: readonly string[]): string =>

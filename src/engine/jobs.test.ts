@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { testDatabase } from '#test/database.ts'
 import { every, startJobs } from './jobs.ts'
 import { createLeases } from './leases.ts'
@@ -83,6 +84,38 @@ test('jobs are picked up in milliseconds, and one key is one waiting job', { tim
   }
   assert.ok(times.toSorted((a, b) => a - b)[5]! < 200, `half took longer than 200 ms: ${times.join(' ')}`)
 })
+
+test(
+  'every connection of the queue is cut, again and again, while jobs begin, fail and end: each is done, and those that come later',
+  { timeout: 60_000 },
+  async (t) => {
+    const { postgres, process } = await instance(t)
+    const { jobs } = await process()
+    const done = new Set<number>()
+    await jobs.work({
+      'test.some': async ({ n }: { n: number }, { attempt }) => {
+        await sleep(5)
+        if (n % 3 === 0 && attempt === 1) throw new Error('not yet')
+        done.add(n)
+      },
+    })
+    const cut = () =>
+      postgres.pool.query(`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and application_name = 'ukiyo jobs'`)
+    for (let round = 0; round < 8; round++) {
+      for (let n = 0; n < 30; n++) await jobs.add(postgres, 'test.some', { n: round * 30 + n })
+      await cut()
+      await sleep(round * 20)
+      await cut()
+    }
+    await jobs.add(postgres, 'test.some', { n: 240 })
+    while (done.size < 241) await sleep(50)
+    const { rows } = await postgres.pool.query(
+      'select 1 from graphile_worker._private_jobs where attempts >= max_attempts',
+    )
+    assert.deepEqual(rows, [])
+  },
+)
 
 test(
   'a schedule comes again after each end, also after a failure, and stopping tells a job to stop',

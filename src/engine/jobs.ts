@@ -1,4 +1,5 @@
-import { EventEmitter } from 'node:events'
+import { EventEmitter, once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Logger, type LogLevel, type Runner, type TaskList, makeWorkerUtils, run } from 'graphile-worker'
 import { sql } from 'kysely'
 import pg from 'pg'
@@ -19,7 +20,7 @@ export interface Jobs extends AsyncDisposable {
   ): Promise<void>
 }
 
-/** What a job gets: its payload as it was added, and a signal that fires when the server stops. */
+/** What a job gets: its payload as it was added, and a signal that fires when the server stops, or the job is to be given back. */
 export type JobHandler = (
   payload: never,
   job: { signal: AbortSignal; attempt: number; lastAttempt: boolean },
@@ -43,8 +44,16 @@ const CONCURRENCY = 50
 /** Back-off is e^attempt seconds, so the last of these comes half an hour after the first. */
 const ATTEMPTS = 8
 const UNLOCK_MS = 10_000
+const AGAIN_MS = 500
 const STOP_MS = 10_000
 const DAY_SECONDS = 86_400
+
+/** A runner, the name under which it locks jobs, and its end, with the error that it came to. */
+interface Taken {
+  runner: Runner
+  name: string
+  ended: Promise<unknown>
+}
 
 /** Brings the queue's own schema up to date; from then on jobs can be added. */
 export async function startJobs({
@@ -70,7 +79,8 @@ export async function startJobs({
   const utils = await makeWorkerUtils({ pgPool: pool, logger: loggerFor(log) })
   await utils.migrate()
   const stopping = new AbortController()
-  let runner: Runner | null = null
+  let taken: Taken | null = null
+  let taking: Promise<void> | null = null
   let unlocking: NodeJS.Timeout | null = null
 
   const add: Jobs['add'] = async ({ db }, name, payload, { runAt, inSeconds, key, attempts = ATTEMPTS } = {}) => {
@@ -109,6 +119,61 @@ export async function startJobs({
       await add(postgres, name, {}, { inSeconds: seconds, key: `every:${name}` })
     }
 
+  /** A runner of the queue, which ends when a connection fails it. */
+  async function take(taskList: TaskList): Promise<Taken> {
+    const events = new EventEmitter()
+    const named = once(events, 'pool:create')
+    const runner = await run({
+      pgPool: pool,
+      logger: loggerFor(log),
+      events,
+      noHandleSignals: true,
+      taskList,
+      preset: {
+        worker: {
+          concurrentJobs: CONCURRENCY,
+          pollInterval: 1_000,
+          gracefulShutdownAbortTimeout: STOP_MS,
+          // One look-up feeds all the jobs of this process, where each of fifty would make its own.
+          localQueue: { size: CONCURRENCY },
+          // Without a batch nobody hears that the end of a job could not be written, and the process dies of it.
+          completeJobBatchDelay: 0,
+          failJobBatchDelay: 0,
+        },
+      },
+    })
+    const ended = runner.promise.then(
+      () => null,
+      (error: unknown) => error,
+    )
+    const [{ workerPool }] = (await named) as [{ workerPool: { id: string } }]
+    await process.locksJobsAs(workerPool.id).catch(async (error: unknown) => {
+      await runner.stop().catch(() => {})
+      throw error
+    })
+    return { runner, name: workerPool.id, ended }
+  }
+
+  /** The next one takes over what the last one held, for as long as the server runs. */
+  async function keepTaking(taskList: TaskList, first: Taken): Promise<void> {
+    taken = first
+    for (;;) {
+      const error = await taken.ended
+      if (stopping.signal.aborted) return
+      log.warn({ error }, 'jobs could not be taken any more; taking them again')
+      for (let next: Taken | null = null; next === null;) {
+        await sleep(AGAIN_MS, undefined, { signal: stopping.signal }).catch(() => {})
+        if (stopping.signal.aborted) return
+        try {
+          await pool.query('select graphile_worker.force_unlock_workers($1)', [[taken.name]])
+          taken = next = await take(taskList)
+        } catch (error) {
+          log.warn({ error }, 'jobs cannot be taken now')
+        }
+      }
+    }
+  }
+
   return {
     add,
     async work(handlers, given = []) {
@@ -121,37 +186,13 @@ export async function startJobs({
       const all: Record<string, JobHandler> = { ...handlers }
       for (const schedule of schedules) all[schedule.name] = scheduled(schedule)
       const names = Object.keys(all)
-      const events = new EventEmitter()
-      const named = new Promise<void>((resolve, reject) => {
-        events.once(
-          'pool:create',
-          ({ workerPool }: { workerPool: { id: string } }) =>
-            void process.locksJobsAs(workerPool.id).then(resolve, reject),
-        )
-      })
+      const taskList = Object.fromEntries(Object.entries(all).map(([name, handler]) => [name, task(handler)]))
       await unlockDead()
       await bringNear(schedules)
       for (const { name } of schedules)
         await sql`select 1 from graphile_worker.add_job(${name}, '{}'::json, job_key => ${`every:${name}`}, job_key_mode => 'preserve_run_at',
           max_attempts => ${ATTEMPTS}::int)`.execute(postgres.db)
-      runner = await run({
-        pgPool: pool,
-        logger: loggerFor(log),
-        events,
-        noHandleSignals: true,
-        taskList: Object.fromEntries(Object.entries(all).map(([name, handler]) => [name, task(handler)])),
-        preset: {
-          worker: {
-            concurrentJobs: CONCURRENCY,
-            pollInterval: 1_000,
-            gracefulShutdownAbortTimeout: STOP_MS,
-            // One look-up feeds all the jobs of this process, where each of fifty would make its own.
-            localQueue: { size: CONCURRENCY },
-          },
-        },
-      })
-      runner.promise.catch((error: unknown) => log.error({ error }, 'the job runner ended'))
-      await named
+      taking = keepTaking(taskList, await take(taskList))
       unlocking = setInterval(
         () =>
           void Promise.all([unlockDead(), bringNear(schedules)]).catch((error: unknown) =>
@@ -164,10 +205,10 @@ export async function startJobs({
       if (stopping.signal.aborted) return
       stopping.abort(new Error('the server stops'))
       if (unlocking) clearInterval(unlocking)
-      if (runner) {
+      if (taken) {
         const { promise, resolve } = Promise.withResolvers<void>()
         const timer = setTimeout(resolve, STOP_MS)
-        await Promise.race([runner.stop().catch(() => {}), promise])
+        await Promise.race([Promise.all([taken.runner.stop().catch(() => {}), taking]), promise])
         clearTimeout(timer)
       }
       await utils.release()
@@ -176,9 +217,9 @@ export async function startJobs({
   }
 
   function task(handler: JobHandler): TaskList[string] {
-    return async (payload, { job }) => {
+    return async (payload, { job, abortSignal }) => {
       await handler(payload as never, {
-        signal: stopping.signal,
+        signal: abortSignal ? AbortSignal.any([stopping.signal, abortSignal]) : stopping.signal,
         attempt: job.attempts,
         lastAttempt: job.attempts >= job.max_attempts,
       })
