@@ -1,4 +1,4 @@
-import type { Event, Sink } from '#kernel/contract.ts'
+import type { Event, Sink } from '#kernel/answers.ts'
 
 /** What a sink would have sent, as events: for those who do not take bytes. */
 export async function* iterate(

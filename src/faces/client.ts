@@ -4,7 +4,8 @@
  *     const uk = createClient(contracts, { origin: 'http://127.0.0.1:4242', key: process.env.UK_KEY })
  *     for await (const chat of (await uk.chats.list({ limit: 100 })).all) console.log(chat.title)
  */
-import type { AnyEndpoint, Area, Background, Call, Endpoint, Page, Results } from '#kernel/contract.ts'
+import type { Background, Page, Results } from '#kernel/answers.ts'
+import type { AnyEndpoint, Area, Call, Endpoint } from '#kernel/contract.ts'
 import type { z } from 'zod'
 import { type Received, readEvents } from './sse.ts'
 

@@ -1,4 +1,4 @@
-import type { Bytes } from '#kernel/contract.ts'
+import type { Bytes } from '#kernel/answers.ts'
 import { allowCors } from './cors.ts'
 import type { Mount } from './http.ts'
 import { sendBytes } from './send-bytes.ts'

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Context } from '#engine/context.ts'
-import type { Feed, Sink } from '#kernel/contract.ts'
+import type { Feed, Sink } from '#kernel/answers.ts'
 import type { Authority } from '#kernel/principal.ts'
 import { beat, still } from './heartbeat.ts'
 import type { Line } from './invoke.ts'

@@ -1,5 +1,6 @@
 import type { Context } from '#engine/context.ts'
-import { type Bytes, isStored, pathNames } from '#kernel/contract.ts'
+import { type Bytes, isStored } from '#kernel/answers.ts'
+import { pathNames } from '#kernel/contract.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Entry } from '#kernel/registry.ts'
 import { envelope, etagOf, names } from './reply.ts'

@@ -1,5 +1,5 @@
 import type { Context } from '#engine/context.ts'
-import type { Bytes, Event } from '#kernel/contract.ts'
+import type { Bytes, Event } from '#kernel/answers.ts'
 import type { ErrorBody } from '#kernel/errors.ts'
 import { refuse } from '#kernel/errors.ts'
 import { hasScope } from '#kernel/principal.ts'

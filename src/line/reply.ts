@@ -1,6 +1,7 @@
 import { storageFault } from '#engine/postgres/faults.ts'
 import { hash } from 'node:crypto'
-import type { Background, Page, Reply, Results } from '#kernel/contract.ts'
+import type { Background, Page, Results } from '#kernel/answers.ts'
+import type { Reply } from '#kernel/contract.ts'
 import { type ErrorBody, Refusal, errorBody } from '#kernel/errors.ts'
 
 /** The JSON body of an answer, in the envelope of its kind. Streams, bytes and none have none. */

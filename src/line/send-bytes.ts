@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Bytes, isStored } from '#kernel/contract.ts'
+import { type Bytes, isStored } from '#kernel/answers.ts'
 import { choose } from './stored.ts'
 
 /** Writes bytes as fast as they are taken, and no faster. */

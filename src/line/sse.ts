@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { type Event, encodeEvent } from '#kernel/contract.ts'
+import { type Event, encodeEvent } from '#kernel/answers.ts'
 import { beat, still } from './heartbeat.ts'
 
 export const EVENT_STREAM = {

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Stored } from '#kernel/contract.ts'
+import type { Stored } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
 import { names } from './reply.ts'
 

@@ -1,6 +1,6 @@
 import type { Context } from '#engine/context.ts'
 import { escapeHtml } from '#engine/mail.ts'
-import type { Bytes } from '#kernel/contract.ts'
+import type { Bytes } from '#kernel/answers.ts'
 import { iso } from '#kernel/time.ts'
 import { type MessageRow, messageStore } from './message-store.ts'
 import type { Part } from './parts.ts'

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Context, Engine } from '#engine/context.ts'
 import { iterate } from '#engine/iterate-feed.ts'
-import type { Feed, Sink } from '#kernel/contract.ts'
+import type { Feed, Sink } from '#kernel/answers.ts'
 import { type Code, Refusal, codes } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Answered } from './contract-runs.ts'

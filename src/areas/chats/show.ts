@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { showResource } from '#engine/resources.ts'
-import { encodeEvent } from '#kernel/contract.ts'
+import { encodeEvent } from '#kernel/answers.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Nano, toUsd, usdOrNull } from '#kernel/money.ts'
 import { iso, isoOrNull } from '#kernel/time.ts'

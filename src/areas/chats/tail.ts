@@ -1,4 +1,4 @@
-import type { Sink } from '#kernel/contract.ts'
+import type { Sink } from '#kernel/answers.ts'
 import type { Id } from '#kernel/ids.ts'
 import { isEnd } from './answer.ts'
 import type { Logged } from './event-store.ts'

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { readBlob } from '#engine/blobs/keep.ts'
 import type { Context } from '#engine/context.ts'
-import type { Bytes } from '#kernel/contract.ts'
+import type { Bytes } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
 import { safeHeaders } from './download.ts'
 import { numbered } from './names.ts'

@@ -1,7 +1,7 @@
 import { BlobMissing } from '#engine/blobs/blobs.ts'
 import { readBlob } from '#engine/blobs/keep.ts'
 import type { Engine } from '#engine/context.ts'
-import type { Bytes } from '#kernel/contract.ts'
+import type { Bytes } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { FileRow } from './store.ts'
 

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Context, Engine } from '#engine/context.ts'
-import type { Bytes } from '#kernel/contract.ts'
+import type { Bytes } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
 import { newId, parseId } from '#kernel/ids.ts'
 import { bytesOf } from './download.ts'

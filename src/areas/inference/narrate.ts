@@ -1,6 +1,6 @@
 import type { Context } from '#engine/context.ts'
 import { refusalOf } from '#gateway/refusal.ts'
-import type { Event } from '#kernel/contract.ts'
+import type { Event } from '#kernel/answers.ts'
 import { type ErrorBody, Refusal, errorBody } from '#kernel/errors.ts'
 import { iso } from '#kernel/time.ts'
 import type { Answer, Told } from './answer.ts'

@@ -1,7 +1,7 @@
 import { type Context, implement } from '#engine/context.ts'
 import { every } from '#engine/jobs.ts'
 import { finder } from '#kernel/context.ts'
-import type { Bytes } from '#kernel/contract.ts'
+import type { Bytes } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'

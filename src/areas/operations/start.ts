@@ -1,5 +1,5 @@
 import type { Context } from '#engine/context.ts'
-import type { Background } from '#kernel/contract.ts'
+import type { Background } from '#kernel/answers.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import type { Scope } from '#kernel/scopes.ts'

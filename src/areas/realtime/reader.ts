@@ -1,6 +1,6 @@
 import type { Context } from '#engine/context.ts'
 import { iterate } from '#engine/iterate-feed.ts'
-import type { Event, Feed, Sink } from '#kernel/contract.ts'
+import type { Event, Feed, Sink } from '#kernel/answers.ts'
 import type { Scope } from '#kernel/scopes.ts'
 import { Bundle } from './bundle.ts'
 import { type Readable, mayHear, readable } from './channels.ts'

@@ -1,6 +1,6 @@
 import { type ChannelState, channelStates, forgottenSeq, offsetsAt } from '#engine/changes.ts'
 import type { Context } from '#engine/context.ts'
-import type { Feed } from '#kernel/contract.ts'
+import type { Feed } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Readable, noChannel, parseChannel, readable } from './channels.ts'
 import { eventFrame } from './frames.ts'

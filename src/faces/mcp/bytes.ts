@@ -1,4 +1,4 @@
-import { type Bytes, isStored } from '#kernel/contract.ts'
+import { type Bytes, isStored } from '#kernel/answers.ts'
 import { type Content, type ToolResult, saying } from './tools.ts'
 
 /** Text that a model can still read; beyond it a file is better read by lines. */

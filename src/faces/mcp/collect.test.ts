@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Event } from '#kernel/contract.ts'
+import type { Event } from '#kernel/answers.ts'
 import { Refusal } from '#kernel/errors.ts'
 import { collect } from './collect.ts'
 

@@ -1,4 +1,4 @@
-import type { Event } from '#kernel/contract.ts'
+import type { Event } from '#kernel/answers.ts'
 import { Refusal } from '#kernel/errors.ts'
 
 /** Below the minute that MCP clients wait for an answer. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Bytes, Event } from '#kernel/contract.ts'
+import type { Bytes, Event } from '#kernel/answers.ts'
 import type { ErrorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Listed } from '#kernel/registry.ts'

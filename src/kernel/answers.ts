@@ -1,0 +1,68 @@
+/** What a handler hands over, before a face writes it: pages, bytes, events, feeds. */
+
+export interface Page<T> {
+  rows: T[]
+  /** Where the next page starts, or null at the end. */
+  next: string | null
+  /** Further top-level keys of the list envelope. */
+  extra?: Record<string, unknown>
+}
+export interface Results<T> {
+  items: T[]
+  total_count: number
+  query: string | null
+  applied_filters: Record<string, unknown>
+}
+/** An operation's row, as a handler hands it over when the work goes on in the background. */
+export interface Background {
+  operation: Record<string, unknown>
+}
+/** Bytes on their way out. */
+export interface Bytes {
+  status?: number
+  headers: Record<string, string>
+  body: AsyncIterable<Uint8Array> | Uint8Array | string | null | Stored
+}
+/** Bytes that are stored: a part of them may be asked for, or only whether they are still the same. */
+export interface Stored {
+  size: number
+  /** A strong entity tag, quotes included. */
+  etag: string
+  modifiedAt: Date
+  /** From `start` to before `end`. A part holds only until the next is asked for. */
+  read(range: { start: number; end: number }): AsyncIterable<Uint8Array>
+}
+export const isStored = (body: Bytes['body']): body is Stored =>
+  body !== null && typeof body === 'object' && 'etag' in body
+/** One server-sent event; `id` lets the reader resume. */
+export interface Event<D = unknown> {
+  id?: string
+  event: string
+  data: D
+}
+
+/** One event as server-sent events write it; JSON has no raw line breaks, so `data` is one line. */
+export const encodeEvent = ({ id, event, data }: Event): string =>
+  `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+
+/** Where a feed writes to: one reader, whatever carries it there. */
+export interface Sink {
+  /** Bytes of server-sent events. Answers how many are unread, these included. */
+  write(bytes: Uint8Array): number
+  /** Resolves when what is unread was taken, the reader has left, or it was given up as too slow. */
+  drained(): Promise<void>
+  /** For the reader to resume elsewhere. */
+  end(): void
+  /** What the feed knows of the reader's rights may be old: they are looked at again, and the feed hears of it. */
+  recheck(): Promise<void>
+}
+/**
+ * A stream whose events many readers share: each is written out once and sent to all as the same bytes. `attach` may be
+ * called once, and then nobody iterates.
+ */
+export interface Feed extends AsyncIterable<Event> {
+  attach(sink: Sink): Disposable
+  /** A right of the reader changed and the endpoint is still permitted; the context has its rights as they are now. */
+  recheck(ctx: unknown): Promise<void>
+}
+export const isFeed = (events: AsyncIterable<Event>): events is Feed => 'attach' in events
