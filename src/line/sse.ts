@@ -43,13 +43,14 @@ export async function sendEvents(
   }
   const nextOrStop = (): Promise<IteratorResult<Event> | null> =>
     new Promise((resolve, reject) => {
+      if (over) return resolve(null)
       stop = resolve
       iterator.next().then(resolve, reject)
     })
   signal.addEventListener('abort', onAbort, { once: true })
   if (signal.aborted) onAbort()
   try {
-    while (!over) {
+    for (;;) {
       const next = await nextOrStop()
       if (next === null || next.done) break
       response.write(encodeEvent(next.value))
