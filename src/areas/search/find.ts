@@ -9,6 +9,7 @@ import { type Fused, fuse } from './fuse.ts'
 import { snippetOf, spansOf } from './highlight.ts'
 import { MOST_FOUND, type Row, queryStore } from './query-store.ts'
 import { type Reach, type SearchType, reachOf } from './visible.ts'
+import { forQuestion } from './unspaced.ts'
 import { type Words, wordsOf } from './words.ts'
 
 interface Asked {
@@ -34,7 +35,7 @@ export async function find(
   const [byWords, byMeaning, stems] = await Promise.all([
     mode === 'semantic' ? [] : wordsAndTitles(ctx, reach, q, words),
     mode === 'keyword' ? null : meant(ctx, reach, q),
-    queryStore.stems(ctx.db, q),
+    queryStore.stems(ctx.db, forQuestion(q)),
   ])
   const degraded = typeof byMeaning === 'string' ? [byMeaning] : []
   const used = typeof byMeaning === 'string' ? 'keyword' : mode

@@ -1,3 +1,5 @@
+import { isUnspaced, unspacedSpans } from './unspaced.ts'
+
 /** The part of a text that shows best why it was found, and where the words stand in it. Pure. */
 export interface Span {
   start: number
@@ -11,15 +13,16 @@ const MOST_READ = 20_000
 
 /** Words of the text that are forms of one of these stems. */
 export function spansOf(text: string, stems: readonly string[], prefix: string | null): Span[] {
-  const spans: Span[] = []
+  const spans: Span[] = unspacedSpans(text, stems).slice(0, MOST_SPANS)
+  const spaced = stems.filter((stem) => !isUnspaced(stem))
   for (const { 0: word, index } of text.matchAll(/[\p{L}\p{M}\p{N}]+/gu)) {
     const lower = word.toLowerCase()
-    if ((prefix !== null && lower.startsWith(prefix)) || stems.some((stem) => isForm(lower, stem))) {
+    if ((prefix !== null && lower.startsWith(prefix)) || spaced.some((stem) => isForm(lower, stem))) {
       spans.push({ start: index, end: index + word.length })
       if (spans.length >= MOST_SPANS) break
     }
   }
-  return spans
+  return spans.toSorted((a, b) => a.start - b.start)
 }
 
 /** `running`, `runs` of `run`; `study` of `studi`: English endings are few and short. */

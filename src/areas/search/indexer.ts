@@ -74,7 +74,8 @@ export const searchJobs = (engine: Engine): Record<string, JobHandler> => ({
   'search.embed': async (_: object, { signal }) => embedSome(engine, signal),
 })
 
-const FIRST_INDEX = 'search.indexed'
+/** Another number, and everything is indexed anew once. */
+const FIRST_INDEX = 'search.indexed.2'
 
 export const searchSchedules = (engine: Engine): Schedule[] => [
   // What was written before there was an index, once; and what no model could embed at its time.

@@ -56,6 +56,20 @@ test('alice finds by meaning what holds none of her words; it is metered, and fa
   assert.ok(calls.length >= 3, usage.text)
   assert.ok(calls.every((call: { cost_usd: number | null }) => call.cost_usd !== null && call.cost_usd > 0))
 
+  // What is only moved says the same.
+  const embedded = (word: string): number =>
+    embedder.requests
+      .filter(({ path }) => path === '/v1/embeddings')
+      .flatMap((request) => request.json().input as string[])
+      .filter((text) => text.includes(word)).length
+  const before = embedded('owed')
+  const { id: folder } = (await alice.post('/drive/files/folders', { workspace_id: alice.workspaceId, name: 'Bills' }))
+    .body.data
+  await alice.post(`/drive/files/${ids.get('b.txt')}/move`, { parent_id: folder })
+  await upload(alice, { parent_id: folder }, Buffer.from('The dough is in the oven.'), 'd.txt')
+  for (const until = Date.now() + 10_000; embedded('dough') === 0 && Date.now() < until;) await sleep(50)
+  assert.deepEqual([embedded('dough'), embedded('owed')], [1, before])
+
   embedder.script({ on: 'POST /v1/embeddings', status: 500, times: 50 })
   const degraded = await ask(alice, { q: 'invoice' })
   assert.deepEqual(

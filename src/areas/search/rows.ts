@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '#engine/postgres/client.ts'
 import type { SearchDocument } from '#engine/searchable.ts'
 import type { Id } from '#kernel/ids.ts'
+import { forIndex, isUnspaced } from './unspaced.ts'
 
 /** Names hold words that are run together: `brewTea_v2.ts` is found by each. */
 export const apart = (name: string): string =>
@@ -20,27 +21,32 @@ export async function writeRows(db: Db, ids: readonly Id[], documents: readonly 
   const rows = documents.map((one) => ({
     ...one,
     title: clean(one.title).slice(0, 500),
-    names: clean(apart(`${one.title}\n${one.keywords}`)).slice(0, 10_000),
+    names: forIndex(clean(apart(`${one.title}\n${one.keywords}`)).slice(0, 10_000)),
     body: clean(one.body),
   }))
+  /** What the index takes for the body, where that is not the body itself. */
+  const words = rows.map(({ body }) => (isUnspaced(body) ? forIndex(body) : null))
   const column = <K extends keyof (typeof rows)[number]>(name: K) => rows.map((row) => row[name])
   await sql`with given as (
       select * from unnest(${column('type')}::text[], ${column('id')}::text[], ${column('resource_id')}::text[], ${column('parent_id')}::text[],
-        ${column('title')}::text[], ${column('names')}::text[], ${column('body')}::text[],
+        ${column('title')}::text[], ${column('names')}::text[], ${column('body')}::text[], ${rows.map(({ title }) => forIndex(title))}::text[], ${words}::text[],
         ${column('created_at')}::timestamptz[], ${column('updated_at')}::timestamptz[])
-        as x(type, id, resource_id, parent_id, title, names, body, created_at, updated_at)
+        as x(type, id, resource_id, parent_id, title, names, body, heading, words, created_at, updated_at)
     ), held as (
       select r.id, r.workspace_id, r.status = 'trashed' as hidden from resources r
       where r.id = any(${[...new Set(column('resource_id'))].sort()}::ulid[]) order by r.id for share
     ), written as (
       insert into search_rows as s (type, id, resource_id, workspace_id, hidden, title, tsv, parent_id, created_at, updated_at)
       select g.type, g.id, g.resource_id, h.workspace_id, h.hidden, g.title,
-        setweight(to_tsvector('english', g.title), 'A') || setweight(to_tsvector('english', g.names), 'B') || to_tsvector('english', g.body),
+        setweight(to_tsvector('english', g.heading), 'A') || setweight(to_tsvector('english', g.names), 'B') || to_tsvector('english', coalesce(g.words, g.body)),
         g.parent_id, g.created_at, g.updated_at
       from given g join held h on h.id = g.resource_id
       on conflict (id) do update set type = excluded.type, workspace_id = excluded.workspace_id, hidden = excluded.hidden,
         resource_id = excluded.resource_id, title = excluded.title, tsv = excluded.tsv, parent_id = excluded.parent_id,
-        updated_at = excluded.updated_at, embedded = null
+        updated_at = excluded.updated_at,
+        -- The same words keep their vectors.
+        embedded = case when s.type = excluded.type and s.title = excluded.title and exists (
+          select from search_bodies b join given g on g.body = b.body where b.row_id = s.row_id and g.id = s.id) then s.embedded end
       returning row_id, id
     )
     insert into search_bodies as b (row_id, body) select w.row_id, g.body from written w join given g on g.id = w.id
