@@ -10,6 +10,7 @@ import { chatBudget } from './budgets.ts'
 import { chooseModel } from './choose-model.ts'
 import { turnOf } from './history.ts'
 import { messageStore } from './message-store.ts'
+import { readFiles } from './read-files.ts'
 import { runStore } from './run-store.ts'
 import { showMessage } from './show.ts'
 import { type ChatRow, chatStore } from './store.ts'
@@ -43,7 +44,7 @@ export async function compact(outer: Context, chat: ChatRow, model: string | und
     budgets: [chatBudget(chat.id, chat.max_cost_nano)],
   })
   const messages = [
-    ...turnOf(null, path),
+    ...turnOf(null, await readFiles(engine, path, outer.signal)),
     { role: 'user' as const, content: [{ type: 'text' as const, text: INSTRUCTION }] },
   ]
   const answer = new Answer(id)

@@ -1,23 +1,40 @@
 import { z } from 'zod'
-import { base, idOut, mediaSource, usd, words } from '#kernel/contract.ts'
+import { base, id, idOut, mediaSource, usd, words } from '#kernel/contract.ts'
 import { usageSchema } from '#kernel/usage.ts'
 
 const text = words(1_000_000)
 const TextPart = z.strictObject({ type: z.literal('text'), text })
-const ImagePart = z.strictObject({ type: z.literal('image'), source: mediaSource })
-const FilePart = z.strictObject({
-  type: z.literal('file'),
-  source: mediaSource,
-  name: z.string().max(255).nullable().default(null),
-})
+const givenSource = z.discriminatedUnion('kind', [
+  ...mediaSource.options,
+  z.strictObject({
+    kind: z.literal('file'),
+    file_id: id.describe(
+      'A file of the drive that the caller may read; one of another workspace is copied to the chat’s.',
+    ),
+  }),
+])
+const source = z.discriminatedUnion('kind', [
+  ...mediaSource.options,
+  z.object({
+    kind: z.literal('file'),
+    file_id: idOut,
+    name: z.string(),
+    media_type: z.string(),
+    size_bytes: z.number().int(),
+    sha256: z.string().describe('Of the bytes that it had when the message was sent: these are what models see.'),
+  }),
+])
+const fileName = z.string().max(255).nullable().default(null)
+const ImagePart = z.strictObject({ type: z.literal('image'), source: givenSource })
+const FilePart = z.strictObject({ type: z.literal('file'), source: givenSource, name: fileName })
 /** What people send. */
 const GivenPart = z.discriminatedUnion('type', [TextPart, ImagePart, FilePart])
 /** What models, tools and the platform add. */
 export const Part = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('text'), text: z.string() }),
-    ImagePart,
-    FilePart,
+    z.object({ type: z.literal('image'), source }),
+    z.object({ type: z.literal('file'), source, name: z.string().nullable() }),
     z.object({
       type: z.literal('reasoning'),
       text: z.string(),
@@ -37,7 +54,7 @@ export const Part = z
 export const GivenContent = z
   .union([text.transform((text) => [{ type: 'text' as const, text }]), z.array(GivenPart).max(100)])
   .refine((parts) => parts.some((part) => part.type !== 'text' || part.text.trim() !== ''), 'must say something')
-  .describe('Text, or parts: text, image, file.')
+  .describe('Text, or parts: text, image, file; media by its address, its bytes, or as a file of the drive.')
 
 export const model = z.string().min(1).max(200).describe('A model as `GET /models` lists it, such as `openai/gpt-5`.')
 

@@ -3,6 +3,7 @@ import type { Context } from '#engine/context.ts'
 import { checkTarget, insertResource } from '#engine/resources.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
+import { carryFiles } from './attachments.ts'
 import { messageStore } from './message-store.ts'
 import { showChat } from './show.ts'
 import { type ChatRow, chatStore } from './store.ts'
@@ -55,6 +56,7 @@ export async function copyChat(outer: Context, source: ChatRow, { workspaceId, a
     if (end !== null) {
       const fresh = old.map(() => newId())
       await messageStore.copy(ctx.db, id, old, fresh, whole)
+      if (workspaceId !== source.workspace_id) await carryFiles(ctx, id, workspaceId)
       await chatStore.grow(ctx.db, id, {
         head: fresh[old.indexOf(end)]!,
         lastSeq: old.length,

@@ -4,6 +4,7 @@ import type { Bytes } from '#kernel/answers.ts'
 import { iso } from '#kernel/time.ts'
 import { type MessageRow, messageStore } from './message-store.ts'
 import type { Part } from './parts.ts'
+import { embedded } from './read-files.ts'
 import { showChat, showMessage } from './show.ts'
 import type { ChatRow } from './store.ts'
 
@@ -44,7 +45,9 @@ async function* written(
   yield Buffer.from(writer.before(chat))
   let first = true
   for await (const message of messagesOf(ctx, chat, branch)) {
-    yield Buffer.from(writer.message(message, first))
+    const content: Part[] = []
+    for (const part of message.content) content.push(await embedded(ctx.engine, part))
+    yield Buffer.from(writer.message({ ...message, content }, first))
     first = false
   }
   yield Buffer.from(writer.after)
@@ -116,7 +119,11 @@ function fenced(text: string): string {
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value, null, 2))
 
 const addressOf = (source: Extract<Part, { type: 'image' }>['source']): string =>
-  source.kind === 'url' ? encodeURI(decoded(source.url)) : `data:${source.media_type};base64,${source.data}`
+  source.kind === 'url'
+    ? encodeURI(decoded(source.url))
+    : source.kind === 'base64'
+      ? `data:${source.media_type};base64,${source.data}`
+      : ''
 
 function decoded(url: string): string {
   try {

@@ -18,6 +18,7 @@ import { turnOf } from './history.ts'
 import { type Delegate, type Kit, kitOf } from './kit.ts'
 import { messageStore } from './message-store.ts'
 import type { Part } from './parts.ts'
+import { readFiles } from './read-files.ts'
 import type { PendingAction } from './run-store.ts'
 import { type Step, stepStore } from './step-store.ts'
 import { openCalls } from './toolset.ts'
@@ -107,6 +108,7 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
       claim.known ?? askAnew(engine, claim, signal),
       kept ? stepStore.of(engine.postgres.db, run) : [],
     ])
+    const read = await readFiles(engine, path, signal)
     let lineage: readonly Lineal[] | null = known
     kit = await kitOf(engine, {
       agent,
@@ -150,7 +152,7 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
         })
       answer.next()
       startedAt = new Date()
-      const said = [...path, { role: 'assistant' as const, content: answer.parts }]
+      const said = [...read, { role: 'assistant' as const, content: answer.parts }]
       const turn = { model: run.model, messages: turnOf(agent?.system_prompt ?? null, said), ...settings }
       kept = false
       const payer = payerOf(principal, run.workspace_id, {

@@ -31,10 +31,12 @@ function partOf(part: Part): TurnPart | null {
   switch (part.type) {
     case 'text':
       return part.text === '' ? null : part
-    case 'image':
     case 'tool_call':
       return part
+    case 'image':
+      return part.source.kind === 'file' ? unread(part.source) : { type: 'image', source: part.source }
     case 'file':
+      if (part.source.kind === 'file') return unread(part.source)
       return { type: 'file', source: part.source, ...(part.name !== null && { name: part.name }) }
     case 'reasoning':
       return { type: 'reasoning', text: part.text, ...part.opaque }
@@ -46,6 +48,9 @@ function partOf(part: Part): TurnPart | null {
       return { type: 'text', text: part.summary }
   }
 }
+
+/** What `readFiles` did not see. */
+const unread = ({ name }: { name: string }): TurnPart => ({ type: 'text', text: `[${name}]` })
 
 /** Vendors refuse a call without its result: one that a stop or a crash left open is answered with that. */
 function withResults(messages: readonly TurnMessage[]): TurnMessage[] {

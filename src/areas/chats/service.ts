@@ -10,8 +10,9 @@ import { type Id, newId } from '#kernel/ids.ts'
 import { nanoOrNull } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { membershipIn } from '#kernel/principal.ts'
-import { accept, retry, stopAll } from './accept.ts'
+import { type Sent, accept, retry, stopAll } from './accept.ts'
 import { decide } from './actions.ts'
+import { namesFiles, withFiles } from './attachments.ts'
 import { compact } from './compact.ts'
 import { chats } from './contract.ts'
 import { copyChat } from './copy.ts'
@@ -24,6 +25,7 @@ import { goalStore } from './goal-store.ts'
 import { endGoalOf, readGoal, resumeGoal, startGoal } from './goals.ts'
 import { listMessages } from './messages.ts'
 import { messageStore } from './message-store.ts'
+import type { Part } from './parts.ts'
 import { type RunRow, runStore } from './run-store.ts'
 import { type Runs, runsOf, startRuns as start } from './runs.ts'
 import { showChat, showRun } from './show.ts'
@@ -185,13 +187,13 @@ export const chatService = implement(
 
     messages: (ctx, input) => listMessages(ctx, chat.of(ctx), input),
 
-    async send(ctx, { background, max_cost_usd, ...sent }) {
-      const run = await accept(ctx, chat.of(ctx), { ...sent, budget: nanoOrNull(max_cost_usd ?? null) })
+    async send(ctx, { background, ...sent }) {
+      const run = await takeIn(ctx, sent)
       return waitFor(ctx, run, background)
     },
 
-    async stream(ctx, { max_cost_usd, ...sent }) {
-      const run = await accept(ctx, chat.of(ctx), { ...sent, budget: nanoOrNull(max_cost_usd ?? null) })
+    async stream(ctx, sent) {
+      const run = await takeIn(ctx, sent)
       return follow(ctx.engine, run.id, 0, ctx.signal)
     },
 
@@ -224,6 +226,19 @@ export const chatService = implement(
   },
   [chat],
 )
+
+/** A message that a call sends. */
+type Message = Omit<Sent, 'content' | 'budget'> & {
+  content: Parameters<typeof withFiles>[2]
+  max_cost_usd?: number | undefined
+}
+
+function takeIn(ctx: Context, { content, max_cost_usd, ...more }: Message): Promise<RunRow> {
+  const sent = { ...more, budget: nanoOrNull(max_cost_usd ?? null) }
+  const into = chat.of(ctx)
+  if (!namesFiles(content)) return accept(ctx, into, { ...sent, content: content as Part[] })
+  return ctx.transaction(async (ctx) => accept(ctx, into, { ...sent, content: await withFiles(ctx, into, content) }))
+}
 
 const read = async (ctx: Context, id: Id): Promise<ChatRow> =>
   (await chatStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })

@@ -1,10 +1,9 @@
 import { sql } from 'kysely'
 import { holdBlobs } from '#engine/blobs/keep.ts'
 import type { Context } from '#engine/context.ts'
-import { checkTarget } from '#engine/resources.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import { type Target, fileFor, heldTarget, holdTree } from './find.ts'
+import { type Target, heldTarget, holdTree } from './find.ts'
 import { checkRoom } from './storage.ts'
 import { type FileRow, fileStore } from './store.ts'
 import { insert } from './write.ts'
@@ -13,17 +12,8 @@ import { insert } from './write.ts'
 const MOST_COPIED = 5_000
 
 /**
- * A file or folder as it is now, once more: for whoever takes a thing with its files elsewhere. Needs reading it and
- * writing there; 404 with `param` for what the caller may not know of. Answers the row of the copy, whose name is
- * numbered where it is taken. Its history starts anew, and the bytes lie in the store once.
+ * A file or folder as it is now, once more, into a folder. Its history starts anew, and the bytes lie in the store once.
  */
-export async function copyFile(ctx: Context, fileId: Id, workspaceId: Id, param = 'file_id'): Promise<FileRow> {
-  const row = await fileFor(ctx, fileId, 'drive:read', param)
-  checkTarget(ctx, workspaceId, 'drive:write')
-  return copy(ctx, row, { workspaceId, folder: null }, row.name)
-}
-
-/** The same into a folder, under another name. */
 export function copy(ctx: Context, row: FileRow, to: Target, name: string): Promise<FileRow> {
   if (row.trashed)
     refuse('invalid_state', {
@@ -41,7 +31,8 @@ export function copy(ctx: Context, row: FileRow, to: Target, name: string): Prom
       'held',
     )
     const hashes = new Set(rows.flatMap(({ sha256 }) => sha256 ?? []))
-    if ((await holdBlobs(ctx.db, [...hashes])) < hashes.size) throw new Error(`some bytes of ${row.id} have no row`)
+    if ((await holdBlobs(ctx.db, [...hashes])).size < hashes.size)
+      throw new Error(`some bytes of ${row.id} have no row`)
     const made = new Map<Id, FileRow>()
     for (const one of rows) {
       const { sha256, size_bytes, mime_type } = one

@@ -269,4 +269,5 @@ export const driveSchedules = (engine: Engine): Schedule[] => [
   every('uploads.expire', 600, () => expireUploads(engine)),
 ]
 
-export { copyFile, dropFilesOf } from './copy.ts'
+export { type Attachment, attach, bytesAttached, carry, textAttached } from './attach.ts'
+export { dropFilesOf } from './copy.ts'

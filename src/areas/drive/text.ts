@@ -37,10 +37,12 @@ export interface Text {
   encoding: Encoding
 }
 
+type Reading = Pick<Context, 'engine' | 'db' | 'signal'>
+type Read = Pick<FileRow, 'sha256' | 'mime_type' | 'name' | 'size_bytes'>
 type Parts = (range?: { start?: number; end?: number }) => AsyncIterable<Uint8Array>
 
 /** Lines of a file, or of the text that was read out of it where it is a document. */
-export async function readText(ctx: Context, row: FileRow, asked: Asked): Promise<Text & { extracted: boolean }> {
+export async function readText(ctx: Reading, row: Read, asked: Asked): Promise<Text & { extracted: boolean }> {
   const { sha256, mime_type } = row
   if (sha256 === null) return refuse('invalid_parameter', { param: 'id', message: 'A folder has no text.' })
   const parts: Parts = (range = {}) => until(readBlob(ctx.engine, sha256, { ...range, reuse: true }), ctx.signal)
@@ -65,8 +67,8 @@ export async function readText(ctx: Context, row: FileRow, asked: Asked): Promis
 
 /** What was read out of a document, or why nothing was; null for what is none. One that is new is read now. */
 async function documentText(
-  ctx: Context,
-  { sha256, mime_type, name, size_bytes }: FileRow,
+  ctx: Reading,
+  { sha256, mime_type, name, size_bytes }: Read,
 ): Promise<{ text: string } | string | null> {
   const kind = kindOf(mime_type, name)
   if (kind === null || kind === 'text' || kind === 'html') return null

@@ -31,14 +31,14 @@ export async function keepBlob(ctx: Pick<Context, 'db' | 'engine'>, staged: Stag
 
 /**
  * Refers to bytes that are there already once more, so that they are not swept before the rows that do are written.
- * Answers how many of them there are. Held in the order of their hashes: of two who hold the same ones nobody waits for
- * the other in turn.
+ * Answers which of them there are. Held in the order of their hashes: of two who hold the same ones nobody waits for the
+ * other in turn.
  */
-export async function holdBlobs(db: Db, hashes: readonly string[]): Promise<number> {
-  const { rows } = await sql`with held as materialized (
+export async function holdBlobs(db: Db, hashes: readonly string[]): Promise<Set<string>> {
+  const { rows } = await sql<{ sha256: string }>`with held as materialized (
       select sha256 from blobs where sha256 = any(${hashes}::text[]) and place <> '' order by sha256 for update)
-    update blobs b set used_at = now() from held where b.sha256 = held.sha256 returning 1`.execute(db)
-  return rows.length
+    update blobs b set used_at = now() from held where b.sha256 = held.sha256 returning b.sha256`.execute(db)
+  return new Set(rows.map(({ sha256 }) => sha256))
 }
 
 /** The bytes of this hash. The row must be there. */

@@ -32,6 +32,13 @@ export function PartView({ part }: { part: Part }) {
                 {part.source.url}
               </a>
             </>
+          ) : part.source.kind === 'file' ? (
+            <>
+              {': '}
+              <a className="link break-all" href={`/v1/drive/files/${part.source.file_id}`} rel="noreferrer">
+                {part.source.name}
+              </a>
+            </>
           ) : (
             `, ${part.source.media_type}`
           )}
