@@ -6,16 +6,10 @@ import type { Id } from '#kernel/ids.ts'
 import { holdActive } from './accept.ts'
 import type { GivenContent } from './contract-messages.ts'
 import { messageStore } from './message-store.ts'
-import type { Part } from './parts.ts'
+import { type Part, isFromDrive } from './parts.ts'
 import type { ChatRow } from './store.ts'
 
 type Given = z.output<typeof GivenContent>[number]
-/** A part that is a file of the drive. */
-export type FromDrive = Extract<Part, { type: 'image' | 'file' }> & { source: { kind: 'file' } & Attachment }
-
-export const isFromDrive = (part: Part): part is FromDrive =>
-  (part.type === 'image' || part.type === 'file') && part.source.kind === 'file'
-
 export const namesFiles = (content: readonly Given[]): boolean =>
   content.some((part) => part.type !== 'text' && part.source.kind === 'file')
 

@@ -4,6 +4,13 @@ import type { Part as PartSchema } from './contract-messages.ts'
 /** A part of a message's content, as it is stored and shown. */
 export type Part = z.output<typeof PartSchema>
 
+type Media = Extract<Part, { type: 'image' | 'file' }>
+/** A part that is a file of the drive. */
+export type FromDrive = Media & { source: Extract<Media['source'], { kind: 'file' }> }
+
+export const isFromDrive = (part: Part): part is FromDrive =>
+  (part.type === 'image' || part.type === 'file') && part.source.kind === 'file'
+
 export const textOf = (parts: readonly Part[]): string =>
   parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
 

@@ -2,9 +2,8 @@
 import { type Attachment, bytesAttached, textAttached } from '#areas/drive/service.ts'
 import type { Engine } from '#engine/context.ts'
 import { Refusal } from '#kernel/errors.ts'
-import { type FromDrive, isFromDrive } from './attachments.ts'
 import type { Said } from './history.ts'
-import type { Part } from './parts.ts'
+import { type FromDrive, type Part, isFromDrive } from './parts.ts'
 
 /** Bytes of pictures and PDFs in one call of a model, and characters of texts. */
 const MOST_BYTES = 20 << 20
