@@ -106,7 +106,7 @@ export async function startApp({
   const scanner = stack.use(createScanner())
   const endpoints = stack.use(await createDirectory({ config, postgres, secrets, bus, log, outbound }))
   const gateway = createGateway({
-    engine: { ledger, log, versions, metrics },
+    engine: { ledger, log, versions, outside, metrics },
     authority,
     limits,
     directory: endpoints,

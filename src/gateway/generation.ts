@@ -10,6 +10,7 @@ import { choose } from './choose.ts'
 import { costOf } from './cost.ts'
 import type { Dialect, Reading } from './dialects/dialect.ts'
 import type { Offer, Shape } from './directory.ts'
+import { namesAddress } from './fetched-media.ts'
 import { hideUsage } from './hide-usage.ts'
 import { isRetryable, scrub } from './retry.ts'
 import { type Asked, type Candidate, newSeed } from './router.ts'
@@ -160,7 +161,12 @@ export class Generation {
     // Wrapped, a count would need a request of another kind: it is a guess.
     const counted = !this.#metered && isWrapped(offer.endpoint)
     const averse = refusesHistory(offer.endpoint.preset, this.body.source)
-    const asIs = travels(surface, offer) && !counted && !averse && !surface.foreign(this.body, offer.endpoint.billing)
+    const asIs =
+      travels(surface, offer) &&
+      !counted &&
+      !averse &&
+      !namesAddress(this.body, offer.endpoint) &&
+      !surface.foreign(this.body, offer.endpoint.billing)
     return asIs ? null : this.translation.to(offer)
   }
 

@@ -2,7 +2,8 @@ import type { Outbound } from '#engine/outbound/outbound.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import { usageOf } from '#kernel/usage.ts'
 import type { Offer, Shape } from './directory.ts'
-import { prepare, turnShapes } from './provider-chunks.ts'
+import { fetchMedia, needsFetching, withStandIns } from './fetched-media.ts'
+import { type Prepared, prepare, turnShapes } from './provider-chunks.ts'
 import type { Candidate } from './router.ts'
 import { simLosses } from './sim/losses.ts'
 import { isSimulated } from './sim/offers.ts'
@@ -24,6 +25,12 @@ export const isServed = (surface: Surface, offer: Offer): boolean =>
 export const isServedIn = (shape: Shape, offer: Offer): boolean =>
   speaks(offer.endpoint, shape) || turnShapes.includes(offer.endpoint.shape) || isSimulated(offer)
 
+/** The way to providers, and to whatever else a request names. */
+export interface Net {
+  outbound: Outbound
+  outside: Outbound
+}
+
 /** How one offer is asked what a client asked in another shape. */
 export interface Way {
   /** What cannot be carried there, by the names of the client's fields. */
@@ -31,7 +38,7 @@ export interface Way {
   /** What is sent, to be weighed before it is: of a simulated model what was asked. */
   body: Record<string, unknown>
   /** `limit`: the output tokens that money was put aside for; null: as asked. Its last chunk is a `finish` or an `error`. */
-  play(limit: number | null, outbound: Outbound, signal: AbortSignal): AsyncIterable<Chunk>
+  play(limit: number | null, net: Net, signal: AbortSignal): AsyncIterable<Chunk>
 }
 
 /** A client's request, read once, and the ways to put it to offers that do not speak its shape. */
@@ -72,13 +79,16 @@ export class Translation {
 
   #prepared(offer: Offer): Way {
     const { turn } = this
-    const prepared = prepare(offer, turn)
+    const fetches = needsFetching(turn, offer)
+    const prepared = prepare(offer, fetches ? withStandIns(turn, offer) : turn)
     return {
       losses: union(this.#losses, prepared.losses),
-      body: prepared.body,
-      play: (limit, outbound, signal) => {
+      // What is fetched weighs as what it is, not as what stands in for it.
+      body: fetches ? (turn as unknown as Record<string, unknown>) : prepared.body,
+      play: (limit, { outbound, outside }, signal) => {
         // Anthropic's clients warm a cache so; others would be asked for nothing and take that amiss.
         if (turn.max_output_tokens === 0 && offer.endpoint.shape !== 'anthropic-messages') return nothing(turn)
+        if (fetches) return fetched(offer, limited(turn, limit), { outbound, outside }, signal)
         return (limit === null ? prepared : prepare(offer, limited(turn, limit))).chunks(outbound, signal)
       },
     }
@@ -89,6 +99,26 @@ const limited = (turn: Turn, limit: number | null): Turn =>
   limit === null ? turn : { ...turn, max_output_tokens: limit }
 
 const union = (some: readonly Loss[], others: readonly Loss[]): Loss[] => [...new Set([...some, ...others])]
+
+/** The answer to a request whose images and files are fetched first. */
+async function* fetched(
+  offer: Offer,
+  turn: Turn,
+  { outbound, outside }: Net,
+  signal: AbortSignal,
+): AsyncGenerator<Chunk, void, undefined> {
+  const whole = await fetchMedia(turn, offer, outside, signal)
+  if ('kind' in whole) return yield { type: 'error', error: whole }
+  let prepared: Prepared
+  try {
+    prepared = prepare(offer, whole)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    // Of a type that the provider does not take, as only the bytes have shown.
+    return yield { type: 'error', error: { kind: 'bad_request', message: error.message, param: 'messages' } }
+  }
+  yield* prepared.chunks(outbound, signal)
+}
 
 /** An answer without a word, for who asked for none. */
 async function* nothing({ model }: Turn): AsyncGenerator<Chunk, void, undefined> {

@@ -174,11 +174,13 @@ export class Try implements Attempt {
     const played = new Played(this, response, writer, translation.turn, isSimulated(this.offer))
     this.#answer = played
     this.#metering.sent(this.#inputBound(), played)
-    const run = played.run(way.play(limit, gateway.outbound, played.signal)).catch((error: unknown) => {
-      // What nobody foresaw ends the call as well: nothing stays held, and what came is paid for.
-      this.leave()
-      throw error
-    })
+    const run = played
+      .run(way.play(limit, { outbound: gateway.outbound, outside: gateway.engine.outside }, played.signal))
+      .catch((error: unknown) => {
+        // What nobody foresaw ends the call as well: nothing stays held, and what came is paid for.
+        this.leave()
+        throw error
+      })
     visit.after(run, () => {})
   }
 

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
 import { after, before, test } from 'node:test'
 import Anthropic, { APIError as MessagesError } from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
+import { startSite } from '#test/site.ts'
 import { startAzure } from '#test/vendors/azure.ts'
 import { type Bedrock, startBedrock } from '#test/vendors/bedrock.ts'
+import { startOllama } from '#test/vendors/ollama.ts'
 import type { Vendor } from '#test/vendors/vendor.ts'
 import { type Vertex, startVertex } from '#test/vendors/vertex.ts'
 import { type World, gatewayWorld, priced, said } from './gateway-world.ts'
@@ -24,7 +27,7 @@ before(async () => {
   bedrock = await startBedrock()
   vertex = await startVertex()
   azure = await startAzure()
-  world = await gatewayWorld()
+  world = await gatewayWorld({ UK_FETCH_ALLOW: '127.0.0.0/8' })
   const inBedrock = { preset: 'bedrock', base_url: bedrock.origin, api_key: awsKey() }
   const messages = { shape: 'anthropic-messages' }
   await world.bring(bedrock, 'aws', {
@@ -218,6 +221,59 @@ test('fields and betas that a cloud is not known to take are left out and told; 
     [sent['anthropic_beta'], sent['context_management']],
     [['context-management-2025-06-27'], { edits: [] }],
   )
+})
+
+test('an image that is named by its address reaches who fetches none, as bytes; what is none is refused', async () => {
+  const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+  const file = (type: string, bytes: Buffer) => (_: unknown, response: ServerResponse) =>
+    void response.writeHead(200, { 'content-type': type }).end(bytes)
+  await using ollama = await startOllama()
+  await world.bring(ollama, 'ol', { shape: 'ollama', base_url: ollama.origin, models: [priced('llama3.2')] })
+  await using site = await startSite({
+    '/cat': file('application/octet-stream', Buffer.from(png, 'base64')),
+    '/page': '<html>',
+    '/zip': file('application/zip', Buffer.from('PK')),
+    '/huge': file('image/png', Buffer.alloc(6 << 20)),
+  })
+  const chat = (model: string, url: string) =>
+    world.key.post('/compat-a/v1/chat/completions', {
+      model,
+      max_tokens: 50,
+      messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
+    })
+  for (const [model, vendor] of [
+    [`aws/${claude}`, bedrock],
+    ['aws/amazon.nova-pro-v1:0', bedrock],
+    ['vx/gemini-3.8-flash', vertex],
+    ['ol/llama3.2', ollama],
+  ] as const) {
+    const answer = await chat(model, `${site.origin}/cat`)
+    assert.equal(answer.status, 200, answer.text)
+    assert.match(last(vendor).body.toString(), new RegExp(png.replaceAll('+', '\\+')))
+    assert.doesNotMatch(last(vendor).body.toString(), /\/cat/)
+  }
+  const source = { type: 'url' as const, url: `${site.origin}/cat` }
+  const content = [{ type: 'image' as const, source }]
+  await anthropic.messages.create({ model: `aws/${claude}`, max_tokens: 50, messages: [{ role: 'user', content }] })
+  assert.equal(last(bedrock).json()['messages'][0].content[0].source.data, png)
+  const before = bedrock.requests.length
+  for (const [url, why] of [
+    [`${site.origin}/page`, /no image, but text\/html/],
+    [`${site.origin}/huge`, /larger|large/],
+    [`${site.origin}/none`, /404/],
+    [`http://10.0.0.1/cat`, /private/],
+  ] as const) {
+    const { status, body } = await chat(`aws/${claude}`, url)
+    assert.deepEqual([status, body.error.type], [400, 'invalid_request_error'])
+    assert.match(body.error.message, why)
+  }
+  const file_data = `${site.origin}/zip`
+  const odd = await world.key.post('/compat-a/v1/chat/completions', {
+    model: `aws/${claude}`,
+    messages: [{ role: 'user', content: [{ type: 'file', file: { file_data } }] }],
+  })
+  assert.deepEqual([odd.status, /not as application\/zip/.test(odd.body.error.message)], [400, true], odd.text)
+  assert.equal(bedrock.requests.length, before, 'nothing was spent')
 })
 
 test('a token is renewed when it is over or no longer taken, and no key file means no answer and no leak', async () => {
