@@ -84,6 +84,9 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   step(1, 'unshare', { share: which }),
 )
 
+/** What a failure said of itself, to see it again: `ACCESS_REPLAY='{"seed":…,"path":"…"}'`. */
+const replay = JSON.parse(process.env.ACCESS_REPLAY ?? '{}') as { seed?: number; path?: string }
+
 /**
  * Plays random steps of several people on a server and on the rules, and holds what each of them then sees against the
  * rules. `listers`: how many of them look at their lists too.
@@ -118,7 +121,7 @@ export async function playAccess({
         await play.end()
       }
     }),
-    { numRuns: runs, interruptAfterTimeLimit: 900_000 },
+    { numRuns: runs, interruptAfterTimeLimit: 900_000, ...replay },
   )
   return totals
 }

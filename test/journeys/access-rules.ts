@@ -113,12 +113,12 @@ export function namedStatus(agent: Thing, who: Who): number {
   return has(place, 'agent:read') ? OK : 403
 }
 
-/** Whether the agent of a chat answers who sends there. */
+/** Whether the agent of a chat answers who sends there: one of elsewhere only who may read it, be it by a share. */
 export function answers(world: World, chat: Thing, who: Who): boolean {
   if (chat.agent === null) return true
   const agent = world.things.get(chat.agent)
   if (agent === undefined || agent.status === 'trashed') return false
-  return agent.workspace === chat.workspace || namedStatus(agent, who) === OK
+  return agent.workspace === chat.workspace || readStatus(world, agent, who) === OK
 }
 
 export function shareStatus(world: World, { thing, to, access }: Omit<Share, 'id'>, by: Who): number {
