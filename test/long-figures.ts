@@ -72,8 +72,8 @@ themselves (\`test/long-runs.json\`).
 ${runs.map((run) => `| ${run.title} | ${run.seconds} s | ${run.passed ? ['passed', ...said(run.figures)].join('; ') : '**failed**'} | ${run.day} |`).join('\n')}
 `
 
-const said = (figures: readonly string[]): string =>
-  figures.map((text) => (text.startsWith('{') ? fields(JSON.parse(text) as object) : text)).join('; ')
+const said = (figures: readonly string[]): string[] =>
+  figures.map((text) => (text.startsWith('{') ? fields(JSON.parse(text) as object) : text))
 
 const fields = (figures: object): string =>
   Object.entries(figures)
@@ -83,6 +83,8 @@ const fields = (figures: object): string =>
 const shown = (value: unknown): string =>
   typeof value === 'number'
     ? value.toLocaleString('en', { maximumFractionDigits: 1 })
-    : typeof value === 'object' && value !== null
-      ? `(${fields(value)})`
-      : String(value)
+    : Array.isArray(value)
+      ? value.map(shown).join(' ')
+      : typeof value === 'object' && value !== null
+        ? `(${fields(value)})`
+        : String(value)
