@@ -121,6 +121,16 @@ test('a workspace takes no more than it may keep, also of many at once', async (
   assert.deepEqual([full.body.error.type, full.body.error.details.limit_bytes], ['storage_full', 1_000])
   const kept = answers.find(({ status }) => status === 201)!.body.data.id
   assert.equal((await alice.patch(`/drive/files/${kept}`, { content: 'x'.repeat(101) })).status, 507)
+  assert.equal((await alice.patch(`/drive/files/${kept}`, { content: 'x'.repeat(50) })).status, 200)
+  assert.equal((await alice.post(`/drive/files/${kept}/content-versions/restore`, { version: 1 })).status, 507)
+  assert.equal((await alice.post(`/drive/files/${kept}/copy`, { workspace_id: alice.workspaceId })).status, 201)
+  assert.equal((await alice.post(`/drive/files/${kept}/copy`, { workspace_id: alice.workspaceId })).status, 507)
+  const team = (await alice.post('/workspaces', { name: 'Team' })).body.data.id
+  const inbox = await folder(alice, { workspace_id: team }, 'inbox')
+  for (const size of [400, 400])
+    await alice.post('/drive/files', { workspace_id: team, name: `${Math.random()}`, content: 'y'.repeat(size) })
+  const over = await alice.post(`/drive/files/${kept}/move`, { parent_id: inbox })
+  assert.equal(over.status, 507, 'its versions come along')
   await alice.delete(`/drive/files/${kept}`)
   assert.equal((await put('trash counts', 101)).status, 507)
   await alice.delete(`/drive/files/${kept}/permanent-delete`)

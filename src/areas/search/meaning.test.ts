@@ -103,7 +103,7 @@ test('Gemini embeds by its own wire; a local engine is taken by itself, costs no
     assert.equal(answer.body.data[0].id, kitten.body.data.id)
     const usage = (await alice.get('/me/usage?view=history&limit=100')).body.data
     const costs = usage.map(({ cost_usd }: { cost_usd: number }) => cost_usd > 0)
-    assert.deepEqual(new Set(costs), new Set(['OLLAMA_HOST' in environment ? false : true]))
+    assert.deepEqual(new Set(costs), new Set([!('OLLAMA_HOST' in environment)]))
   }
   const asked = ollama.requests.length
   await using off = await testServer({ environment: { OLLAMA_HOST: ollama.origin, UK_EMBEDDING_MODEL: 'off' } })
