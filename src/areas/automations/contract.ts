@@ -168,7 +168,8 @@ export const automations = area(
     }),
     update: endpoint('PATCH /automations/:id', {
       summary: 'Change an automation',
-      description: 'A new schedule counts from now on; what has fired has fired.',
+      description:
+        'A new schedule counts from now on; what has fired has fired. Who changes what it does, or when another’s fires or what it may spend, must be allowed what it does, and answers for it from then on.',
       scope: 'automation:write',
       ...on,
       inAnyStatus: true,

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
-import { type Row, make } from '#test/automations/hooks.ts'
+import { type Row, isOver, make, runIs } from '#test/automations/hooks.ts'
 import { type Person, testServer } from '#test/server.ts'
 
 /** A provider that lets everybody wait who asks what it serves. */
@@ -68,4 +68,44 @@ test('alice’s provider lets her automations wait; bob’s begin in their secon
     const late = Date.parse(started_at ?? new Date().toISOString()) - Date.parse(scheduled_for)
     assert.ok(late < 2_500, `begun ${late} ms after its time`)
   }
+})
+
+test('who changes what another’s automation does, when it fires or what it may spend answers for it from then on, and must be allowed to', async () => {
+  await using server = await testServer()
+  const [alice, bob, carol] = [await server.person('Alice'), await server.person('Bob'), await server.person('Carol')]
+  const { id: team } = (await alice.post('/workspaces', { name: 'Team' })).body.data
+  for (const person of [bob, carol]) {
+    const invited = await alice.post(`/workspaces/${team}/invitations`, { email: person.email, role: 'member' })
+    await person.post('/invitations/accept', { token: invited.body.data.token })
+    await alice.post(`/admin/accounts/${person.id}/credits`, { amount_usd: 1 })
+  }
+  const agent_id = (await alice.post('/agents', { name: 'Clerk', model: 'sim/echo', workspace_id: team })).body.data.id
+  const action = { type: 'agent', agent_id, prompt: 'Report.' }
+  const elsewhere = (await bob.post('/chats', {})).body.data.id
+  const made = { workspace_id: team, kind: 'cron', schedule: '0 0 1 1 *', action }
+  const { id } = await make(bob, made)
+  const at = `/automations/${id}`
+  const astray = await bob.patch(at, { action: { ...action, chat_id: elsewhere } })
+  assert.deepEqual([astray.status, astray.body.error.param], [400, 'action.chat_id'])
+  const spent = async (person: Person): Promise<boolean> => {
+    await server.app.engine.ledger.flush()
+    return (await person.get('/me/usage?view=history')).body.data.length > 0
+  }
+  const run = async (): Promise<string> => {
+    const { body, text } = await alice.post(`${at}/test-fire`)
+    const { status } = await runIs(alice, { id }, body.data?.id ?? text, isOver)
+    return status
+  }
+  const narrow = await carol.key({ scopes: ['automation:write', 'agent:read'] })
+  for (const change of [{ schedule: '0 0 2 1 *' }, { max_cost_usd: 1 }, { action }]) {
+    const refused = await narrow.patch(at, change)
+    assert.deepEqual([refused.status, refused.body.error.code], [403, 'missing_scope'], JSON.stringify(change))
+  }
+  assert.equal((await narrow.patch(at, { name: 'Renamed', timeout_seconds: 600 })).status, 200)
+  assert.equal(await run(), 'succeeded')
+  assert.deepEqual([await spent(bob), await spent(carol)], [true, false])
+  assert.equal((await carol.patch(at, { schedule: '0 0 3 1 *' })).status, 200)
+  await alice.delete(`/workspaces/${team}/members/${bob.id}`)
+  assert.equal(await run(), 'succeeded')
+  assert.deepEqual(await spent(carol), true)
 })

@@ -104,6 +104,9 @@ export const automationService = implement(
         const schedule = given.schedule ?? held.schedule
         const timeZone = given.time_zone ?? held.time_zone
         const moved = schedule !== held.schedule || timeZone !== held.time_zone
+        // Who says when another's fires, or what it may spend, would spend their money: they answer for it, too.
+        const another = held.account_id !== ctx.principal.accountId && (moved || given.max_cost_usd !== undefined)
+        if (another && !given.action) await checkAction(ctx, held.action, held.workspace_id)
         const now = await clockOf(ctx.db)
         if (moved) await fireLeft(ctx, held, now)
         await updateResource(ctx, id, {})
@@ -117,7 +120,8 @@ export const automationService = implement(
           ...(given.timeout_seconds !== undefined && { timeout_seconds: given.timeout_seconds }),
           ...(given.max_cost_usd !== undefined && { max_cost_nano: nanoOrNull(given.max_cost_usd) }),
           // Who changes what it does answers for it from then on.
-          ...(given.action !== undefined && { action: JSON.stringify(given.action), ...ownerOf(ctx) }),
+          ...(given.action !== undefined && { action: JSON.stringify(given.action) }),
+          ...((another || given.action !== undefined) && ownerOf(ctx)),
           ...(moved && {
             schedule,
             time_zone: timeZone,

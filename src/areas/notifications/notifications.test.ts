@@ -5,7 +5,7 @@ import { call, say, script, tools } from '#test/chats.ts'
 import { readEvents } from '#test/events.ts'
 import { type Mailbox, mailbox } from '#test/mailbox.ts'
 import { type PushService, pushService } from '#test/push-service.ts'
-import { type Person, type TestServer, testServer } from '#test/server.ts'
+import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
 import { watchCaps } from './caps.ts'
 
 let server: TestServer
@@ -500,6 +500,20 @@ test('a key, a budget and a balance near their end are told of at 80 % and at 10
   const [reached] = await told(alice, 'cap.reached')
   assert.equal(reached!.severity, 'error')
 
+  // Of a workspace those are told who can do something about it.
+  const tight = (await alice.post('/workspaces', { name: 'Tight' })).body.data.id
+  await alice.post(`/workspaces/${tight}/members`, { user_id: bob.id, role: 'member' })
+  const held = await alice.key({ workspace_id: tight })
+  const words = { model: 'sim/echo', messages: [{ role: 'user', content: Array(20).fill('w').join(' ') }] }
+  assert.equal((await held.post('/inference/text', words)).status, 200)
+  await engine.ledger.flush()
+  await alice.patch(`/workspaces/${tight}`, { spend_cap_usd: 0.00007, spend_cap_period: 'total' })
+  await watchCaps(engine)
+  const [budget] = await told(alice, 'cap.near', 2)
+  assert.deepEqual([budget!.title, budget!.workspace_id], ['80 % of the budget of Tight is used', tight])
+  await watchCaps(engine)
+  assert.deepEqual((await bob.get('/notifications?type=cap.near')).body.data, [])
+
   await alice.post(`/admin/accounts/${carol.id}/credits`, { amount_usd: 1, note: 'a gift' })
   while (
     (await engine.postgres.pool.query('select 1 from filled_balances where account_id = $1', [carol.id])).rowCount === 0
@@ -510,5 +524,29 @@ test('a key, a budget and a balance near their end are told of at 80 % and at 10
   assert.match((await told(carol, 'cap.near'))[0]!.title, /^80 % of your credits are used$/)
   await watchCaps(engine)
   assert.equal((await told(carol, 'cap.near')).length, 1)
-  assert.equal((await told(alice, 'cap.near')).length, 1)
+  assert.equal((await told(alice, 'cap.near')).length, 2)
+})
+
+test('what is not wanted in the app is not shown there; without toasts it comes silently; a key of one workspace reads what came from that one', async () => {
+  const gina = await server.person('Gina')
+  const unwanted = { type: 'noise', channel: 'in_app', enabled: false }
+  await gina.patch('/notifications/preferences', { preferences: [unwanted] })
+  const noise = await gina.post('/notifications', { type: 'noise', title: 'Unheard' })
+  assert.equal(noise.status, 201)
+  assert.equal((await gina.get(`/notifications/${noise.body.data.id}`)).status, 404)
+  assert.deepEqual((await gina.get('/notifications')).body.data, [])
+  await gina.patch('/notifications/config', { toasts: false })
+  await using ginas = await own(gina)
+  const plain = (await gina.post('/notifications', { title: 'Heard' })).body.data
+  const { data } = await ginas.until('notification.created')
+  assert.deepEqual([data.notification.title, data.silent], ['Heard', true])
+
+  const held = await gina.key({ workspace_id: gina.workspaceId })
+  const own_ = (await held.post('/notifications', { title: 'From here' })).body.data
+  const seen = async (by: Caller) => (await by.get('/notifications')).body.data.map(({ id }: { id: string }) => id)
+  assert.deepEqual(await seen(held), [own_.id])
+  assert.deepEqual(await seen(gina), [own_.id, plain.id])
+  assert.equal((await held.get(`/notifications/${plain.id}`)).status, 404)
+  assert.equal((await held.post('/notifications/read-all', {})).body.data.read_count, 1)
+  assert.equal((await gina.get('/notifications/config')).body.data.unread_count, 1)
 })

@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test'
 import { payerOf } from '#engine/ledger/payer.ts'
 import { Refusal } from '#kernel/errors.ts'
 import { type TestDatabase, testDatabase } from '#test/database.ts'
+import { readEvents } from '#test/events.ts'
 import { type Work, endless, worksService } from '#test/operations/works.ts'
 import { type Caller, type Person, type TestServer, caller, testServer } from '#test/server.ts'
 import { type Outcome, defineOperation } from './service.ts'
@@ -21,7 +22,14 @@ const anew = () => {
   began = Promise.withResolvers()
 }
 
+/** How often each operation was done. */
+const done = new Map<string, number>()
+
 const kinds = [
+  defineOperation('works.counted', async (_ctx, _: Work, { id }) => {
+    done.set(id, (done.get(id) ?? 0) + 1)
+    return {}
+  }),
   defineOperation('works.gated', async ({ signal }, _: Work, { progress }) => {
     progress(0.25)
     began.resolve()
@@ -85,6 +93,8 @@ test('work goes on in the background: it is awaited, tells its progress, and its
   await began.promise
   const running = await key.get(`/operations/${id}/await?since_status=queued`)
   assert.deepEqual([running.status, running.body.data.status], [200, 'running'])
+  while ((await key.get(`/operations/${id}`)).body.data.progress !== 0.25)
+    await new Promise((resolve) => setTimeout(resolve, 20))
   assert.equal((await key.get(`/operations/${id}/content`)).body.error.code, 'not_ready')
   const early = await key.get(`/operations/${id}/await?since_status=running&timeout_seconds=0`)
   assert.deepEqual([early.status, early.body.data.status], [200, 'running'])
@@ -115,6 +125,44 @@ test('work goes on in the background: it is awaited, tells its progress, and its
     'succeeded',
   )
 })
+
+test('who follows an operation hears of each of its moves and of its progress, in order; bob gets 404', async () => {
+  anew()
+  const id = await start(ann, 'works.gated')
+  await began.promise
+  const path = `/realtime/subscribe?channels=operation:${id}`
+  assert.equal((await bob.get(path)).status, 404)
+  const events = readEvents(ann, `${path},user:${ann.id}`)
+  const moves: unknown[] = []
+  for await (const { event, data } of events) {
+    if (event === 'subscribed') gate.resolve({ result: { n: 1 } })
+    if (event !== 'change' || data.channel !== `operation:${id}`) continue
+    const { status, progress, result } = data.data.operation
+    assert.equal(data.type, `operation.${status}`)
+    assert.equal(result, null, 'it may be large: it is fetched')
+    if (moves.at(-1) !== `${status} ${progress}`) moves.push(`${status} ${progress}`)
+    if (status === 'succeeded') break
+  }
+  assert.equal(moves.at(-1), 'succeeded 1')
+  assert.deepEqual((await ann.get(`/operations/${id}`)).body.data.result, { n: 1 })
+})
+
+test(
+  'a hundred at once through two processes are each done once, and all have ended',
+  { timeout: 60_000 },
+  async () => {
+    done.clear()
+    const there = caller(twin.origin, ann.headers)
+    const ids = await Promise.all(
+      Array.from({ length: 100 }, (_, i) => start(i % 2 === 0 ? ann : there, 'works.counted')),
+    )
+    for (const id of ids) assert.equal((await ended(ann, id)).status, 'succeeded')
+    assert.deepEqual(
+      ids.map((id) => done.get(id)),
+      ids.map(() => 1),
+    )
+  },
+)
 
 test('content that is a file is a redirect to it, and a mere result is JSON', async () => {
   anew()

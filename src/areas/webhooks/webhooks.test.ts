@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
-import { type Person, type TestServer, testServer } from '#test/server.ts'
+import { type Person, type TestServer, caller, testServer } from '#test/server.ts'
 
 let server: TestServer
 let alice: Person
@@ -206,6 +206,38 @@ test('what fails is sent again with the same id; an address that is gone is swit
   await hook.next()
   while ((await alice.get(`/webhook-endpoints/${endpoint.id}`)).body.data.disabled_reason !== 'gone')
     await new Promise((resolve) => setTimeout(resolve, 20))
+})
+
+test('two processes send side by side: each event once, and one that a process took and did not send by the other', async () => {
+  await using twin = await server.twin()
+  await using hook = await receiver()
+  const workspaceId = await team()
+  const endpoint = await endpointFor(workspaceId, hook.url, ['chat.created'])
+  const there = caller(twin.origin, alice.headers)
+  const made = await Promise.all(
+    Array.from({ length: 40 }, async (_, i) => {
+      const by = i % 2 === 0 ? alice : there
+      return (await by.post('/chats', { workspace_id: workspaceId })).body.data.id as string
+    }),
+  )
+  const sent: string[] = []
+  while (sent.length < made.length) sent.push(JSON.parse((await hook.next()).body).resource.id)
+  assert.deepEqual(sent.toSorted(), made.toSorted())
+  const { pool } = server.app.engine.postgres
+  const waiting = async (): Promise<number> =>
+    (await pool.query(`select 1 from webhook_deliveries where endpoint_id = $1 and status = 'waiting'`, [endpoint.id]))
+      .rowCount!
+  while ((await waiting()) > 0) await sleep(20)
+  assert.equal(hook.unread.length, 0)
+  // As it stands a minute after its process was killed over it.
+  await pool.query(
+    `update webhook_deliveries set status = 'waiting', attempts = '[]', completed_at = null, due_at = now() where id = (
+      select id from webhook_deliveries where endpoint_id = $1 limit 1)`,
+    [endpoint.id],
+  )
+  assert.ok(made.includes(JSON.parse((await hook.next()).body).resource.id))
+  while ((await waiting()) > 0) await sleep(20)
+  assert.equal(hook.unread.length, 0)
 })
 
 test('an address that never answers holds up only its own deliveries', async () => {
