@@ -48,6 +48,8 @@ test('an answer of any server of the shape says what OpenRouter’s says: whose 
   assert.equal(headers.get('x-generation-id'), body.id)
   assert.deepEqual([body.provider, body.model], ['first', 'gpt-4o'])
   assert.deepEqual([body.usage.cost, body.usage.is_byok], [0.002, true])
+  const parts = { upstream_inference_prompt_cost: 0.001, upstream_inference_completions_cost: 0.001 }
+  assert.deepEqual(body.usage.cost_details, { upstream_inference_cost: 0.002, ...parts })
   const [choice] = body.choices
   assert.deepEqual([choice.finish_reason, choice.native_finish_reason], ['stop', 'stop'])
   assert.equal(choice.message.content, 'Grüße "id": 1')

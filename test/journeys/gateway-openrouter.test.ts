@@ -157,4 +157,5 @@ test('models are listed with prices per token', async () => {
   const row = body.data.find(({ id }: { id: string }) => id === 'oa/gpt-4o')
   assert.deepEqual([row.pricing.prompt, row.pricing.completion], ['0.000001', '0.000002'])
   assert.equal((await world.key.get('/compat-c/api/v1/models/oa%2Fgpt-4o')).body.data.id, 'oa/gpt-4o')
+  assert.equal((await world.key.get(row.links.details)).body.data.endpoints[0].tag, 'oa')
 })

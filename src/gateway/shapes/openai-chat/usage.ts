@@ -1,5 +1,6 @@
 import type { AudioTokens } from '../../cost.ts'
 import { type Usage, usageOf } from '#kernel/usage.ts'
+import type { AnswerAbout } from '../about.ts'
 import { countOf, isObject, type Json, objectOf } from '../json.ts'
 
 /** Disjoint buckets from a provider's `usage`, and the cost that some report; null where there is no usage. */
@@ -45,13 +46,29 @@ export function writeUsage(usage: Usage): Json {
   }
 }
 
-/**
- * With what compat-c adds. `byok`: the caller's own key paid the provider. A cost that nobody knows is left out:
- * OpenRouter's clients fail on null.
- */
-export const writeUsageWithCost = (usage: Usage, cost: number | null, byok: boolean): Json => ({
+/** With what compat-c adds. `reported`: what the provider says that it cost. */
+export const writeUsageWithCost = (usage: Usage, reported: number | null, about: AnswerAbout): Json => ({
   ...writeUsage(usage),
-  ...(cost !== null && { cost }),
-  is_byok: byok,
-  cost_details: { upstream_inference_cost: byok ? cost : null },
+  ...costFields(usage, reported, about),
 })
+
+/** What it cost, and on the caller's own key what the provider took. A cost that nobody knows is left out: OpenRouter's clients fail on null. */
+export function costFields(usage: Usage, reported: number | null, { billing, costOf }: AnswerAbout): Json {
+  const cost = costOf(usage, reported)
+  const byok = billing === 'byok'
+  // By the same tier of prices: what is left of all when the prompt is taken from it.
+  const all = costOf(usage, null)
+  const prompt = costOf({ ...usage, output_tokens: 0, reasoning_tokens: 0 }, null)
+  const parts = all !== null && prompt !== null
+  return {
+    ...(cost !== null && { cost }),
+    is_byok: byok,
+    cost_details: {
+      upstream_inference_cost: byok ? cost : null,
+      ...(parts && {
+        upstream_inference_prompt_cost: prompt,
+        upstream_inference_completions_cost: Math.round((all - prompt) * 1e9) / 1e9,
+      }),
+    },
+  }
+}

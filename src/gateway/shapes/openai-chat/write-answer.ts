@@ -49,10 +49,7 @@ export function writeAnswer(answer: Collected, about: AnswerAbout, surface: Chat
     model: about.model,
     ...(surface === 'compat-c' && { provider: about.provider }),
     choices: [choice],
-    usage:
-      surface === 'compat-a'
-        ? writeUsage(usage)
-        : writeUsageWithCost(usage, about.costOf(usage, answer.cost_usd), about.billing === 'byok'),
+    usage: surface === 'compat-a' ? writeUsage(usage) : writeUsageWithCost(usage, answer.cost_usd, about),
     system_fingerprint: null,
   }
 }

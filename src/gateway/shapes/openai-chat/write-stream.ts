@@ -107,10 +107,7 @@ export class StreamWriter extends EventWriter {
 
   #usageBody(): Json {
     const usage = this.usage ?? usageOf({})
-    const { billing, costOf } = this.#about
-    return this.#surface === 'compat-a'
-      ? writeUsage(usage)
-      : writeUsageWithCost(usage, costOf(usage, this.reported), billing === 'byok')
+    return this.#surface === 'compat-a' ? writeUsage(usage) : writeUsageWithCost(usage, this.reported, this.#about)
   }
 
   #frame(more: Json): string {

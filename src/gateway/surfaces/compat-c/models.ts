@@ -25,6 +25,7 @@ export function writeModel(row: Listed): object {
     per_request_limits: null,
     supported_parameters: supportedParameters(row),
     default_parameters: {},
+    links: { details: `/compat-c/api/v1/models/${slug}/endpoints` },
   }
 }
 

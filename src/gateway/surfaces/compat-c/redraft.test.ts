@@ -63,7 +63,11 @@ test('whatever is said, only id, model, provider, the native word and the cost d
         ...usage,
         cost: 0.5,
         is_byok: true,
-        cost_details: { upstream_inference_cost: 0.5 },
+        cost_details: {
+          upstream_inference_cost: 0.5,
+          upstream_inference_prompt_cost: 0.5,
+          upstream_inference_completions_cost: 0,
+        },
       })
     }),
     { numRuns: 150 },

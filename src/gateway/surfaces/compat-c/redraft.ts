@@ -1,8 +1,8 @@
 import { type Body, withField } from '../../body.ts'
 import type { AnswerAbout } from '../../shapes/about.ts'
 import { readStreamFault } from '../../shapes/faults.ts'
-import { isObject, type Json, listOf, parseJson } from '../../shapes/json.ts'
-import { readUsage } from '../../shapes/openai-chat/usage.ts'
+import { isObject, type Json, listOf, objectOf, parseJson } from '../../shapes/json.ts'
+import { costFields, readUsage } from '../../shapes/openai-chat/usage.ts'
 import { StreamWriter } from '../../shapes/openai-chat/write-stream.ts'
 import type { Redraft } from '../surface.ts'
 
@@ -92,18 +92,9 @@ const withNative = (text: string): string =>
     ? text
     : text.replaceAll(/"finish_reason": ?("(?:[^"\\]|\\.)*"|null)/g, '"finish_reason":$1,"native_finish_reason":$1')
 
-function priced(given: Json, { billing, costOf }: AnswerAbout): Json {
+function priced(given: Json, about: AnswerAbout): Json {
   const read = readUsage(given)
   if (read === null) return given
-  const cost = costOf(read.usage, read.cost_usd ?? null)
-  const byok = billing === 'byok'
-  return {
-    ...given,
-    ...(cost !== null && { cost }),
-    is_byok: byok,
-    cost_details: {
-      upstream_inference_cost: byok ? cost : null,
-      ...(isObject(given['cost_details']) && given['cost_details']),
-    },
-  }
+  const { cost_details: details, ...fields } = costFields(read.usage, read.cost_usd ?? null, about)
+  return { ...given, ...fields, cost_details: { ...objectOf(details), ...objectOf(given['cost_details']) } }
 }
