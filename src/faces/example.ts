@@ -16,11 +16,13 @@ export function exampleOf(
   if (rest.const !== undefined) return rest.const
   if (rest.default !== undefined) return rest.default
   if (rest.enum) return rest.enum[0]
-  if (depth > 6) return null
-  const inner = (one: Schema, called = name) => exampleOf(one, components, called, of, depth + 1)
+  if (depth > MOST_DEPTH) return null
+  // A schema that holds itself ends where it may.
+  const deep = depth > DEEP
+  const inner = (one: Schema, called = name) => exampleOf(one, components, called, deep ? 'required' : of, depth + 1)
   // What has not happened yet is the usual case: `archived_at`, `revoked_at`.
   const nullable = Array.isArray(type) ? type.includes('null') : (anyOf ?? oneOf)?.some((one) => one.type === 'null')
-  if (nullable && name.endsWith('_at')) return null
+  if (nullable && (deep || name.endsWith('_at'))) return null
   const choice = (anyOf ?? oneOf)?.find((one) => one.type !== 'null')
   if (choice) return inner(choice)
   if (allOf) return Object.assign({}, ...allOf.map((one) => inner(one) as object)) as unknown
@@ -29,11 +31,11 @@ export function exampleOf(
     case 'object':
       return Object.fromEntries(
         Object.entries(properties ?? {})
-          .filter(([key]) => of === 'all' || required.includes(key))
+          .filter(([key]) => (of === 'all' && !deep) || required.includes(key))
           .map(([key, one]) => [key, inner(one, key)]),
       )
     case 'array':
-      return items ? [inner(items)] : []
+      return items && !deep ? [inner(items)] : []
     case 'integer':
     case 'number':
       return Math.min(rest.maximum ?? Infinity, Math.max(rest.minimum ?? 0, numberFor(name, plain)))
@@ -46,6 +48,9 @@ export function exampleOf(
   }
 }
 
+const DEEP = 6
+const MOST_DEPTH = 24
+
 const ULID = '01KAJ8R3T2M6QK5W9V0XBZC4DE'
 
 const numberFor = (name: string, type: string): number =>
@@ -53,6 +58,7 @@ const numberFor = (name: string, type: string): number =>
 
 function textFor(name: string, { format, minLength, description = '' }: Schema): string {
   if (format === 'date-time') return '2026-11-21T09:30:00.000Z'
+  if (format === 'date') return '2026-11-21'
   if (format === 'uri' || name === 'url') return 'https://example.com/'
   if (name === 'id' || name.endsWith('_id') || description.includes('ULID')) return ULID
   if (name === 'email') return 'ada@example.com'

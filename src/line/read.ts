@@ -125,9 +125,7 @@ export const pathId = (name: string, words: string): Id => parseId(words) ?? ref
 export function parse<T extends z.ZodType>(schema: T, value: unknown, within?: string): z.output<T> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  // What is not known here comes first: it may be a required name, misspelt.
-  const { issues } = result.error
-  const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]!
+  const issue = firstOf(result.error.issues)
   const at = [...(within === undefined ? [] : [within]), ...issue.path.map(String)]
   if (issue.code === 'unrecognized_keys') {
     const param = [...at, issue.keys[0]!].join('.')
@@ -140,6 +138,26 @@ export function parse<T extends z.ZodType>(schema: T, value: unknown, within?: s
     ...(param && { param }),
     message: absent ? `\`${param}\` is required.` : `\`${param}\`: ${issue.message}.`,
   })
+}
+
+type Issue = z.core.$ZodIssue
+
+/** What is not known here comes first: it may be a required name, misspelt. */
+const firstOf = (issues: readonly Issue[]): Issue =>
+  closest(issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]!)
+
+/** Of several forms that a value may have the one that it came closest to: its fault lies deepest. */
+function closest(issue: Issue): Issue {
+  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return issue
+  const forms = issue.errors.map(firstOf)
+  const deepest = forms.reduce((best, one) => (one.path.length > best.path.length ? one : best))
+  if (deepest.path.length > 0) return { ...deepest, path: [...issue.path, ...deepest.path] }
+  const types = forms.map((one) =>
+    one.code === 'invalid_type' ? /expected (\w+), (received \w+)/.exec(one.message) : null,
+  )
+  if (types.includes(null)) return issue
+  const expected = types.map((match) => match![1]).join(' or ')
+  return { ...issue, message: `Invalid input: expected ${expected}, ${types[0]![2]}` }
 }
 
 const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>

@@ -89,7 +89,8 @@ export const catalogues = area(
             /^(?!sim\/|local\/)[a-z0-9][a-z0-9-]{0,31}\/[^\s\0]{1,256}$/,
             'must be `provider/model`, of the catalogue’s providers',
           )
-          .describe('Of the catalogue, such as `openai/gpt-5`. One that it does not know is added.'),
+          .describe('Of the catalogue, such as `openai/gpt-5`. One that it does not know is added.')
+          .meta({ examples: ['openai/gpt-5'] }),
         pricing: z
           .strictObject(prices)
           .nullable()

@@ -34,7 +34,7 @@ export const InputPart = z
       type: z.literal('reasoning'),
       text,
       opaque: z
-        .record(z.enum(['signature', 'redacted', 'format', 'id']), text)
+        .partialRecord(z.enum(['signature', 'redacted', 'format', 'id']), text)
         .nullable()
         .default(null),
     }),

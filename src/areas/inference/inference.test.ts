@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
+import { startAnthropic } from '#test/vendors/anthropic.ts'
 import { startOpenAI } from '#test/vendors/openai.ts'
 
 let server: TestServer
@@ -268,4 +269,38 @@ test('parts, tools and the wished form travel to the provider in its own shape',
   assert.equal(sent.messages[1].content[1].image_url.url, `data:image/png;base64,${data}`)
   assert.deepEqual(sent.response_format.json_schema.schema, schema)
   assert.ok([sent.max_tokens, sent.max_completion_tokens].includes(99))
+})
+
+test('what a model thought goes back to it as it was answered, its signature byte for byte', async () => {
+  await using vendor = await startAnthropic()
+  const made = await alice.post('/ai-gateway/provider-endpoints', {
+    name: 'Thinker',
+    slug: 'thinker',
+    shape: 'anthropic-messages',
+    base_url: vendor.origin,
+    api_key: vendor.key,
+    instance: true,
+  })
+  assert.equal(made.status, 201, made.text)
+  const thought = { type: 'reasoning', text: 'hm', opaque: { signature: 'c2lnbmVk', format: 'anthropic-claude-v1' } }
+  const ask = (reasoning: object) =>
+    alice.post('/inference/text', {
+      model: 'thinker/claude-sonnet-5-5',
+      messages: [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: [reasoning, { type: 'text', text: 'b' }] },
+        { role: 'user', content: 'c' },
+      ],
+    })
+  const answer = await ask(thought)
+  assert.equal(answer.status, 200, answer.text)
+  const sent = vendor.requests.at(-1)!.json()
+  assert.deepEqual(sent.messages[1].content[0], { type: 'thinking', thinking: 'hm', signature: 'c2lnbmVk' })
+
+  // A fault deep in one of several forms is named where it is.
+  const wrong = await ask({ ...thought, opaque: { signature: 5 } })
+  assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'messages.1.content.0.opaque.signature'])
+  const neither = await alice.post('/inference/text', { model: 'sim/echo', messages: [{ role: 'user', content: 5 }] })
+  assert.equal(neither.body.error.param, 'messages.0.content')
+  assert.match(neither.body.error.message, /expected string or array, received number/)
 })

@@ -9,7 +9,10 @@ const type = z
   .string()
   .regex(/^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$/, 'must be words such as `run.failed`')
   .max(64)
-const clock = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day such as 22:30')
+const clock = z
+  .string()
+  .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day such as 22:30')
+  .meta({ examples: ['22:30'] })
 const resource = z.object({ type: z.string().max(64), id: z.string().max(64) })
 
 export const Notification = z
