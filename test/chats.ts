@@ -9,6 +9,6 @@ export const call = (name: string, given: object | string = {}) => ({ tool_call:
 export const tools = (policies: Record<string, string>) =>
   Object.entries(policies).map(([name, policy]) => ({ name, policy }))
 
-// oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers freely
+// Tests look into answers freely.
 export const results = ({ content }: any): { output: any; is_error: boolean }[] =>
   content.filter(({ type }: { type: string }) => type === 'tool_result')

@@ -5,7 +5,7 @@ import type { Caller } from './server.ts'
 export interface Sent {
   id: string
   event: string
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers freely
+  // Tests look into answers freely.
   data: any
 }
 

@@ -2,10 +2,10 @@ import { Client, StreamableHTTPClientTransport, type VersionNegotiationMode } fr
 
 /** An answer of a tool as tests look into it. */
 export interface Told {
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers freely
+  // Tests look into answers freely.
   said: any
   error: boolean
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers freely
+  // Tests look into answers freely.
   content: any[]
 }
 

@@ -23,7 +23,7 @@ export interface TestServer extends AsyncDisposable {
 export interface Answer {
   status: number
   headers: Headers
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers freely
+  // Tests look into answers freely.
   body: any
   text: string
 }

@@ -76,8 +76,7 @@ async function* run(
     })
   const needs = turn.tools?.length ? ['tools'] : []
   const spoken = offers.filter((offer) => isSimulated(offer) || turnShapes.includes(offer.endpoint.shape))
-  const conversation =
-    spoken.length > 1 ? conversationOf(principal.accountId, turn as unknown as Record<string, unknown>, null) : null
+  const conversation = spoken.length > 1 ? conversationOf(principal.accountId, turn, null) : null
   const warm = conversation === null ? null : gateway.warmth.of(conversation)
   const guards = (billing: Billing): boolean => gateway.engine.ledger.guards(options.payer, billing)
   const wish = { seed, needs, guards, ...(only && { only }), ...(warm !== null && { warm }) }

@@ -193,11 +193,21 @@ const MEDIA: ReadonlySet<string> = new Set([
 const PER_REQUEST = 16
 const WITH_TOOLS = 512
 
+/** A body of any surface, or a Turn. */
+interface Weighed {
+  model?: unknown
+  messages?: unknown
+  conversation?: unknown
+  prompt?: unknown
+  input?: unknown
+  tools?: unknown
+}
+
 /**
  * The most input tokens that a request can hold: one per byte of text under a cap, else one per two; with media as
  * much as the model takes. No tokeniser makes more tokens than bytes.
  */
-export function inputBound(json: Record<string, unknown>, payer: Payer, contextLength: number | null): number {
+export function inputBound(json: Weighed, payer: Payer, contextLength: number | null): number {
   const seen = { text: 0, media: 0 }
   weigh(json, '', seen)
   // What the provider keeps of earlier calls, it adds by itself.

@@ -146,7 +146,7 @@ export class TurnAttempt {
     const offer = this.#offer
     const metering = this.#metering
     let turn = this.#turn
-    const inputTokens = inputBound(turn as unknown as Record<string, unknown>, metering.call.payer, offer.contextLength)
+    const inputTokens = inputBound(turn, metering.call.payer, offer.contextLength)
     if (metering.guarded) {
       const limit = await metering.reserve({ inputTokens, maxTokens: turn.max_output_tokens ?? null, n: turn.n ?? 1 })
       if (limit !== null) turn = { ...turn, max_output_tokens: limit }

@@ -40,14 +40,24 @@ export class Warmth {
   }
 }
 
+/** A body of any surface, or a Turn. */
+interface Told {
+  session_id?: unknown
+  prompt_cache_key?: unknown
+  system?: unknown
+  instructions?: unknown
+  messages?: unknown
+  input?: unknown
+}
+
 /**
  * What tells a caller's conversations apart: the name that the client gives it, else its beginning, which later turns
  * repeat. Callers never share one.
  */
-export function conversationOf(caller: Id, json: Record<string, unknown>, session: unknown): string | null {
-  for (const name of [json['session_id'], session, json['prompt_cache_key']])
+export function conversationOf(caller: Id, json: Told, session: unknown): string | null {
+  for (const name of [json.session_id, session, json.prompt_cache_key])
     if (typeof name === 'string' && name !== '') return `${caller} ${digest(name)}`
-  const { system, instructions, messages = json['input'] } = json
+  const { system, instructions, messages = json.input } = json
   if (!Array.isArray(messages)) return null
   const isSystem = (message: unknown): boolean =>
     isObject(message) && (message['role'] === 'system' || message['role'] === 'developer')

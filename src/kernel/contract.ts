@@ -115,7 +115,7 @@ export interface Endpoint<
   method: Method
   path: Path
 }
-// oxlint-disable-next-line typescript/no-explicit-any -- variance: any endpoint, whatever its parts
+// Variance: any endpoint, whatever its parts.
 export type AnyEndpoint = Endpoint<any, any, any, any, any, any>
 
 /** `endpoint('POST /chats/:id/stop', { … })`: method and path in one string, the heading one greps for. */

@@ -8,16 +8,16 @@ export type Handlers<A, C> =
 
 export interface Service<C extends CallContext = CallContext> {
   area: Area
-  // oxlint-disable-next-line typescript/no-explicit-any -- variance: each handler takes its own input
+  // Variance: each handler takes its own input.
   handlers: Record<string, (ctx: C, input: any) => unknown>
-  // oxlint-disable-next-line typescript/no-explicit-any -- variance: each finder finds its own row
+  // Variance: each finder finds its own row.
   finders: readonly Finder<C, any>[]
 }
 
 /** Joins a contract to its rules. A missing, extra or mistyped handler is a compile error. */
 export const implementWith =
   <C extends CallContext>() =>
-  // oxlint-disable-next-line typescript/no-explicit-any -- variance: each finder finds its own row
+  // Variance: each finder finds its own row.
   <A extends Area>(area: A, handlers: Handlers<A, C>, finders: readonly Finder<C, any>[] = []): Service<C> => ({
     area,
     handlers: handlers as Service<C>['handlers'],

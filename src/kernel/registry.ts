@@ -13,7 +13,7 @@ export interface Listed {
 }
 
 export interface Entry<C extends CallContext = CallContext> extends Listed {
-  // oxlint-disable-next-line typescript/no-explicit-any -- variance: each handler takes its own input
+  // Variance: each handler takes its own input.
   handle: (ctx: C, input: any) => unknown
   finder: Finder<C> | null
   query: z.ZodObject

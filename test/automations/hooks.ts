@@ -8,7 +8,7 @@ export interface Made {
   secret: string
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers freely
+// Tests look into answers freely.
 export type Row = Record<string, any>
 
 /** An automation, a webhook unless `more` says otherwise, with an agent of its own. */

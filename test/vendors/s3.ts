@@ -110,7 +110,7 @@ export async function startS3(bucket = 'ukiyo-test'): Promise<S3Server> {
         headers.authorization ?? '',
       )
     if (!words) throw new Refused(403, 'AccessDenied')
-    const [, key, day, signedRegion, list, signature] = words as unknown as string[]
+    const [, key, day, signedRegion, list, signature] = words
     if (key !== accessKeyId) throw new Refused(403, 'InvalidAccessKeyId')
     const date = String(headers['x-amz-date'])
     const at = Date.parse(date.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'))

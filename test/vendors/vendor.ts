@@ -1,7 +1,7 @@
 // What every loopback vendor has in common: how a test scripts it and what it writes down.
 import type { IncomingHttpHeaders } from 'node:http'
 
-// oxlint-disable-next-line typescript/no-explicit-any -- bodies on a wire, checked by each vendor's rules
+// Bodies on a wire, checked by each vendor's rules.
 export type Json = Record<string, any>
 
 export type Vendor = {

@@ -138,7 +138,7 @@ export async function append(ctx: Context, given: Append): Promise<{ offset: num
       if (bytes.length > 0) pending.push({ start: at, staged: await ctx.engine.blobs.stage(once(bytes)) })
       at += bytes.length
       if (checksum === null && at !== length) await commit()
-      // oxlint-disable-next-line no-throw-literal -- what broke off the body, passed on once its bytes are safe
+      // What broke off the body, passed on once its bytes are safe.
       if (left !== null) throw left
     }
     if (hash && checksum && !hash.digest().equals(checksum.digest))

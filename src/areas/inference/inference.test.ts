@@ -25,7 +25,7 @@ const play = (steps: unknown[], more: object = {}) => ({
 interface SentEvent {
   id: string
   event: string
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into events freely
+  // Tests look into events freely.
   data: any
 }
 const eventsIn = (text: string): SentEvent[] =>

@@ -1,6 +1,6 @@
 /** Where a person wants to hear of what, and when not. */
-import { type Generated, type Selectable, sql } from 'kysely'
-import type { Db } from '#engine/postgres/client.ts'
+import { type ColumnType, type Generated, type Selectable, sql } from 'kysely'
+import { type Db, nextTimeOf } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { QuietHours } from './quiet.ts'
 import { type Channel, type Digest, channels, typeOf, types } from './types.ts'
@@ -24,7 +24,7 @@ interface ConfigTable {
   account_id: Id
   toasts: Generated<boolean>
   sound: Generated<boolean>
-  quiet_hours: QuietHours | null
+  quiet_hours: ColumnType<QuietHours | null, string | null | undefined, string | null>
   digest_at: Generated<string>
   updated_at: Generated<Date>
 }
@@ -94,9 +94,6 @@ export const preferences = {
     ).n,
 }
 
-const nextTimeOf = (alias: string) =>
-  sql`greatest(date_trunc('milliseconds', clock_timestamp()), ${sql.ref(`${alias}.updated_at`)} + interval '1 millisecond')`
-
 export const configs = {
   get: async (db: Db, accountId: Id): Promise<ConfigRow | null> =>
     (await db.selectFrom('notification_configs').selectAll().where('account_id', '=', accountId).executeTakeFirst()) ??
@@ -114,11 +111,9 @@ export const configs = {
     }
     return db
       .insertInto('notification_configs')
-      .values({ account_id: accountId, ...values } as never)
+      .values({ account_id: accountId, ...values })
       .onConflict((conflict) =>
-        conflict
-          .column('account_id')
-          .doUpdateSet({ ...values, updated_at: nextTimeOf('notification_configs') } as never),
+        conflict.column('account_id').doUpdateSet({ ...values, updated_at: nextTimeOf('notification_configs') }),
       )
       .returningAll()
       .executeTakeFirstOrThrow()

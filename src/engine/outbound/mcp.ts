@@ -1,5 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Client, SdkHttpError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import type {
+  Client,
+  SdkHttpError,
+  StreamableHTTPClientTransport,
+  jsonSchemaValidator,
+} from '@modelcontextprotocol/client'
 import { type Meter, fetchThrough } from './fetch.ts'
 import type { Outbound } from './outbound.ts'
 import { RetrieveFailed } from './retrieve.ts'
@@ -49,7 +54,9 @@ const MOST_BYTES = 8 << 20
 const LONGEST_MESSAGE = 1_000
 
 /** What a server says of its results is taken as it comes: its schemas are never compiled. */
-const unchecked = { getValidator: () => (data: unknown) => ({ valid: true as const, data, errorMessage: undefined }) }
+const unchecked: jsonSchemaValidator = {
+  getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
+}
 
 export function outsideMcp(outbound: Outbound, { url, headers, timeoutMs }: OutsideServer): OutsideMcp {
   const meter: Meter = { left: MOST_BYTES }
@@ -70,7 +77,7 @@ export function outsideMcp(outbound: Outbound, { url, headers, timeoutMs }: Outs
       { name: 'ukiyo', version: '1' },
       {
         versionNegotiation: { mode: 'auto' },
-        jsonSchemaValidator: unchecked as never,
+        jsonSchemaValidator: unchecked,
         listMaxPages: MOST_PAGES,
         inputRequired: { autoFulfill: false },
       },

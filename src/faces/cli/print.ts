@@ -48,11 +48,11 @@ export async function print(printing: Printing): Promise<number> {
 }
 
 interface ToolCall {
-  name: string
+  name?: unknown
   /** JSON text, as the model wrote it. */
-  arguments: string
+  arguments?: unknown
 }
-const toolLine = (call: ToolCall): string => `→ ${call.name} ${call.arguments}`
+const toolLine = (call: ToolCall): string => `→ ${String(call.name)} ${String(call.arguments)}`
 
 function oneThing(data: Row, background: boolean, terminal: Terminal): string {
   // What a model or a file says is wanted as text; what it cost is said beside it.
@@ -130,7 +130,7 @@ async function printStream({ response, globals, terminal, run }: Printing): Prom
     else if (event === 'tool_call.completed') {
       if (midLine) await terminal.out('\n')
       midLine = false
-      terminal.err(terminal.style('dim', clean(toolLine(data as unknown as ToolCall))))
+      terminal.err(terminal.style('dim', clean(toolLine(data))))
     } else if (!isOfARun(received)) await terminal.out(`${event}\t${clean(JSON.stringify(data))}\n`)
   }
   if (midLine) await terminal.out('\n')

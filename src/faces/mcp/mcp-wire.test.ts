@@ -264,7 +264,7 @@ describe('the wire of 2026-07-28', () => {
 describe('the wire of 2025-11-25', () => {
   const legacy = (method: string, params: Record<string, unknown> = {}, headers: Record<string, string> = {}) =>
     key.post('/mcp', message(method, params), { accept, ...headers })
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers freely
+  // Tests look into answers freely.
   const said = ({ text }: Answer): any => JSON.parse(/^data: (.*)$/m.exec(text)![1]!)
 
   test('initialize, initialized, list, call, without a session', async () => {

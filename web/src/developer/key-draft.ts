@@ -1,5 +1,6 @@
 import type { ApiKey, KeyDraft } from '../api.ts'
 import { type Preset, presetOf, presets } from './access.ts'
+import { typedNumber } from '../ui/typed-number.ts'
 
 export const periods = [
   ['day', 'per day'],
@@ -60,8 +61,7 @@ function expiryOf({ expiry, day }: Draft, now: number): string | null {
 
 export function capOf(words: string): number | null {
   const cap = words.trim().replace(/^\$/, '').replace(',', '.')
-  // What is no number goes to the server as it is: it says what would be right.
-  return cap === '' ? null : Number.isFinite(Number(cap)) ? Number(cap) : (cap as unknown as number)
+  return cap === '' ? null : typedNumber(cap)
 }
 
 /** What can be changed later; an expiry that nobody touched keeps its minute. */

@@ -1,4 +1,5 @@
 import type { Endpoint, uk } from '../api.ts'
+import { typedNumber } from '../ui/typed-number.ts'
 
 type Call = Parameters<(typeof uk)['ai_gateway']['routing_preview']>[0]
 export type Route = Awaited<ReturnType<(typeof uk)['ai_gateway']['routing_preview']>>
@@ -45,10 +46,9 @@ const list = (words: string): string[] =>
     .map((word) => word.trim())
     .filter(Boolean)
 
-/** A number or nothing; what is neither goes as it is, and the server says what would be right. */
 const figure = (words: string): number | null => {
   const typed = words.trim().replaceAll('_', '')
-  return typed === '' ? null : Number.isFinite(Number(typed)) ? Number(typed) : (typed as unknown as number)
+  return typed === '' ? null : typedNumber(typed)
 }
 
 export function callOf(wish: Wish): Call {

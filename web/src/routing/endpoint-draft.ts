@@ -1,4 +1,5 @@
 import type { Endpoint, EndpointDraft, Preset } from '../api.ts'
+import { typedNumber } from '../ui/typed-number.ts'
 
 type Listed = Endpoint['models'][number]
 /** A model as it is typed; what is not asked for here (`rest`) is kept. */
@@ -75,11 +76,7 @@ export const draftOf = (endpoint: Endpoint): Draft => ({
 export const ownerOf = ({ instance, workspace_id }: Pick<Endpoint, 'instance' | 'workspace_id'>): string =>
   instance ? 'instance' : (workspace_id ?? 'mine')
 
-/** A number, or what was typed: the server says what would be right. */
-const figure = (words: string): number => {
-  const value = Number(words.trim().replace(',', '.'))
-  return words.trim() !== '' && Number.isFinite(value) ? value : (words as unknown as number)
-}
+const figure = (words: string): number => typedNumber(words.trim().replace(',', '.'))
 
 function headersIn(text: string): Record<string, string> {
   const lines = text.split('\n').filter((line) => line.trim() !== '')
