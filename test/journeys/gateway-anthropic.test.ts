@@ -98,9 +98,11 @@ test('tools come back whole, and `?beta=true` and unknown fields travel on', asy
   const answer = await world.key.post(
     '/compat-b/v1/messages?beta=true',
     { ...ask('hi'), context_management: { edits: [] } },
-    { 'anthropic-beta': 'x' },
+    { 'anthropic-beta': 'x', 'anthropic-workspace-id': 'wrkspc_1', 'anthropic-user-profile-id': 'up_1' },
   )
   assert.equal(answer.status, 200, answer.text)
+  const { 'anthropic-workspace-id': workspace, 'anthropic-user-profile-id': profile } = sent().headers
+  assert.deepEqual([workspace, profile], ['wrkspc_1', 'up_1'], 'the account is the caller’s own')
   assert.equal(sent().query.get('beta'), 'true')
   assert.deepEqual(sent().json().context_management, { edits: [] })
   assert.equal(sent().headers['anthropic-version'], '2023-06-01', 'the version that is meant when none is said')

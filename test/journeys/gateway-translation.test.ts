@@ -186,6 +186,51 @@ test('an Anthropic client talks to GPT: text, tools, images in results, stop rea
   assert.deepEqual(roles, ['user', 'assistant', 'tool', 'tool', 'user', 'user'])
 })
 
+test('why an answer ended is told in the client’s words', async () => {
+  for (const [finish, told] of [
+    ['max_tokens', 'length'],
+    ['model_context_window_exceeded', 'length'],
+    ['refusal', 'content_filter'],
+    ['pause_turn', 'stop'],
+    ['a word of tomorrow', 'stop'],
+  ] as const) {
+    claude.script({ reply: 'so', finish, times: 2 })
+    const ask = { model: haiku, messages: said('x') }
+    const whole = await openai.chat.completions.create(ask)
+    const streamed = await openai.chat.completions.stream(ask).finalChatCompletion()
+    for (const { choices } of [whole, streamed]) assert.equal(choices[0]!.finish_reason, told, finish)
+  }
+  for (const [finish, told] of [
+    ['length', 'max_tokens'],
+    ['content_filter', 'refusal'],
+    ['stop', 'end_turn'],
+  ] as const) {
+    gpt.script({ reply: 'so', finish, times: 2 })
+    const ask = { model: 'oa/gpt-4o', max_tokens: 64, messages: said('x') }
+    const whole = await anthropic.messages.create(ask)
+    const streamed = await anthropic.messages.stream(ask).finalMessage()
+    for (const { stop_reason: why, stop_details: details } of [whole, streamed])
+      assert.deepEqual(
+        [why, details],
+        [told, told === 'refusal' ? { type: 'refusal', category: null, explanation: null } : null],
+      )
+  }
+})
+
+test('a schema for the answer is strict at GPT only where GPT takes it so', async () => {
+  const closed = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false }
+  for (const [schema, strict] of [
+    [closed, true],
+    [{ ...closed, required: [] }, false],
+    [{ ...closed, additionalProperties: true }, false],
+  ] as const) {
+    const output_config = { format: { type: 'json_schema' as const, schema } }
+    await anthropic.messages.create({ model: 'oa/gpt-4o', max_tokens: 64, messages: said('x'), output_config })
+    const { json_schema: sent } = sentTo(gpt)['response_format']
+    assert.deepEqual([sent.strict, sent.schema], [strict, schema])
+  }
+})
+
 test('an answer that the client has begun is gone on with, though GPT would begin anew', async () => {
   const messages = [...said('A haiku?'), { role: 'assistant' as const, content: 'Old pond,' }]
   const asked = anthropic.messages.create({ model: 'oa/gpt-4o', max_tokens: 64, messages }).withResponse()
