@@ -86,7 +86,7 @@ export const workspaces = area(
     delete: endpoint('DELETE /workspaces/:id', {
       summary: 'Delete a workspace with all that is in it',
       description:
-        'Content, files and members go for good, keys that are restricted to it are revoked; ledger and audit stay. Only an owner may, and has to confirm with the name.',
+        'Content, files and members go for good, keys that are restricted to it are revoked; ledger and audit stay. How much it was, is told by the event `workspace.deleted` (`removed`) and kept in the audit. Only an owner may, and has to confirm with the name.',
       scope: 'workspace:write',
       on: 'workspace',
       role: 'owner',

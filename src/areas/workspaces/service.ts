@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { revokeKeysWithin } from '#areas/api-keys/service.ts'
-import { dropFilesOf } from '#areas/drive/service.ts'
+import { dropFilesOf, storedByWorkspace } from '#areas/drive/service.ts'
 import { type Context, implement } from '#engine/context.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import { rightsChanged } from '#engine/rights.ts'
@@ -118,12 +118,13 @@ export const workspaceService = implement(
           })
         const accountIds = await memberStore.accountIds(ctx.db, id)
         const contents = await workspaceStore.contents(ctx.db, id)
+        const fileBytes = (await storedByWorkspace(ctx.db, [id])).get(id) ?? 0n
         const keys = await revokeKeysWithin(ctx, id)
         await dropFilesOf(ctx, id)
         await workspaceStore.delete(ctx.db, id)
         // Its provider endpoints went with it: whoever remembers them forgets them, and their streams end.
         await rightsChanged(ctx.db, [id])
-        const removed = { ...contents, members: accountIds.length, keys }
+        const removed = { ...contents, file_bytes: Number(fileBytes), members: accountIds.length, keys }
         await tell(ctx, {
           action: 'workspace.deleted',
           workspaceId: id,

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { script } from '#test/chats.ts'
+import { readEvents } from '#test/events.ts'
 import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
 
 /** A workspace of alice's, and whom she let in by invitation, each with a role. */
 async function team(server: TestServer, ...roles: string[]) {
@@ -310,8 +313,90 @@ test('a deleted workspace takes all that is in it, and its keys stop at once', a
     [id],
   )
   assert.deepEqual(rows, [
-    { account_id: alice.id, details: { name: 'Team', removed: { agent: 2, members: 2, keys: 1 }, via: 'session' } },
+    {
+      account_id: alice.id,
+      details: { name: 'Team', removed: { agent: 2, file_bytes: 0, members: 2, keys: 1 }, via: 'session' },
+    },
   ])
+})
+
+test('of a deleted workspace no word and no row is left but what the books and the audit say; its members are told how much went', async () => {
+  await using server = await testServer({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.1' } })
+  const { alice, id, at, people } = await team(server, 'member')
+  const [bob] = people as [Person]
+  const put = async (path: string, body: object) => {
+    const answer = await alice.post(path, body)
+    assert.ok([200, 201, 202].includes(answer.status), answer.text)
+    return answer.body.data.id
+  }
+  const agent_id = await put('/agents', { name: 'Clerk', model: 'sim/script', workspace_id: id })
+  const chat = await put('/chats', { workspace_id: id, agent_id })
+  await put(`/chats/${chat}/messages`, { content: script({ text: 'a pelican' }) })
+  const busy = await put('/chats', { workspace_id: id, agent_id })
+  await put(`/chats/${busy}/goal`, { objective: script({ text: 'a pelican' }, { delay_ms: 60_000 }) })
+  const file = await put('/drive/files', { workspace_id: id, name: 'pelican.txt', content: 'a pelican flies' })
+  await put('/shares', { resource_type: 'file', resource_id: file, grantee: { email: 'somebody@example.com' } })
+  await put(`${at}/invitations`, { email: 'somebody@example.com' })
+  const action = { type: 'agent', agent_id, prompt: 'a pelican' }
+  await put('/automations', { name: 'Hook', kind: 'webhook', workspace_id: id, action })
+  await put('/ai-gateway/provider-endpoints', {
+    name: 'Bird',
+    slug: 'bird',
+    shape: 'openai-chat',
+    base_url: 'http://127.0.0.1:9/v1',
+    workspace_id: id,
+  })
+  await put('/webhook-endpoints', {
+    name: 'Bird',
+    url: 'https://example.com/bird',
+    events: ['agent.created'],
+    workspace_id: id,
+  })
+  const { pool } = server.app.engine.postgres
+  // Found by search, so that this is to be forgotten too.
+  await until(
+    () => alice.get(`/search?q=pelican&mode=keyword&workspace_id=${id}&types=file`),
+    ({ body }) => body.data.length > 0,
+  )
+  const told = readEvents(bob, `/realtime/subscribe?channels=user:${bob.id}`)
+  await told.next()
+  assert.equal((await alice.delete(`${at}?confirm=Team`)).status, 200)
+  for await (const { data } of told)
+    if (data.type === 'workspace.deleted') {
+      assert.deepEqual(data.data.removed, {
+        agent: 1,
+        automation: 1,
+        chat: 2,
+        file: 1,
+        file_bytes: 15,
+        members: 2,
+        keys: 0,
+      })
+      break
+    }
+  // What belongs to accounts, or says that something was: the rest has no place for it.
+  const stays = ['api_keys', 'audit', 'calls', 'notifications', 'operations', 'storage_changes', 'usage_days']
+  const { rows: columns } = await pool.query<{ of: string; name: string }>(
+    `select table_name as of, column_name as name from information_schema.columns where table_schema = 'public'
+      and (column_name = 'workspace_id' or data_type in ('text', 'json', 'jsonb'))`,
+  )
+  const holding = async () => {
+    const found: string[] = []
+    for (const { of, name } of columns) {
+      const sought = name === 'workspace_id' ? id : 'pelican'
+      if (name === 'workspace_id' && stays.includes(of)) continue
+      const { rowCount } = await pool.query(
+        `select 1 from "${of}" where "${name}"::text like '%' || $1 || '%' limit 1`,
+        [sought],
+      )
+      if (rowCount! > 0) found.push(`${of}.${name}`)
+    }
+    return found
+  }
+  // The run that was under way leaves by itself, and so do jobs.
+  let left = await holding()
+  for (const end = Date.now() + 10_000; left.length > 0 && Date.now() < end;) left = await holding()
+  assert.deepEqual(left, [])
 })
 
 test('what is put into a workspace that was just deleted in another process is refused like one that is not there', async () => {
