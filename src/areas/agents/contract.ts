@@ -80,7 +80,9 @@ const definition = {
   output_schema: z
     .record(z.string(), z.unknown())
     .nullable()
-    .describe('A JSON Schema that its answers have to match. Null is free text.'),
+    .describe(
+      'A JSON Schema that its answers have to match: it is sent to the provider, and an answer that does not match fails its run. Patterns, formats and schemas that refer to themselves are left to the provider. Null is free text.',
+    ),
   max_turns: z
     .number()
     .int()

@@ -9,6 +9,7 @@ import type { Turn } from '#gateway/turn.ts'
 import { type ErrorBody, Refusal, errorBody, refuse } from '#kernel/errors.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
 import { placeNow } from './acting.ts'
+import { mismatch } from './answer-schema.ts'
 import { Answer, type Fact } from './answer.ts'
 import { type Lineal, budgetsOf, lineageOf } from './budgets.ts'
 import { answerCalls } from './call-tools.ts'
@@ -17,7 +18,7 @@ import { addUsage } from './cost.ts'
 import { turnOf } from './history.ts'
 import { type Delegate, type Kit, kitOf } from './kit.ts'
 import { messageStore } from './message-store.ts'
-import type { Part } from './parts.ts'
+import { type Part, lastWords } from './parts.ts'
 import { readFiles } from './read-files.ts'
 import type { PendingAction } from './run-store.ts'
 import { type Step, stepStore } from './step-store.ts'
@@ -167,7 +168,11 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
         await teller.tell(answer.add(chunk))
       }
       await teller.tell(answer.end())
-      if (kit.empty || openCalls(answer.parts).length === 0) return ending('completed', null)
+      if (kit.empty || openCalls(answer.parts).length === 0) {
+        const wrong = agent?.output_schema ? mismatch(agent.output_schema, lastWords(answer.parts)) : null
+        if (wrong === null) return ending('completed', null)
+        refuse('provider_error', { message: `The answer does not match the \`output_schema\` of its agent: ${wrong}.` })
+      }
       await keep()
     }
   } catch (error) {

@@ -296,6 +296,38 @@ test('a call is open until its result, an id that comes twice included; the stri
   assert.equal(keptParts('m', [call('a')], [...events, more]), null)
 })
 
+test('an answer that is not what the schema of its agent asks for has failed and says where; it can be tried again', async () => {
+  const output_schema = {
+    type: 'object',
+    properties: { count: { type: 'integer' }, item: { $ref: '#/$defs/item' } },
+    required: ['count'],
+    $defs: { item: { type: 'object', properties: { name: { type: 'string', pattern: '^(a+)+$' } } } },
+  }
+  const chat = await chatWith([{ name: 'find', policy: 'allow' }], { output_schema })
+  const good = script([say('I look. '), call('find', { query: 'x' })], [say('{"count":2,"item":{"name":"aaa!"}}')])
+  assert.equal((await send(chat, good)).status, 200)
+  for (const [text, where] of [
+    ['{"count":"two"}', /`count`/],
+    ['{"count":1,"item":{"name":3}}', /`item\.name`/],
+    ['Two of them.', /no JSON/],
+  ] as const) {
+    const refused = await send(chat, script(say(text)))
+    assert.deepEqual([refused.status, refused.body.error.code], [502, 'provider_error'], refused.text)
+    assert.match(refused.body.error.message, where)
+    const { run_id } = refused.body.error.details
+    const run = (await alice.get(`/chats/${chat}/runs/${run_id}`)).body.data
+    assert.deepEqual([run.status, run.cost_usd! > 0], ['failed', true])
+    const { data } = (await alice.get(`/chats/${chat}/messages?order=desc&limit=1`)).body
+    assert.deepEqual([data[0].status, data[0].text], ['failed', text])
+    assert.equal((await beyond.post(`/chats/${chat}/runs/${run_id}/retry`)).status, 502)
+  }
+  // A schema that nobody can check in bounded time is no reason to refuse what is JSON.
+  const itself = { type: 'object', properties: { a: { anyOf: [{ $ref: '#' }, { $ref: '#' }] } } }
+  const other = await chatWith([], { output_schema: itself })
+  const deep = '{"a":'.repeat(60) + '1' + '}'.repeat(60)
+  assert.equal((await send(other, script(say(deep)))).status, 200)
+})
+
 test('a vendor is offered the tools and the schema of the answer, and gets each result by the id of its call', async () => {
   await using vendor = await startOpenAI()
   const made = await alice.post('/ai-gateway/provider-endpoints', {

@@ -1,0 +1,70 @@
+/** Whether an answer is what the schema of its agent asks for: vendors promise that with more or less zeal. */
+import { z } from 'zod'
+
+/** Nodes of a schema, as often as they are looked at, times characters of the answer: two seconds at the very worst. */
+const MOST_WORK = 2 ** 21
+
+/** What is wrong with an answer, for people; null where it matches, or where its schema cannot be checked in bounded time. */
+export function mismatch(schema: Record<string, unknown>, text: string): string | null {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return 'it is no JSON'
+  }
+  if (workOf(schema, schema, []) * text.length > MOST_WORK) return null
+  const checked = checkerOf(schema)?.safeParse(value)
+  const [first] = checked?.error?.issues ?? []
+  return first ? `${first.path.length === 0 ? 'the whole' : `\`${first.path.join('.')}\``}: ${first.message}` : null
+}
+
+/** Null for what no checker is made of. */
+function checkerOf(schema: Record<string, unknown>): z.ZodType | null {
+  try {
+    return z.fromJSONSchema(withoutPatterns(schema) as Parameters<typeof z.fromJSONSchema>[0])
+  } catch {
+    return null
+  }
+}
+
+/** A pattern may take for ever, and a format is an annotation (JSON Schema 2020-12, validation 7.2). */
+function withoutPatterns(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(withoutPatterns)
+  if (typeof node !== 'object' || node === null) return node
+  const open = 'patternProperties' in node ? ['patternProperties', 'additionalProperties'] : []
+  const left = new Set([
+    ...open,
+    'format',
+    ...('pattern' in node && typeof node.pattern === 'string' ? ['pattern'] : []),
+  ])
+  return Object.fromEntries(
+    Object.entries(node).flatMap(([name, inner]) =>
+      left.has(name) && !(name === 'format' && typeof inner !== 'string') ? [] : [[name, withoutPatterns(inner)]],
+    ),
+  )
+}
+
+/** How many nodes a value may be held against, references followed; infinite for what refers to itself. */
+function workOf(root: Record<string, unknown>, node: unknown, within: readonly string[]): number {
+  if (typeof node !== 'object' || node === null) return 0
+  let work = 1
+  for (const [name, inner] of Object.entries(node)) {
+    if (name === '$ref' && typeof inner === 'string') {
+      if (within.includes(inner) || within.length > 32) return Infinity
+      work += workOf(root, targetOf(root, inner), [...within, inner])
+    } else if (name !== '$defs' && name !== 'definitions') work += workOf(root, inner, within)
+    if (work > MOST_WORK) return Infinity
+  }
+  return work
+}
+
+const targetOf = (root: Record<string, unknown>, ref: string): unknown =>
+  ref
+    .replace(/^#\/?/, '')
+    .split('/')
+    .filter((name) => name !== '')
+    .reduce<unknown>(
+      (at, name) =>
+        typeof at === 'object' && at !== null && Object.hasOwn(at, name) ? (at as Record<string, unknown>)[name] : null,
+      root,
+    )
