@@ -156,6 +156,37 @@ test('an upload that can come to nothing is refused before its bytes come: its n
   assert.equal((await alice.get(`/drive/files/${taken.id}`)).text, 'newer')
 })
 
+test('a key of one workspace knows nothing of what alice uploads into another, and cannot end it', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const { id: team } = (await alice.post('/workspaces', { name: 'Team' })).body.data
+  const key = await alice.key({ workspace_id: team })
+  const at = await begin(alice, alice.workspaceId, 10)
+  await send(alice, at, 0, Buffer.from('01234'))
+  assert.equal((await key.get(at)).status, 404)
+  assert.equal((await send(key, at, 5, Buffer.from('56789'))).status, 404)
+  assert.equal((await key.request('DELETE', at, undefined, tus)).status, 404)
+  const done = await send(alice, at, 5, Buffer.from('56789'))
+  assert.equal((await alice.get(`/drive/files/${done.headers.get('x-uk-file-id')}`)).text, '0123456789')
+
+  // Into a folder that is shared with its workspace it may.
+  const bob = await server.person('Bob')
+  const { token } = (await alice.post(`/workspaces/${team}/invitations`, { email: bob.email })).body.data
+  await bob.post('/invitations/accept', { token })
+  const { id: folder } = (await bob.post('/drive/files/folders', { workspace_id: bob.workspaceId, name: 'in' })).body
+    .data
+  const share = { resource_type: 'folder', resource_id: folder, grantee: { workspace_id: team }, access: 'edit' }
+  assert.equal((await bob.post('/shares', share)).status, 201)
+  const made = await key.post('/drive/uploads', undefined, {
+    ...tus,
+    'upload-length': '1',
+    'upload-metadata': `parent_id ${base64(folder)},filename ${base64('a')}`,
+  })
+  const sent = await send(key, new URL(made.headers.get('location')!).pathname, 0, Buffer.from('x'))
+  assert.equal(sent.status, 204, sent.text)
+  assert.equal((await bob.get(`/drive/files/${sent.headers.get('x-uk-file-id')}`)).text, 'x')
+})
+
 test('the length is said later, by two at once: one holds, and the upload comes to its end', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')

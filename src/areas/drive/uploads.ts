@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { Staged } from '#engine/blobs/blobs.ts'
 import type { Context, Engine } from '#engine/context.ts'
-import { finder } from '#kernel/context.ts'
 import { Refusal, type RefusalMore, refuse } from '#kernel/errors.ts'
 import { type Id, newId, parseId } from '#kernel/ids.ts'
 import { type Target, targetOf } from './find.ts'
 import { tamed } from './names.ts'
 import { checkRoom } from './storage.ts'
 import { checkVersion, checksumIn, metadataIn, tusHeaders } from './tus.ts'
+import { type FoundUpload, checkKept, checkLength, owned, upload } from './upload-found.ts'
 import { type UploadRow, uploadStore } from './upload-store.ts'
 import { type OnConflict, checkFree, putFile, staging } from './write.ts'
 
@@ -16,15 +16,6 @@ const KEPT_MS = 24 * 3_600_000
 /** What is held in memory of one sender before it goes to the store. */
 const PART_BYTES = 8 << 20
 const MOST_OPEN = 1_000
-const MOST_BYTES = 5 * 2 ** 40
-
-/** An upload belongs to who began it, wherever the file will lie. */
-export const upload = finder('upload', async (ctx: Context, id) => {
-  const row = await uploadStore.get(ctx.db, id)
-  return row === undefined ? null : owned(row)
-})
-const owned = (row: UploadRow) => ({ ...row, target_workspace_id: row.workspace_id, workspace_id: null })
-type FoundUpload = ReturnType<typeof upload.of>
 
 export interface Begin {
   tus_resumable?: string | undefined
@@ -87,16 +78,6 @@ function conflictIn(about: Map<string, string>): OnConflict {
     param: 'Upload-Metadata.on_conflict',
     message: '`on_conflict` is `fail`, `rename` or `version`.',
   })
-}
-
-function checkLength(ctx: Context, length: number): void {
-  const most = ctx.engine.config.storage.file || MOST_BYTES
-  if (length > most)
-    refuse('payload_too_large', {
-      message: `A file may hold ${most} bytes at most.`,
-      details: { limit_bytes: most },
-      headers: { 'tus-max-size': String(most) },
-    })
 }
 
 export interface Append {
@@ -265,11 +246,6 @@ function mismatch(offset: number): never {
     details: { offset_bytes: offset },
     headers: { 'upload-offset': String(offset) },
   })
-}
-
-export function checkKept(row: Pick<UploadRow, 'expires_at'>): void {
-  if (row.expires_at.getTime() <= Date.now())
-    refuse('content_expired', { message: 'The upload was not finished in time. Begin again.' })
 }
 
 export async function terminate(ctx: Context, version: string | undefined): Promise<void> {
