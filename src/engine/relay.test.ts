@@ -144,6 +144,46 @@ test(
   },
 )
 
+test(
+  'a relay whose lease another has taken carries nothing more, and again when that one’s time is over',
+  { timeout: 30_000 },
+  async (t) => {
+    const { postgres, bus, relay } = await instance(t)
+    const other = await startProcess({ postgres, log })
+    t.after(() => other[Symbol.asyncDispose]())
+    await relay()
+    const write = async (type: string) => {
+      await tell(postgres.db, type, 'chat:a')
+      bus.poke('outbox')
+    }
+    const carried = (n: number) =>
+      until(bus, 'changes', () => changesOf(postgres, 'chat:a').then((rows) => (rows.length >= n ? rows : null)))
+    await write('thing.first')
+    await carried(1)
+    const { pool } = postgres
+    await pool.query(
+      `update leases set holder = $1, fence = fence + 1, expires_at = now() + interval '3 seconds' where name = 'relay'`,
+      [other.id],
+    )
+    await write('thing.second')
+    for (let theirs = true; theirs;) {
+      const { rows } = await pool.query<{ n: number; theirs: boolean }>(
+        `select (select count(*) from changes)::int as n, expires_at > now() + interval '0.3 seconds' as theirs from leases where name = 'relay'`,
+      )
+      theirs = rows[0]!.theirs
+      if (theirs) assert.equal(rows[0]!.n, 1)
+      bus.poke('outbox')
+    }
+    assert.deepEqual(
+      (await carried(2)).map(({ type, offset }) => [type, offset]),
+      [
+        ['thing.first', 1n],
+        ['thing.second', 2n],
+      ],
+    )
+  },
+)
+
 test('consumers get their types in order, and again what they failed at', { timeout: 30_000 }, async (t) => {
   const { postgres, relay } = await instance(t)
   const seen: Happened[] = []

@@ -44,6 +44,46 @@ test('who never ends a body is left: in a minute once it is answered, in ten whe
   assert.deepEqual(left, ['answered', 'answered', 'answered', 'answered', 'read', 'read'])
 })
 
+/** What comes again each second comes again each hundredth of one, where it begins before this is given back. */
+function hastened(): Disposable {
+  const each = globalThis.setInterval
+  const quick = (work: () => void, ms: number, ...more: []) => each(work, ms === 1_000 ? 10 : ms, ...more)
+  globalThis.setInterval = quick as typeof setInterval
+  return { [Symbol.dispose]: () => void (globalThis.setInterval = each) }
+}
+
+test('a stream that has nothing to say says so each 15 seconds', { timeout: 60_000 }, async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const chat = (await alice.post('/chats', { model: 'sim/script' })).body.data.id
+  const content = JSON.stringify({ steps: [{ text: 'one' }, { delay_ms: 60_000 }] })
+  /** When the first three came. */
+  const beats = async (method: string, path: string, body?: object): Promise<number[]> => {
+    const response = await fetch(new URL(`/v1${path}`, server.origin), {
+      method,
+      headers: { ...alice.headers, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    const times: number[] = []
+    let text = ''
+    for await (const part of response.body!.pipeThrough(new TextDecoderStream())) {
+      text += part
+      const count = text.split('\n\n').filter((frame) => frame === ':').length
+      while (times.length < count) times.push(performance.now())
+      if (times.length >= 3) break
+    }
+    return times
+  }
+  using _haste = hastened()
+  const all = await Promise.all([
+    beats('GET', `/realtime/subscribe?channels=custom:${alice.workspaceId}:silence`),
+    beats('POST', `/chats/${chat}/messages/stream`, { content }),
+  ])
+  for (const [first, , third] of all)
+    assert.ok(third! - first! >= 200, `${third! - first!} ms for two rounds of 15 beats`)
+  await alice.post(`/chats/${chat}/stop`)
+})
+
 /** What the servers of this process answer with from now on. */
 function answersOf(path: string) {
   const found: ServerResponse[] = []

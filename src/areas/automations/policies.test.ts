@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { sql } from 'kysely'
 import { type Row, fire, isOver, isRunning, make, runIs, slow } from '#test/automations/hooks.ts'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
+import { automationSchedules } from './service.ts'
 import { fireDue } from './worker.ts'
 
 const HOUR = 3_600_000
@@ -118,4 +119,27 @@ test('a run spends no more than its automation lets it; with a larger bound it g
     .body.data
   assert.deepEqual([runs, average_cost_usd, last_30_days_usd], [1, cost_usd, cost_usd])
   assert.ok(cost_usd > 0)
+})
+
+test('skipped ticks are kept for a month and runs for a year, and one that has not ended for as long as it takes', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const cron = await make(alice, { kind: 'cron', schedule: '0 0 1 1 *' })
+  const { engine } = server.app
+  const rows = [
+    ['skipped', 29],
+    ['skipped', 31],
+    ['succeeded', 364],
+    ['failed', 367],
+    ['running', 400],
+  ] as const
+  for (const [i, [status, days]] of rows.entries())
+    await sql`insert into automation_runs (id, automation_id, workspace_id, status, skip_reason, trigger, created_at, completed_at)
+      values (${`01KB${String(i).padStart(22, '0')}`}, ${cron.id}, ${alice.workspaceId}, ${status},
+        ${status === 'skipped' ? 'missed' : null}, 'test', now() - make_interval(days => ${days}),
+        ${status === 'running' ? null : sql`now()`})`.execute(engine.postgres.db)
+  const retain = automationSchedules(engine).find(({ name }) => name === 'automations.retain')!
+  await retain.run({ signal: AbortSignal.timeout(10_000) })
+  const left: Row[] = (await alice.get(`/automations/${cron.id}/runs`)).body.data
+  assert.deepEqual(left.map(({ id }) => Number(id.slice(4))).toSorted(), [0, 2, 4])
 })

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { mailbox } from '#test/mailbox.ts'
 import { pushService } from '#test/push-service.ts'
 import { caller, testServer } from '#test/server.ts'
+import { notificationSchedules } from './service.ts'
 
 test('much is sent at once through two server processes: each word comes by one mail and by one push, also when its delivery is asked for again', async () => {
   await using mails = await mailbox()
@@ -57,4 +58,31 @@ test('much is sent at once through two server processes: each word comes by one 
       [...body.slice(0, body.indexOf('<!doctype')).matchAll(/^word \d+ of many/gm)].map(([title]) => title),
     )
   assert.deepEqual(mailed.toSorted(), titles.toSorted())
+})
+
+test('a mail whose job was lost goes out all the same; what is older than half a year is forgotten', async () => {
+  await using mails = await mailbox()
+  await using server = await testServer({ environment: { SMTP_URL: mails.url } })
+  const { engine } = server.app
+  const bob = await server.person('Bob')
+  const { pool } = engine.postgres
+  await pool.query('update accounts set email_verified_at = now() where id = $1', [bob.id])
+  await bob.patch('/notifications/preferences', {
+    preferences: [{ type: 'message', channel: 'email', enabled: true, digest: 'daily' }],
+  })
+  const { id } = (await bob.post('/notifications', { title: 'Lost and found' })).body.data
+  const old = (await bob.post('/notifications', { title: 'Long ago' })).body.data.id
+  await pool.query(
+    `update notification_deliveries set due_at = now() - interval '61 minutes' where notification_id = $1`,
+    [id],
+  )
+  await pool.query(`update notifications set created_at = now() - interval '6 months 1 day' where id = $1`, [old])
+  await pool.query(
+    `select graphile_worker.remove_job(key) from graphile_worker.jobs where task_identifier = 'notifications.deliver'`,
+  )
+  for (const { name, run } of notificationSchedules(engine))
+    if (name !== 'notifications.caps') await run({ signal: AbortSignal.timeout(10_000) })
+  assert.match(await mails.next(), /^Subject: Lost and found\r$/m)
+  assert.equal((await bob.get(`/notifications/${old}`)).status, 404)
+  assert.equal((await bob.get(`/notifications/${id}`)).status, 200)
 })

@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import { type Person, type TestServer, caller, testServer } from '#test/server.ts'
+import { webhookSchedules } from './service.ts'
 
 let server: TestServer
 let alice: Person
@@ -313,4 +314,26 @@ test('who sends elsewhere what another set up sends no more than they may read t
     assert.ok(i < 100)
   }
   assert.equal(await sent(turned), 0)
+})
+
+test('what was sent is kept for thirty days', async () => {
+  await using hook = await receiver()
+  const endpoint = await endpointFor(await team(), hook.url, ['chat.created'])
+  const at = `/webhook-endpoints/${endpoint.id}`
+  const [old, young] = [await alice.post(`${at}/test`), await alice.post(`${at}/test`)]
+  const { engine } = server.app
+  for (const [{ body }, days] of [
+    [old, 31],
+    [young, 29],
+  ] as const)
+    await engine.postgres.pool.query(
+      'update webhook_deliveries set created_at = now() - make_interval(days => $2) where id = $1',
+      [body.data.id, days],
+    )
+  for (const { run } of webhookSchedules(engine)) await run({ signal: AbortSignal.timeout(10_000) })
+  const left = (await alice.get(`${at}/deliveries`)).body.data
+  assert.deepEqual(
+    left.map(({ id }: { id: string }) => id),
+    [young.body.data.id],
+  )
 })
