@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -53,4 +53,38 @@ test('a file that has grown gives way to the next, which knows the calls that ar
   assert.deepEqual(journalsIn(dir, mine), [])
   journal.close(true)
   assert.equal(readdirSync(dir).length, 1, 'a call is under way')
+})
+
+test('a disk that was full is written to again when there is room, with the calls that are under way', (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'ukiyo-journal-'))
+  t.after(() => rmSync(dir, { recursive: true }))
+  const mine = newId()
+  const full = (number: number) => symlinkSync('/dev/full', join(dir, `${mine}-${number}.calls`))
+  full(1)
+  full(2)
+  const journal = createJournal(dir, mine, createLog('silent'))
+  const by = payer({ tier: 'unlimited' })
+  const begin = () => {
+    const one = call(by)
+    journal.begun(one, sharedBy(one))
+    return one
+  }
+  const first = begin()
+  assert.equal(journal.cut(), null, 'neither file can be written')
+  const second = begin()
+  const away = journal.cut()!
+  away()
+  const ids = journalsIn(dir, newId()).flatMap(({ sheets }) =>
+    sheets().flatMap(({ lines }) =>
+      lines
+        .toString()
+        .split('\n')
+        .map((line) => line.split('\t')[1]),
+    ),
+  )
+  assert.deepEqual(ids, [first.id, second.id])
+  journal.ended(settleItem(first, outcome(1n)))
+  journal.ended(settleItem(second, outcome(1n)))
+  journal.close(true)
+  assert.deepEqual(readdirSync(dir), [])
 })

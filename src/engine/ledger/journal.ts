@@ -52,6 +52,8 @@ export function createJournal(dir: string, processId: Id, log: Log): Journal {
   let waiting = ''
   let bytes = 0
   let timer: NodeJS.Timeout | null = null
+  /** The last write failed: with each batch another file is tried. */
+  let full = false
 
   function add(line: string): void {
     waiting += line
@@ -68,11 +70,15 @@ export function createJournal(dir: string, processId: Id, log: Log): Journal {
       const written = writeSync(file, text)
       bytes += written
       if (written < Buffer.byteLength(text)) throw new Error('the disk is full')
+      if (full) log.info('calls are kept in a file again')
+      full = false
     } catch (error) {
       // The database has the books; this only covers for a crash.
-      log.error({ error }, 'calls are not kept in a file any more: what a crash interrupts will not be known')
+      if (!full) log.error({ error }, 'calls are not kept in a file for now: what a crash interrupts will not be known')
+      full = true
       closeSync(file)
       file = null
+      if (bytes === 0) rmSync(pathOf(number), { force: true })
     }
   }
 
@@ -92,7 +98,6 @@ export function createJournal(dir: string, processId: Id, log: Log): Journal {
 
   return {
     begun(call, shared) {
-      if (file === null) return
       const startedMs = call.startedAt.getTime()
       open.set(call.id, { shared, startedMs })
       begin(call.id, shared, startedMs)
@@ -108,22 +113,26 @@ export function createJournal(dir: string, processId: Id, log: Log): Journal {
     },
     cut() {
       write()
-      if (file === null || bytes < CUT_BYTES) return null
+      if (file === null ? !full : bytes < CUT_BYTES) return null
       let next: number
       try {
         next = openSync(pathOf(number + 1), 'a', 0o600)
       } catch (error) {
-        log.error({ error }, 'no further file of calls can be begun')
+        if (!full) log.error({ error }, 'no further file of calls can be begun')
         return null
       }
       const before = pathOf(number)
-      closeSync(file)
+      if (file !== null) closeSync(file)
       file = next
       number += 1
       bytes = 0
       places = new Map()
       for (const [id, { shared, startedMs }] of open) begin(id, shared, startedMs)
       write()
+      if (file === null) {
+        number -= 1
+        return null
+      }
       return () => rmSync(before, { force: true })
     },
     close(durable) {
