@@ -37,7 +37,7 @@ export interface Engine {
   /** This server process, as its lease names it. */
   processId: Id
   /** The dated versions of the API. */
-  versions: { newest: string; check(date: string): string }
+  versions: { newest: string; check(date: string, param?: string): string }
   /** After a commit that changed rights: in force in this process when it resolves, in the others within a second. */
   rights: { refresh(): Promise<void> }
   limits: { state(caller: Id): { name: string; quota: number; window_seconds: number; remaining: number }[] }

@@ -16,8 +16,8 @@ export const versions: readonly Version[] = [{ date: newestVersion }]
 
 export interface Versions {
   newest: string
-  /** Refuses what is not in the list. */
-  check(date: string): string
+  /** Refuses what is not in the list, naming where it stood. */
+  check(date: string, param?: string): string
   lift(date: string, name: string, input: Record<string, unknown>): Record<string, unknown>
   lower(date: string, name: string, body: unknown): unknown
 }
@@ -28,11 +28,11 @@ export function createVersions(list: readonly Version[] = versions): Versions {
     list.slice(1, list.findIndex((version) => version.date === date) + 1)
   return {
     newest,
-    check(date) {
+    check(date, param = 'X-Service-Version') {
       if (list.some((version) => version.date === date)) return date
       return refuse('unsupported_version', {
-        message: `X-Service-Version must be one of ${list.map((version) => version.date).join(', ')}.`,
-        param: 'X-Service-Version',
+        message: `\`${param}\` must be one of ${list.map((version) => version.date).join(', ')}.`,
+        param,
       })
     },
     lift: (date, name, input) =>

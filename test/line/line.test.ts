@@ -119,6 +119,14 @@ test('an older version of the contract is lifted on its way in and lowered on it
   const newer = await pinned.patch('/settings', { theme: 'light' }, { 'x-service-version': '2026-11-21' })
   assert.deepEqual([newer.body.data.theme, newer.body.data.colour], ['light', undefined])
   assert.equal((await pinned.patch('/settings', { colour: 'dark' }, { 'x-service-version': '2026-11-21' })).status, 400)
+  for (const [param, answer] of [
+    ['X-Service-Version', await pinned.get('/me', { 'x-service-version': '2025-01-01' })],
+    ['version', await alice.post('/api-keys', { name: 'old', scopes: ['*'], version: '2025-01-01' })],
+  ] as const) {
+    const { code, param: named, message } = answer.body.error
+    assert.deepEqual([answer.status, code, named], [400, 'unsupported_version', param])
+    assert.match(message, /2026-11-21, 2026-01-01/)
+  }
 })
 
 test('a revoked key is refused at once here, and within a second by another process', async () => {

@@ -54,7 +54,7 @@ export const apiKeyService = implement(apiKeys, {
         workspace_id,
         name,
         scopes: expand(scopes),
-        version: ctx.engine.versions.check(version ?? ctx.engine.versions.newest),
+        version: version === undefined ? ctx.engine.versions.newest : ctx.engine.versions.check(version, 'version'),
         ...stored(secret),
         expires_at: expires_at === null ? null : new Date(expires_at),
         spend_cap_nano: nanoOrNull(spend_cap_usd),
