@@ -30,6 +30,7 @@ const caps = {
   max_cost_usd: z.number().positive().max(1_000_000).optional().describe('Of its turns and the judge together.'),
   max_duration_seconds: z.number().int().min(1).max(31_536_000).optional().describe('While it is active.'),
 }
+const aim = words(100_000).refine((text) => text.trim() !== '', 'must say something')
 const maxTurns = z.number().int().min(1).max(1_000)
 
 export const goalEndpoints = {
@@ -41,8 +42,8 @@ export const goalEndpoints = {
     on: 'chat',
     onShare: 'edit',
     body: {
-      objective: words(100_000),
-      criteria: words(100_000).optional().describe('What the judge measures by. Default: the objective alone.'),
+      objective: aim,
+      criteria: aim.optional().describe('What the judge measures by. Default: the objective alone.'),
       max_turns: maxTurns.default(25),
       ...caps,
       model: model.optional().describe('Of its turns. Default: as for an answer.'),

@@ -185,6 +185,8 @@ export const goalStore = {
         exhausted_by: null,
         without_progress: 0,
         error: null,
+        // A turn that waits to be judged is; one that failed or was stopped by the cap that was reached is left behind.
+        run_id: sql<Id>`(select r.id from runs r where r.id = goals.run_id and r.status = 'completed')`,
         active_since: sql<Date>`clock_timestamp()`,
         completed_at: null,
         updated_at: nextTime,

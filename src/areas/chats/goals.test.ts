@@ -96,6 +96,10 @@ test('a goal stops where its money or its time is used up', async () => {
   await alice.post(`/chats/${poor}/goal`, { objective: judgedBy({ achieved: false }), max_cost_usd: 0.000001 })
   const broke = await over(poor)
   assert.deepEqual([broke.status, broke.exhausted_by, broke.spent_usd], ['exhausted', 'cost', 0])
+  // The turn that failed for want of money is not held against what is there now.
+  assert.equal((await alice.post(`/chats/${poor}/goal/resume`, { max_cost_usd: 1, max_turns: 26 })).status, 200)
+  const rich = await over(poor)
+  assert.ok(rich.turns_used > 1 && rich.spent_usd > 0, JSON.stringify(rich))
 
   const slow = await made()
   const objective = script({ text: 'so far' }, { delay_ms: 60_000 })
@@ -104,6 +108,10 @@ test('a goal stops where its money or its time is used up', async () => {
   assert.deepEqual([late.status, late.exhausted_by, late.turns_used], ['exhausted', 'time', 1])
   const events = await allEvents(alice, `/chats/${slow}/runs/${late.run_id}/events`)
   assert.equal(events.at(-1)!.event, 'run.cancelled')
+  // Nor is one that was stopped when the time was over.
+  assert.equal((await alice.post(`/chats/${slow}/goal/resume`, { max_duration_seconds: 3 })).status, 200)
+  const later = await over(slow)
+  assert.deepEqual([later.status, later.exhausted_by, later.turns_used], ['exhausted', 'time', 2])
 })
 
 test('a stop of its run ends a goal, and so does its end; there must be one', async () => {
@@ -114,6 +122,10 @@ test('a stop of its run ends a goal, and so does its end; there must be one', as
     alice.post(`/chats/${chat}/goal/resume`, { max_turns: 9 }),
   ])
     assert.equal((await asked).status, 404)
+  for (const field of ['objective', 'criteria']) {
+    const empty = await alice.post(`/chats/${chat}/goal`, { objective: 'x', [field]: ' \n' })
+    assert.deepEqual([empty.status, empty.body.error?.param], [400, field], empty.text)
+  }
   const objective = script({ text: 'on it' }, { delay_ms: 60_000 })
   await alice.post(`/chats/${chat}/goal`, { objective })
   const twice = await alice.post(`/chats/${chat}/goal`, { objective })
