@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { pdfOf } from '#test/documents.ts'
+import { docxOf, pdfOf } from '#test/documents.ts'
 import { testServer } from '#test/server.ts'
 import { startSite } from '#test/site.ts'
 
@@ -42,12 +42,15 @@ test('a PDF, packed JSON and text in another encoding are read; a picture is ref
     (type: string, bytes: Buffer | string, more: Record<string, string> = {}) =>
     (_: unknown, response: import('node:http').ServerResponse) =>
       void response.writeHead(200, { 'content-type': type, ...more }).end(bytes)
+  const docx = await docxOf('<w:p><w:r><w:t>A letter of three words</w:t></w:r></w:p>')
   await using site = await startSite({
     '/a.pdf': served('application/pdf', pdfOf(['First page', 'Second page'])),
     '/b.json': served('application/json', gzipSync('{"a": [1, 2]}'), { 'content-encoding': 'gzip' }),
     '/c.txt': served('text/plain; charset=iso-8859-1', Buffer.from('caf\xe9', 'latin1')),
     '/d.png': served('image/png', Buffer.from([0x89, 0x50])),
-    '/e': served('application/octet-stream', pdfOf(['Unnamed'])),
+    '/e.pdf': served('application/octet-stream', pdfOf(['Named only by its address'])),
+    '/e': served('application/octet-stream', pdfOf(['Not named at all'])),
+    '/g': served('application/vnd.openxmlformats-officedocument.wordprocessingml.document', docx),
     '/f': served('text/html', `<p>Just a line</p>`),
   })
   await using server = await testServer({ environment: { UK_FETCH_ALLOW: site.host } })
@@ -58,6 +61,9 @@ test('a PDF, packed JSON and text in another encoding are read; a picture is ref
   assert.equal((await fetched('/b.json')).data.markdown, '{"a": [1, 2]}')
   assert.equal((await fetched('/c.txt')).data.markdown, 'café')
   assert.equal((await fetched('/d.png')).error.type, 'unsupported_media_type')
+  assert.match((await fetched('/e')).data.markdown, /Not named at all/)
+  assert.match((await fetched('/e.pdf')).data.markdown, /Named only/)
+  assert.match((await fetched('/g')).data.markdown, /A letter of three words/)
   assert.match((await fetched('/f')).data.markdown, /Just a line/)
 })
 

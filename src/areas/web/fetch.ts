@@ -97,9 +97,15 @@ async function reach(ctx: Context, robots: Robots, url: URL): Promise<Retrieved>
 async function readPage(ctx: Context, { url, bytes }: Retrieved, type: string | null): Promise<Read> {
   if (bytes.length === 0) return bare('')
   const charset = /charset\s*=\s*"?([\w:.-]+)/i.exec(type ?? '')?.[1]
+  // Who serves downloads often says no more of them than that they are bytes.
+  const untold = type === null || /octet-stream/.test(type)
   const kind =
-    kindOf(type, type === null || /octet-stream/.test(type) ? url.pathname : '') ??
-    (type === null && !looksBinary(bytes) ? 'text' : null)
+    kindOf(type, untold ? url.pathname : '') ??
+    (untold && bytes.subarray(0, 5).equals(Buffer.from('%PDF-'))
+      ? 'pdf'
+      : type === null && !looksBinary(bytes)
+        ? 'text'
+        : null)
   if (kind === null)
     return refuse('unsupported_media_type', {
       message: `What is there is ${type ?? 'binary data'}: only HTML, PDF, Office documents and text become Markdown.`,
