@@ -25,7 +25,7 @@ export interface Wish {
   only?: readonly string[]
   ignore?: readonly string[]
   order?: readonly string[]
-  /** False: the first choice alone is asked, and of an `order` nobody that it does not name. */
+  /** False: those alone are asked that `order` names; without one the first choice. */
   allowFallbacks?: boolean
   /** Parameters of the request, in OpenRouter's names, each of which must mean something to the provider. */
   parameters?: readonly string[]
@@ -92,7 +92,7 @@ export function route(offers: readonly Offer[], wish: Wish, lately: Lately, aske
     weight,
     reason,
   }))
-  if (wish.allowFallbacks === false)
+  if (wish.allowFallbacks === false && !wish.order?.length)
     for (const { offer } of candidates.splice(1)) excluded.push({ offer, reason: 'fallback' })
   return { candidates, excluded }
 }
@@ -102,8 +102,9 @@ export function routeModels(models: readonly Asked[], wish: Wish, lately: Lately
   const [first] = models
   if (models.length === 1 && first !== undefined)
     return route(first.offers, { ...wish, ...first.more }, lately, first.model, first.variant)
+  const firstOfAll = together && !wish.order?.length
   const routes = models.map(({ offers, model, more, variant }) =>
-    route(offers, { ...wish, ...more, ...(together && { allowFallbacks: true }) }, lately, model, variant),
+    route(offers, { ...wish, ...more, ...(firstOfAll && { allowFallbacks: true }) }, lately, model, variant),
   )
   const all = routes.flatMap(({ candidates }) => candidates)
   const known = new Set<Offer>()
@@ -118,7 +119,7 @@ export function routeModels(models: readonly Asked[], wish: Wish, lately: Lately
     ).candidates.map(({ offer }, index) => [offer, index]),
   )
   const candidates = once.toSorted((a, b) => place.get(a.offer)! - place.get(b.offer)!)
-  if (wish.allowFallbacks === false)
+  if (wish.allowFallbacks === false && firstOfAll)
     for (const { offer } of candidates.splice(1)) excluded.push({ offer, reason: 'fallback' })
   return { candidates, excluded }
 }

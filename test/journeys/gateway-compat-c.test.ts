@@ -37,6 +37,7 @@ after(async () => {
 const path = '/compat-c/v1/chat/completions'
 const ask = (body: object, headers: Record<string, string> = {}) =>
   world.key.post(path, { model: 'gpt-4o', messages: said('hello'), ...body }, headers)
+type Listed = { tag: string }
 const sent = (vendor: Vendor) => vendor.requests.findLast(({ method }) => method === 'POST')!
 const events = (text: string) =>
   text.split('\n\n').flatMap((event) => (event.startsWith('data: {') ? [JSON.parse(event.slice(6))] : []))
@@ -294,7 +295,13 @@ test('the endpoints of a model are listed as they were seen', async () => {
   assert.equal((await world.key.get('/compat-c/v1/models/first/none/endpoints')).status, 400)
   const { data: providers } = (await world.key.get('/compat-c/v1/providers')).body
   assert.ok(providers.some(({ slug }: { slug: string }) => slug === 'second'))
-  assert.ok((await world.key.get('/compat-c/v1/models/count')).body.data.count > 3)
+  const listed = (await world.key.get('/compat-c/v1/models')).body.data
+  assert.equal((await world.key.get('/compat-c/v1/models/count')).body.data.count, listed.length)
+  assert.deepEqual((await world.key.get('/compat-c/v1/models/user')).body.data, listed)
+  const kept = async () => (await world.key.get('/compat-c/v1/endpoints/zdr')).body.data.map(({ tag }: Listed) => tag)
+  assert.ok(!(await kept()).includes('zero'))
+  await world.bring(second, 'zero', { models: [priced('gpt-4o')], data_policy: { keeps: false, trains: false } })
+  assert.ok((await kept()).includes('zero'))
 })
 
 test('embeddings, responses and messages of an OpenRouter client are routed by its wishes and recorded as its own', async () => {

@@ -77,6 +77,11 @@ test('a stream: usage is asked for in the client’s place and hidden from it', 
     text += chunk.choices[0]!.delta.content ?? ''
   }
   assert.equal(text, 'one two three')
+  const { headers } = response
+  assert.deepEqual(
+    ['content-type', 'cache-control', 'x-accel-buffering', 'content-encoding'].map((name) => headers.get(name)),
+    ['text/event-stream; charset=utf-8', 'no-cache', 'no', null],
+  )
   assert.deepEqual(sent().json().stream_options, { include_usage: true })
   const call = await world.record(response.headers.get('x-request-id')!)
   assert.deepEqual([call.streamed, call.input_tokens, call.output_tokens, call.cost_nano], [true, 10n, 3n, 16_000n])

@@ -178,6 +178,39 @@ test('a preview says what it would cost at most, and why somebody is left out', 
   assert.equal((await preview({ model: 'nowhere/none' })).status, 404)
 })
 
+test('each wish of `provider` means what it means at OpenRouter: who is asked, and after whom', async () => {
+  const at = (input: number, more: object = {}) => [{ id: 'one', pricing: { input, output: input }, ...more }]
+  const keeps = (kept: boolean | null, trains: boolean | null) => ({ data_policy: { keeps: kept, trains } })
+  const weight = { weight: 1 }
+  await change('north', { ...weight, priority: 0, models: at(3, { quantization: 'fp8' }), ...keeps(false, false) })
+  await change('east', { ...weight, priority: 1, models: at(1, { quantization: 'int4' }), ...keeps(true, false) })
+  await change('south', { ...weight, priority: 2, models: at(2, { capabilities: ['tools'] }), ...keeps(null, null) })
+  await change('west', { ...weight, priority: 3, models: at(1.5, { capabilities: ['vision'] }), ...keeps(false, true) })
+  const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }]
+  for (const [provider, order, more] of [
+    [{}, 'north east south west', {}],
+    [{ order: ['south', 'nobody', 'east'] }, 'south east north west', {}],
+    [{ order: ['south', 'east'], allow_fallbacks: false }, 'south east', {}],
+    [{ allow_fallbacks: false }, 'north', {}],
+    [{ only: ['west', 'south'] }, 'south west', {}],
+    [{ ignore: ['north', 'west/turbo'] }, 'east south', {}],
+    [{ sort: 'price' }, 'east west south north', {}],
+    [{ sort: { by: 'price' } }, 'east west south north', {}],
+    [{ max_price: { prompt: 1.5, completion: '2' } }, 'east west', {}],
+    [{ data_collection: 'deny' }, 'north east', {}],
+    [{ zdr: true }, 'north west', {}],
+    [{ quantizations: ['fp8', 'unknown'] }, 'north south west', {}],
+    [{ require_parameters: true }, 'north east south', { tools }],
+    [{ preferred_max_latency: { p99: 1e9 }, preferred_min_throughput: 0 }, 'north east south west', {}],
+    [{ enforce_distillable_text: true }, '', {}],
+  ] as const) {
+    await heal()
+    for (const slug of slugs) failing.set(slug, 401)
+    const { status } = await call({ model: 'one', provider, ...more })
+    assert.deepEqual([asked.join(' '), status], [order, order === '' ? 404 : 502], JSON.stringify(provider))
+  }
+})
+
 test('suffixes choose: the cheapest, the fastest, the free; what is not listed is no model', async () => {
   await change('north', { models: [{ id: 'one', pricing: { input: 5, output: 5 } }], priority: 0 })
   await change('east', { models: [{ id: 'one', pricing: { input: 1, output: 1 } }], priority: 1 })

@@ -93,6 +93,48 @@ test('what a Turn has no place for is named, what changes nothing is not', () =>
     store: true,
   })
   assert.deepEqual(losses, ['logprobs', 'tools.custom', 'messages.input_audio'])
+  const only = (more: object) => decodeChat({ model: 'm', messages: [hi], ...more }).losses
+  const further: Record<string, unknown> = {
+    audio: { voice: 'a', format: 'wav' },
+    logit_bias: { 1: 5 },
+    top_logprobs: 2,
+    modalities: ['text', 'audio'],
+    moderation: { model: 'x' },
+    prediction: { type: 'content', content: 'x' },
+    service_tier: 'flex',
+    web_search_options: {},
+    min_p: 0.1,
+    top_a: 0.1,
+    repetition_penalty: 1.1,
+    image_config: { size: '1k' },
+  }
+  for (const [name, value] of Object.entries(further))
+    assert.deepEqual(only({ [name]: value }), name === 'web_search_options' ? [] : [name])
+  assert.deepEqual(only({ response_format: { type: 'grammar', grammar: 'x' } }), ['response_format.grammar'])
+  assert.deepEqual(only({ tool_choice: { type: 'custom', custom: { name: 'x' } } }), ['tool_choice'])
+  const parts = [
+    { type: 'video_url', video_url: { url: 'https://x' } },
+    { type: 'file', file: { file_id: 'f' } },
+  ]
+  assert.deepEqual(only({ messages: [{ role: 'user', content: parts }] }), ['messages.video_url', 'messages.file_id'])
+  const inB = (more: object) => decodeMessages({ model: 'm', max_tokens: 9, messages: [hi], ...more }).losses
+  assert.deepEqual(inB({ container: 'c', inference_geo: 'us', speed: 'fast', mcp_servers: [{}] }), [
+    'container',
+    'inference_geo',
+    'speed',
+    'mcp_servers',
+  ])
+  assert.deepEqual(inB({ speed: 'standard', service_tier: 'standard_only', diagnostics: {}, betas: ['x'] }), [])
+  const echoes = [
+    { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
+    { type: 'container_upload', file_id: 'f' },
+    { type: 'image', source: { type: 'file', file_id: 'f' } },
+  ]
+  assert.deepEqual(inB({ messages: [{ role: 'user', content: echoes }] }), [
+    'messages.server_tool_use',
+    'messages.container_upload',
+    'messages.image.file_id',
+  ])
   const claudeCode = decodeMessages({
     model: 'm',
     max_tokens: 64_000,

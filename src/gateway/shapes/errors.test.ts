@@ -115,6 +115,56 @@ test('each surface says the same failure in its own words', () => {
         [529, 'overloaded_error'],
         [503, 'provider_overloaded'],
       ],
+      [
+        new Refusal('invalid_parameter', { param: 'n' }),
+        [400, 'invalid_request_error', 'invalid_parameter'],
+        [400, 'invalid_request_error'],
+        [400, 'invalid_request'],
+      ],
+      [
+        { kind: 'bad_request', message: 'x', code: 'unsupported_value' },
+        [400, 'invalid_request_error', 'unsupported_value'],
+        [400, 'invalid_request_error'],
+        [400, 'invalid_request'],
+      ],
+      [
+        { kind: 'context_length', message: 'x' },
+        [400, 'invalid_request_error', 'context_length_exceeded'],
+        [400, 'invalid_request_error'],
+        [400, 'context_length_exceeded'],
+      ],
+      [
+        new Refusal('missing_scope'),
+        [403, 'permission_error', 'missing_scope'],
+        [403, 'permission_error'],
+        [403, 'permission_denied'],
+      ],
+      [
+        new Refusal('not_found'),
+        [404, 'invalid_request_error', 'not_found'],
+        [404, 'not_found_error'],
+        [404, 'not_found'],
+      ],
+      [
+        new Refusal('invalid_state'),
+        [409, 'conflict', 'invalid_state'],
+        [409, 'conflict_error'],
+        [409, 'invalid_request'],
+      ],
+      [
+        { kind: 'rate_limited', message: 'x', retry_after_seconds: 3 },
+        [429, 'requests', 'rate_limit_exceeded'],
+        [429, 'rate_limit_error'],
+        [429, 'rate_limit_exceeded'],
+      ],
+      ...(['server_error', 'unreachable', 'garbage', 'upstream_payment'] as const).map(
+        (kind): [UpstreamFault, [number, string, string], [number, string], [number, string]] => [
+          { kind, message: 'x' },
+          [502, 'server_error', 'provider_error'],
+          [502, 'api_error'],
+          [502, 'provider_unavailable'],
+        ],
+      ),
       [{ kind: 'timeout', message: 'x' }, [504, 'server_error', 'timeout'], [504, 'timeout_error'], [504, 'timeout']],
       // The database is gone: it passes, and clients that are told so try again.
       [
@@ -137,6 +187,34 @@ test('each surface says the same failure in its own words', () => {
     assert.equal(errorC.code, inC.status)
     assert.doesNotMatch(JSON.stringify([inA.body, inB.body, inC.body]), /a secret of ours/)
   }
+})
+
+test('what stands in an error beside its type: ours on compat-b, whether it passes on compat-c', () => {
+  const inB = writeMessageError(new Refusal('budget_reached'), 'req_1').body
+  assert.deepEqual(inB, {
+    type: 'error',
+    error: {
+      type: 'billing_error',
+      message: 'The budget does not cover this call.',
+      details: { error_code: 'budget_reached' },
+    },
+    request_id: 'req_1',
+  })
+  const availability = (failure: unknown) =>
+    (writeError(failure, 'compat-c').body as { error: { availability?: object } }).error.availability
+  assert.deepEqual(availability({ kind: 'rate_limited', message: 'x', retry_after_seconds: 3 }), {
+    code: 'capacity_exhausted',
+    retryable: true,
+    retry_after: 3,
+  })
+  const details = { models: ['a/b'], excluded: [{ provider: 'p', code: 'price' }] }
+  assert.deepEqual(availability(new Refusal('no_route', { details })), {
+    code: 'constraint_filtered',
+    retryable: false,
+    requested_models: ['a/b'],
+    excluded_by: details.excluded,
+  })
+  assert.equal(availability({ kind: 'timeout', message: 'x' }), undefined)
 })
 
 test('clients are told not to retry what stays so, and when to retry what passes', () => {
