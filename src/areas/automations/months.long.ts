@@ -12,7 +12,13 @@ const spans = [
 ] as const
 for (const [from, until, title] of spans)
   test(`${title}, two servers: with downtime, edits, archives and clocks that are set back every tick is a run or a skipped row`, async (t) => {
-    const lived = await liveThrough({ from, until, automations: 16, seed: Number(process.env.SEED ?? Date.now() % 100_000), downtimes: 2 })
+    const lived = await liveThrough({
+      from,
+      until,
+      automations: 16,
+      seed: Number(process.env.SEED ?? Date.now() % 100_000),
+      downtimes: 2,
+    })
     t.diagnostic(JSON.stringify(lived))
     assert.ok(lived.ticks > 1_500 && lived.ran > 20 && lived.edits > 15 && lived.downtimes > 0)
   })

@@ -1,5 +1,3 @@
-import { agentFor } from '#areas/agents/service.ts'
-import { chatFor } from '#areas/chats/service.ts'
 import { type Context, type Engine, implement } from '#engine/context.ts'
 import { type Schedule as Job, every } from '#engine/jobs.ts'
 import { lifecycleOf } from '#engine/lifecycle.ts'
@@ -12,19 +10,18 @@ import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { nanoOrNull } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
-import { checkPlace } from '#kernel/place.ts'
-import { hasScope } from '#kernel/principal.ts'
 import { iso } from '#kernel/time.ts'
-import { admit } from './admit.ts'
 import { automations } from './contract.ts'
-import { automationEvent, runEvent } from './events.ts'
+import { automationEvent } from './events.ts'
 import { fire } from './fire.ts'
 import { tendRuns } from './heard.ts'
+import { checkAction, ownerOf } from './owner.ts'
 import { scheduleOf } from './schedule.ts'
-import { showAutomation, showRun, showStats } from './show.ts'
+import { showAutomation, showStats } from './show.ts'
 import { giveWayTo, stopRuns } from './stop.ts'
-import { type AutomationRunRow, runStore } from './run-store.ts'
-import { type Action, type AutomationRow, automationStore, isAsleep } from './store.ts'
+import { runStore } from './run-store.ts'
+import { cancelRun, listRuns, retryRun, testFire } from './runs.ts'
+import { type AutomationRow, automationStore } from './store.ts'
 import { newToken } from './token.ts'
 import { clockOf, fireTicks } from './worker.ts'
 
@@ -164,7 +161,7 @@ export const automationService = implement(
 
     fire,
 
-    test_fire: (ctx, { id }) => fireNow(ctx, id, 'test'),
+    test_fire: testFire,
 
     async cost_stats(ctx, { id }) {
       const { created_at } = automation.of(ctx)
@@ -186,38 +183,9 @@ export const automationService = implement(
 
     workspace_runs: (ctx, { workspace_id, ...page }) => listRuns(ctx, { workspaceId: workspace_id }, page),
 
-    async cancel(ctx, { id, runId }) {
-      const run = await runOf(ctx, id, runId)
-      if (run.status === 'cancelled') return showRun(run)
-      if (run.status !== 'queued' && run.status !== 'running') refuseIn(run)
-      await stopRuns(ctx.engine, [runId], 'cancelled')
-      return showRun(await runOf(ctx, id, runId))
-    },
+    cancel: cancelRun,
 
-    async retry(ctx, { id, runId }) {
-      const row = await ctx.transaction(async (ctx) => {
-        const held = await automationStore.hold(ctx.db, id)
-        await runOf(ctx, id, runId)
-        const run = (await runStore.hold(ctx.db, runId))!
-        if (!held) return refuse('not_found', { param: 'id' })
-        checkAwake(held)
-        if (!['failed', 'timed_out', 'cancelled'].includes(run.status)) refuseIn(run)
-        const again = await runStore.update(ctx.db, runId, {
-          status: 'queued',
-          trigger: 'retry',
-          attempt: run.attempt + 1,
-          error: null,
-          chat_id: null,
-          run_id: null,
-          started_at: null,
-          completed_at: null,
-        })
-        await ctx.emit(runEvent(again, 'queued', held))
-        return again
-      })
-      ctx.engine.bus.poke('automations')
-      return showRun(row)
-    },
+    retry: retryRun,
 
     async rotate_secret(ctx, { id, overlap_seconds }) {
       const row = automation.of(ctx)
@@ -279,92 +247,4 @@ async function fireLeft(ctx: Context, held: AutomationRow, now: Date): Promise<v
     ctx.engine.bus.poke('automations')
   })
   giveWayTo(ctx, giveWay)
-}
-
-function checkAwake(held: AutomationRow): void {
-  if (isAsleep(held))
-    refuse('invalid_state', {
-      message: 'An archived automation does not fire.',
-      details: { status: 'archived', allowed: ['unarchive'] },
-    })
-}
-
-async function runOf(ctx: Context, automationId: Id, runId: Id): Promise<AutomationRunRow> {
-  const run = await runStore.get(ctx.db, runId)
-  if (run?.automation_id !== automationId)
-    return refuse('not_found', { param: 'runId', message: 'This automation has no such run.' })
-  return run
-}
-
-const allowed: Partial<Record<AutomationRunRow['status'], string[]>> = {
-  queued: ['cancel'],
-  running: ['cancel'],
-  failed: ['retry'],
-  timed_out: ['retry'],
-  cancelled: ['retry'],
-}
-const refuseIn = ({ status }: AutomationRunRow): never =>
-  refuse('invalid_state', { message: `This run is ${status}.`, details: { status, allowed: allowed[status] ?? [] } })
-
-async function listRuns(
-  ctx: Context,
-  place: { automationId: Id } | { workspaceId: Id },
-  {
-    status,
-    cursor,
-    limit,
-  }: { status?: AutomationRunRow['status'] | undefined; cursor?: string | undefined; limit: number },
-) {
-  const filters = { place, status }
-  const before = (positionOf('automation_runs', filters, cursor)?.[0] as Id) ?? null
-  const rows = await runStore.list(ctx.db, { in: place, status, before, limit: limit + 1 })
-  return pageOf(rows, limit, ({ id }) => cursorOf('automation_runs', filters, [id]), showRun)
-}
-
-/** Fires at a person's word. What is already going on is treated as the overlap policy says. */
-async function fireNow(ctx: Context, id: Id, trigger: 'test') {
-  const row = await ctx.transaction(async (ctx) => {
-    const held = (await automationStore.hold(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
-    checkAwake(held)
-    const firing = { automation: held, trigger, at: null, webhookId: null, payload: null, skip: null }
-    const { rows, giveWay } = await admit(ctx.db, [firing], ctx.now())
-    const [run] = rows
-    if (run!.status === 'queued') await ctx.emit(runEvent(run!, 'queued', held))
-    giveWayTo(ctx, giveWay)
-    return run!
-  })
-  ctx.engine.bus.poke('automations')
-  return showRun(row)
-}
-
-/** Whose rights it runs in: the caller's, and no more than the credential has. */
-function ownerOf({ principal: { accountId, credential } }: Context) {
-  const session = credential.kind === 'session'
-  return {
-    account_id: accountId,
-    scopes: session ? null : [...credential.scopes],
-    held_to: session ? null : credential.workspaceId,
-    key_id:
-      credential.kind === 'key'
-        ? credential.id
-        : credential.kind === 'server'
-          ? (credential.payingKey?.id ?? null)
-          : null,
-  }
-}
-
-async function checkAction(ctx: Context, action: Action, workspaceId: Id): Promise<void> {
-  if (action.type === 'command')
-    return refuse('not_ready', { param: 'action.type', message: 'Commands on computers cannot be run yet.' })
-  // What it will do later must be allowed to who sets it up now.
-  for (const scope of ['chat:write', 'chat:run', 'agent:read'] as const) {
-    if (!hasScope(ctx.principal, scope))
-      refuse('missing_scope', { message: `The key lacks the scope \`${scope}\`.`, details: { required_scope: scope } })
-    checkPlace(ctx.workspace!.membership, scope)
-  }
-  await agentFor(ctx, action.agent_id, 'action.agent_id')
-  if (action.chat_id === null) return
-  const chat = await chatFor(ctx, action.chat_id, 'action.chat_id')
-  if (chat.workspace_id !== workspaceId)
-    refuse('invalid_parameter', { param: 'action.chat_id', message: 'The chat lives in another workspace.' })
 }

@@ -1,0 +1,41 @@
+/** Who answers for an automation, and what they must be allowed. */
+import { agentFor } from '#areas/agents/service.ts'
+import { chatFor } from '#areas/chats/service.ts'
+import type { Context } from '#engine/context.ts'
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { checkPlace } from '#kernel/place.ts'
+import { hasScope } from '#kernel/principal.ts'
+import type { Action } from './store.ts'
+
+/** Whose rights it runs in: the caller's, and no more than the credential has. */
+export function ownerOf({ principal: { accountId, credential } }: Context) {
+  const session = credential.kind === 'session'
+  return {
+    account_id: accountId,
+    scopes: session ? null : [...credential.scopes],
+    held_to: session ? null : credential.workspaceId,
+    key_id:
+      credential.kind === 'key'
+        ? credential.id
+        : credential.kind === 'server'
+          ? (credential.payingKey?.id ?? null)
+          : null,
+  }
+}
+
+export async function checkAction(ctx: Context, action: Action, workspaceId: Id): Promise<void> {
+  if (action.type === 'command')
+    return refuse('not_ready', { param: 'action.type', message: 'Commands on computers cannot be run yet.' })
+  // What it will do later must be allowed to who sets it up now.
+  for (const scope of ['chat:write', 'chat:run', 'agent:read'] as const) {
+    if (!hasScope(ctx.principal, scope))
+      refuse('missing_scope', { message: `The key lacks the scope \`${scope}\`.`, details: { required_scope: scope } })
+    checkPlace(ctx.workspace!.membership, scope)
+  }
+  await agentFor(ctx, action.agent_id, 'action.agent_id')
+  if (action.chat_id === null) return
+  const chat = await chatFor(ctx, action.chat_id, 'action.chat_id')
+  if (chat.workspace_id !== workspaceId)
+    refuse('invalid_parameter', { param: 'action.chat_id', message: 'The chat lives in another workspace.' })
+}
