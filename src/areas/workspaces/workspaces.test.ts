@@ -196,6 +196,47 @@ test('removing bob cuts his key in every process within a second', async () => {
   )
 })
 
+test('the audit says who changed whose rights, what they were before, and how it was done', async () => {
+  await using server = await testServer()
+  const { alice, id, at, people } = await team(server, 'member')
+  const [bob] = people as [Person]
+  const key = await alice.key({ scopes: ['member:write'] })
+  await key.patch(`${at}/members/${bob.id}`, { role: 'admin' })
+  // What changes nothing is no change of rights, nor is what was refused.
+  await alice.patch(`${at}/members/${bob.id}`, { role: 'admin' })
+  await bob.patch(`${at}/members/${alice.id}`, { role: 'viewer' })
+  const invitation = (await bob.post(`${at}/invitations`, { email: 'dora@example.com' })).body.data
+  await alice.delete(`${at}/invitations?invitation_id=${invitation.id}`)
+  const resource = {
+    resource_type: 'chat',
+    resource_id: (await alice.post('/chats', { workspace_id: id })).body.data.id,
+  }
+  const share_id = (await alice.post('/shares', { ...resource, grantee: { email: 'dora@example.com' } })).body.data.id
+  await bob.patch('/shares', { share_id, access: 'edit' })
+  await alice.delete(`/shares?share_id=${share_id}`)
+  await alice.delete(`${at}/members/${bob.id}`)
+  const { rows } = await server.app.engine.postgres.pool.query(
+    `select action, account_id::text as by, details ->> 'via' as via, details ->> 'role_before' as before, details ->> 'role' as role
+      from audit where workspace_id = $1 order by id`,
+    [id],
+  )
+  const seen = rows.map(({ action, by, via }) => [action, by === alice.id ? 'Alice' : 'Bob', via])
+  assert.deepEqual(seen, [
+    ['workspace.created', 'Alice', 'session'],
+    ['invitation.created', 'Alice', 'session'],
+    ['invitation.accepted', 'Bob', 'session'],
+    ['member.added', 'Bob', 'session'],
+    ['member.updated', 'Alice', 'key'],
+    ['invitation.created', 'Bob', 'session'],
+    ['invitation.revoked', 'Alice', 'session'],
+    ['share.created', 'Alice', 'session'],
+    ['share.updated', 'Bob', 'session'],
+    ['share.revoked', 'Alice', 'session'],
+    ['member.removed', 'Alice', 'session'],
+  ])
+  assert.deepEqual([rows[4].before, rows[4].role], ['member', 'admin'])
+})
+
 test('of two owners who demote each other at once, one stays', async () => {
   await using server = await testServer()
   const { alice, at, people } = await team(server, 'owner')
