@@ -13,6 +13,7 @@ import { testServer } from '#test/server.ts'
 import { things } from '#test/every-kind.ts'
 import { wordsOf } from '../words.ts'
 import { parseArguments } from './arguments.ts'
+import { columnsOf } from './columns.ts'
 import { Stop, exits } from './exit.ts'
 import { fieldsOf } from './fields.ts'
 import { followRun } from './follow.ts'
@@ -232,6 +233,32 @@ test('Ctrl-C while a run is followed says that it goes on and how to come back',
   interrupt()
   assert.equal(terminal.told.length, 1)
   assert.match(terminal.told[0]!, /goes on: `uk chats events CHAT RUN` .* `uk chats stop CHAT`/)
+})
+
+test('a hint is of use: it names what there is, and nothing where there is nothing to do', async () => {
+  await using server = await testServer()
+  const { origin } = server
+  const alice = await server.person('Alice')
+  const { key } = await alice.key()
+  const asAlice = { env: { UK_KEY: key, UK_ORIGIN: origin } }
+  const chat = (await alice.post('/chats', { model: 'sim/echo' })).body.data.id as string
+  await alice.post(`/chats/${chat}/messages`, { content: 'hello' })
+  const stopped = await uk(['chats', 'stop', chat], asAlice)
+  assert.equal(stopped.code, exits.conflict[0])
+  assert.match(stopped.err, /^uk: There is nothing to stop.*\nrequest id \w+\n$/)
+  const refused = await uk(['chats', 'list'], { env: { UK_KEY: `uk_${'0'.repeat(49)}`, UK_ORIGIN: origin } })
+  assert.match(refused.err, /the one in UK_KEY/)
+  const help = recorder()
+  assert.equal(await run(['help', 'zzzzzz'], help), exits.usage[0])
+  assert.match(help.told.join('\n'), /See `uk help`\.$/)
+})
+
+test('a list shows what a row is before what it points to', async () => {
+  const chats = list(await loadContracts()).find(({ name }) => name === 'chats.list')!
+  const paths = columnsOf(chats).map(({ path }) => path)
+  for (const plain of ['model', 'message_count', 'last_message_at'])
+    for (const pointer of ['head_message_id', 'agent_id', 'title_source'])
+      assert.ok(paths.indexOf(plain) < paths.indexOf(pointer), `${plain} before ${pointer}`)
 })
 
 test('a hint names the command and not what was typed after it', async () => {

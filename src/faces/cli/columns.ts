@@ -41,6 +41,8 @@ function fieldsIn(schema: Schema, defs: Record<string, Schema>): string[] {
 export function ordered(names: readonly string[], before: readonly Column[] = []): Column[] {
   const rank = (name: string): number => {
     if (first.includes(name)) return first.indexOf(name)
+    // What only points somewhere else says least.
+    if (/_(id|source)$/.test(name) && !last.includes(name)) return 150
     return last.includes(name) ? 200 + last.indexOf(name) : 100
   }
   const rest = names.filter((name) => !before.some(({ path }) => path === name)).toSorted((a, b) => rank(a) - rank(b))

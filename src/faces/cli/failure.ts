@@ -96,12 +96,17 @@ function hintFor(error: ApiError, around: Around): string | undefined {
     case 'stale_update':
       return 'Read it again and repeat the change on what is there now.'
     case 'invalid_state':
-      return Array.isArray(details?.allowed) ? `This works while it is ${details.allowed.join(' or ')}.` : undefined
+      return Array.isArray(details?.allowed) && details.allowed.length > 0
+        ? `This works while it is ${details.allowed.join(' or ')}.`
+        : undefined
     case 'unknown_parameter':
       return 'This program and the server may be of different versions: compare `uk --version`.'
   }
   if (param === 'model') return 'See `uk models list`.'
-  if (status === 401) return 'Run `uk login`, or set UK_KEY.'
+  if (status === 401)
+    return around.terminal.env.UK_KEY
+      ? 'It is the one in UK_KEY: set another, or unset it to use what `uk login` keeps.'
+      : 'Run `uk login`, or set UK_KEY.'
   if (status === 429 && retryAfterSeconds !== null) return `Try again in ${retryAfterSeconds} s.`
   if (status === 404) return `Check the id; \`uk help ${around.words[0]}\` shows how to list what there is.`
   if (status === 400) return `${optionFor(param, around)}See \`uk ${commandIn(around)} --help\`.`

@@ -27,7 +27,7 @@ export async function helpOn(topic: readonly (string | Listed)[], terminal: Term
   throw new Stop(
     'usage',
     `There is no help on "${found.word}".`,
-    near.length > 0 ? `Did you mean ${near.join(' or ')}?` : undefined,
+    near.length > 0 ? `Did you mean ${near.join(' or ')}?` : 'See `uk help`.',
   )
 }
 
