@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
 import { type Row, failing, fire, isOver, isRunning, make, runIs, slow } from '#test/automations/hooks.ts'
+import { createLog } from '#engine/log.ts'
 import { type Person, testServer } from '#test/server.ts'
 import { tendRuns } from './heard.ts'
 
@@ -44,7 +45,7 @@ test('a run that takes longer than it may is stopped as timed out, in its chat t
   await using server = await testServer()
   const alice = await server.person('Alice')
   const hook = await make(alice, { timeout_seconds: 600 }, 'sim/script', slow)
-  const { id } = (await fire(server, hook)).body.data
+  const { id } = (await fire(server, hook, { order: 4711 })).body.data
   const going = await runIs(alice, hook, id, isRunning)
   const { postgres } = server.app.engine
   const longAgo = (seconds: number) =>
@@ -64,7 +65,42 @@ test('a run that takes longer than it may is stopped as timed out, in its chat t
   assert.deepEqual([again.status, again.body.data.attempt], [202, 2])
   const second = await runIs(alice, hook, id, ({ attempt, status }) => attempt === 2 && status === 'running')
   assert.notEqual(second.chat_id, going.chat_id)
+  const [told] = (await alice.get(`/chats/${second.chat_id}/messages`)).body.data
+  assert.match(told.content[1].text, /4711/, 'with what the webhook brought')
   assert.equal((await alice.post(`/automations/${hook.id}/runs/${id}/cancel`)).status, 200)
+})
+
+test('a run whose end cannot be written holds up none of the others', async () => {
+  await using server = await testServer({ log: createLog('silent') })
+  const alice = await server.person('Alice')
+  const { postgres } = server.app.engine
+  const [stuck, unheard] = [await make(alice, {}, 'sim/script', slow), await make(alice)]
+  const runs: string[] = []
+  for (const hook of [stuck, unheard]) {
+    const { id } = (await fire(server, hook)).body.data
+    runs.push((await runIs(alice, hook, id, ({ run_id }) => run_id !== null)).id)
+  }
+  await runIs(alice, unheard, runs[1]!, isOver)
+  await postgres.pool.query(
+    `create function refuse() returns trigger language plpgsql as 'begin raise exception ''no''; end'`,
+  )
+  await postgres.pool.query(
+    `create trigger refuse before update on automation_runs for each row when (old.id = '${runs[0]}') execute function refuse()`,
+  )
+  // It is over for long, and nobody has heard of it.
+  await postgres.pool.query(
+    `update automation_runs set status = 'running', completed_at = null, started_at = now() - interval '2 minutes' where id = $1`,
+    [runs[1]],
+  )
+  await postgres.pool.query(`update automations set overlap = 'cancel_previous' where id = $1`, [stuck.id])
+  await postgres.pool.query(
+    `insert into automation_runs (id, automation_id, workspace_id, status, trigger) select '7ZZZZZZZZZZZZZZZZZZZZZZZZZ', automation_id, workspace_id, 'queued', 'test'
+      from automation_runs where id = $1`,
+    [runs[0]],
+  )
+  await tendRuns(server.app.engine)
+  assert.equal((await runIs(alice, unheard, runs[1]!, isOver)).status, 'succeeded')
+  assert.equal((await runIs(alice, stuck, runs[0]!, () => true)).status, 'running')
 })
 
 test('nine have failed; then one succeeds and one fails in one moment: that is not the tenth in a row', async () => {

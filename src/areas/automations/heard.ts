@@ -12,6 +12,9 @@ import { type AutomationRunRow, runStore } from './run-store.ts'
 import { stopRuns } from './stop.ts'
 import { automationStore } from './store.ts'
 
+/** Runs that are tended at once: to stop one may take its seconds. */
+const LANES = 8
+
 const status = { completed: 'succeeded', failed: 'failed', cancelled: 'cancelled' } as const
 
 /** A run of a chat has ended: if an automation started it, so has the automation's run. */
@@ -117,16 +120,21 @@ async function skipped(db: Db, { id, status }: AutomationRunRow, error: ErrorBod
   })
 }
 
-/** What no event told of, and what has gone on for too long. */
+/** What no event told of, and what has gone on for too long. One that cannot be tended holds up none of the others. */
 export async function tendRuns(engine: Engine): Promise<void> {
   const { db } = engine.postgres
-  await stopRuns(engine, await runStore.superseded(db), 'cancelled')
-  const left = await runStore.unstopped(db)
-  await Promise.all(left.map(({ id, chat_id }) => stopRun(engine, chat_id, id)))
-  for (const runId of await runStore.unheard(db)) await hear(engine, [runId])
-  await stopRuns(
-    engine,
-    (await runStore.overdue(db)).map(({ id }) => id),
-    'timed_out',
-  )
+  const each = async <T>(all: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> => {
+    const left = [...all]
+    const lane = async (): Promise<void> => {
+      for (let one = left.pop(); one !== undefined; one = left.pop())
+        await work(one).catch((error: unknown) =>
+          engine.log.error({ error }, 'a run of an automation cannot be tended'),
+        )
+    }
+    await Promise.all(Array.from({ length: LANES }, lane))
+  }
+  await each(await runStore.superseded(db), (id) => stopRuns(engine, [id], 'cancelled'))
+  await each(await runStore.unstopped(db), ({ id, chat_id }) => stopRun(engine, chat_id, id))
+  await each(await runStore.unheard(db), (runId) => hear(engine, [runId]))
+  await each(await runStore.overdue(db), ({ id }) => stopRuns(engine, [id], 'timed_out'))
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
+import { createLog } from '#engine/log.ts'
 import { type Row, fire, isOver, isRunning, make, runIs, slow } from '#test/automations/hooks.ts'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
 import { automationSchedules } from './service.ts'
@@ -81,6 +82,21 @@ test('while its workspace is archived an automation does not fire, and its ticks
     rows.map(({ status, skip_reason }) => [status, skip_reason]),
     Array.from({ length: 4 }, () => ['skipped', 'archived']),
   )
+})
+
+test('one whose schedule cannot be read any more fires no more, and the others all the same', async () => {
+  await using server = await testServer({ log: createLog('silent') })
+  const alice = await server.person('Alice')
+  const yearly = { kind: 'cron', schedule: '0 0 1 1 *' }
+  const [lost, other] = [await make(alice, yearly), await make(alice, yearly)]
+  await sql`update automations set next_fire_at = now(), time_zone = case when id = ${lost.id} then 'Mars/Base' else time_zone end`.execute(
+    server.app.engine.postgres.db,
+  )
+  for (let rows: Row[] = []; !rows.some(({ status }) => status === 'succeeded');)
+    rows = (await alice.get(`/automations/${other.id}/runs`)).body.data
+  assert.deepEqual((await alice.get(`/automations/${lost.id}/runs`)).body.data, [])
+  const mended = await alice.patch(`/automations/${lost.id}`, { time_zone: 'Europe/Berlin' })
+  assert.match(mended.body.data.next_fire_at, /-12-31T23:00:00\.000Z$/)
 })
 
 test('those that may overlap go on side by side; of those that wait for their turn a hundred are kept, the next is skipped', async () => {

@@ -1,7 +1,6 @@
 import type { Engine } from '#engine/context.ts'
 import { writeOutboxAll } from '#engine/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
-import { Refusal } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Firing, admit } from './admit.ts'
 import { runEvent } from './events.ts'
@@ -123,7 +122,7 @@ export async function fireDue(engine: Engine, now?: Date, aside?: (work: Promise
 
 /** Fires the ticks of automations that the transaction holds, up to a moment; the runs that give way are still to be stopped. */
 export async function fireTicks(
-  { log }: Pick<Engine, 'log'>,
+  engine: Pick<Engine, 'log'>,
   db: Db,
   due: readonly AutomationRow[],
   at: Date,
@@ -133,10 +132,8 @@ export async function fireTicks(
   const most = Math.max(1, Math.floor(MOST_TICKS / due.length))
   let more = false
   for (const automation of due) {
-    const found = ticksOf(automation, at, most)
+    const found = ticksOf(engine, automation, at, most)
     if (found === null) {
-      // A zone that the runtime no longer knows, say: it must not hold up the others.
-      log.error({ automation: automation.id }, 'the schedule of an automation cannot be read: it fires no more')
       moves.push({ id: automation.id, next: null, fired: null })
       continue
     }
@@ -165,13 +162,14 @@ export async function fireTicks(
   return { more, giveWay: admitted.giveWay }
 }
 
-function ticksOf(row: AutomationRow, at: Date, most: number): Due | null {
+function ticksOf({ log }: Pick<Engine, 'log'>, row: AutomationRow, at: Date, most: number): Due | null {
   try {
     const catchUp = { policy: row.catch_up, windowSeconds: row.catch_up_window_seconds }
     return dueTicks(scheduleOf(row.schedule!, row.time_zone!), row.next_fire_at!, at, catchUp, most)
   } catch (error) {
-    if (error instanceof Refusal) return null
-    throw error
+    // A zone that the runtime no longer knows, say: it must not hold up the others.
+    log.error({ error, automation: row.id }, 'the schedule of an automation cannot be read: it fires no more')
+    return null
   }
 }
 
