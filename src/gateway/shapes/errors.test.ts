@@ -5,6 +5,7 @@ import type { UpstreamFault } from '../turn.ts'
 import { writeError as writeMessageError } from './anthropic-messages/errors.ts'
 import { readFault, retryAfter } from './faults.ts'
 import { writeError } from './openai-chat/errors.ts'
+import { keepStatus } from '../surfaces/keep-status.ts'
 
 const kind = (status: number, body: unknown) =>
   readFault(status, {}, typeof body === 'string' ? body : JSON.stringify(body)).kind
@@ -215,6 +216,26 @@ test('what stands in an error beside its type: ours on compat-b, whether it pass
     excluded_by: details.excluded,
   })
   assert.equal(availability({ kind: 'timeout', message: 'x' }), undefined)
+})
+
+test('what HTTP itself gives a meaning to keeps its status on every surface', () => {
+  for (const [code, status] of [
+    ['unavailable', 503],
+    ['method_not_allowed', 405],
+    ['unsupported_media_type', 415],
+  ] as const) {
+    const refusal = new Refusal(code)
+    for (const answer of [
+      writeError(refusal, 'compat-a'),
+      writeMessageError(refusal, null),
+      writeError(refusal, 'compat-c'),
+    ])
+      assert.equal(keepStatus(answer, refusal).status, status)
+  }
+  const nobody = new Refusal('no_route')
+  assert.equal(keepStatus(writeMessageError(nobody, null), nobody).status, 404, 'a word of vendors, not of HTTP')
+  const busy: UpstreamFault = { kind: 'overloaded', message: 'x' }
+  assert.equal(keepStatus(writeMessageError(busy, null), busy).status, 529)
 })
 
 test('clients are told not to retry what stays so, and when to retry what passes', () => {
