@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Context, Engine } from '#engine/context.ts'
+import { keptValue, replaceValue } from '#engine/instance.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
 import { Refusal } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
@@ -68,6 +69,7 @@ export async function embedSome(engine: Engine, signal: AbortSignal): Promise<vo
   const first = administrator === undefined ? null : await actor(engine, administrator, signal)
   const model = first === null ? null : await embeddingModel(engine, first.principal)
   if (model === null) return
+  await followModel(engine, model, signal)
   for (let after = 0n; !signal.aborted;) {
     const { rows } =
       await sql<Waiting>`select s.row_id, s.type, s.title, b.body, md5(s.title || b.body) as stamp, s.workspace_id, coalesce(r.created_by, ${administrator!}) as account_id
@@ -80,6 +82,37 @@ export async function embedSome(engine: Engine, signal: AbortSignal): Promise<vo
     const byAccount = Map.groupBy(rows, ({ account_id, workspace_id }) => `${account_id} ${workspace_id}`)
     for (const group of byAccount.values()) await embedRows(engine, model, group, signal)
   }
+}
+
+const MODEL = 'search.model'
+/** Rows that wait anew at once: each is written to all indexes of its words. */
+const FORGOTTEN = 1_000
+
+/** Vectors of one model are nothing to a question in those of another: what another one read waits to be read again. */
+async function followModel(engine: Engine, model: string, signal: AbortSignal): Promise<void> {
+  const before = followed.get(engine) ?? new Set()
+  followed.set(engine, before)
+  if (before.has(model)) return
+  if (await forgetOthers(engine, model, signal)) before.add(model)
+}
+/** Once per process and model: two processes that are set up with two models do not undo, and pay for, each other's. */
+const followed = new WeakMap<Engine, Set<string>>()
+
+async function forgetOthers({ postgres: { db } }: Engine, model: string, signal: AbortSignal): Promise<boolean> {
+  const before = await keptValue(db, MODEL, '')
+  if (before === model) return true
+  for (let after: string | null = '0'; after !== null && !signal.aborted;) {
+    const { rows }: { rows: { last: string | null }[] } = await sql<{
+      last: string | null
+    }>`with others as materialized (
+        select row_id from search_rows where row_id > ${after}::int8 and embedded <> ${model} order by row_id limit ${FORGOTTEN}
+      ), gone as (update search_rows s set embedded = null from others o where s.row_id = o.row_id)
+      select max(row_id)::text as last from others`.execute(db)
+    after = rows[0]!.last
+  }
+  if (signal.aborted) return false
+  await replaceValue(db, MODEL, before, model)
+  return true
 }
 
 const actor = (engine: Engine, accountId: Id, signal: AbortSignal): Promise<Context | null> =>

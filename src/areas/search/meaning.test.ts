@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
 import { upload } from '#test/drive.ts'
-import { type Caller, testServer } from '#test/server.ts'
+import { testDatabase } from '#test/database.ts'
+import { type Caller, caller, testServer } from '#test/server.ts'
 import { startEmbedder, startGeminiEmbedder, startOllamaEmbedder } from '#test/vendors/embedder.ts'
 
 const ask = (who: Pick<Caller, 'get'>, query: Record<string, string>) =>
@@ -110,4 +111,34 @@ test('Gemini embeds by its own wire; a local engine is taken by itself, costs no
   const bob = await off.person('Bob')
   assert.deepEqual((await ask(bob, { q: 'feline' })).body.degraded, ['semantic: no embedding model is configured'])
   assert.ok(ollama.requests.slice(asked).every(({ path }) => path !== '/v1/embeddings'))
+})
+
+test('another model comes: what the one before read is found by meaning again', async () => {
+  await using embedder = await startEmbedder()
+  await using gemini = await startGeminiEmbedder()
+  await using database = await testDatabase()
+  const first = { OPENAI_API_KEY: embedder.key, OPENAI_BASE_URL: `${embedder.origin}/v1` }
+  const next = { GEMINI_API_KEY: gemini.key, GEMINI_BASE_URL: `${gemini.origin}/v1beta` }
+  const found = async (who: Pick<Caller, 'get'>) => {
+    let ids: string[] = []
+    for (const until = Date.now() + 10_000; ids.length < 2 && Date.now() < until; await sleep(50))
+      ids = (await ask(who, { q: 'feline', mode: 'semantic' })).body.data.map(({ id }: { id: string }) => id)
+    return ids
+  }
+  const words = ['A kitten will purr.', 'Bread of one loaf.', 'A storm with rain.']
+  const at = { before: '', key: '', workspaceId: '' }
+  {
+    const environment = { ...first, UK_EMBEDDING_MODEL: 'openai/text-embedding-3-small' }
+    await using server = await testServer({ database, environment })
+    const alice = await server.person('Alice')
+    const file = await upload(alice, { workspace_id: alice.workspaceId }, Buffer.from(words[0]!), 'a.txt')
+    await upload(alice, { workspace_id: alice.workspaceId }, Buffer.from(words[1]!), 'b.txt')
+    Object.assign(at, { before: file.body.data.id, ...(await alice.key()), workspaceId: alice.workspaceId })
+    assert.equal((await found(alice))[0], at.before)
+  }
+  const environment = { ...first, ...next, UK_EMBEDDING_MODEL: 'google/gemini-embedding-001' }
+  await using server = await testServer({ database, environment })
+  const alice = caller(server.origin, { authorization: `Bearer ${at.key}` })
+  await upload(alice, { workspace_id: at.workspaceId }, Buffer.from(words[2]!), 'c.txt')
+  assert.equal((await found(alice))[0], at.before)
 })
