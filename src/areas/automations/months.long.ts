@@ -4,7 +4,6 @@ import { type Wall, WalkedZone, patternOf } from '#test/automations/wall-clock.t
 import { liveThrough } from '#test/automations/months.ts'
 import { scheduleOf } from './schedule.ts'
 
-// Four weeks each: rows of skipped ticks are kept for thirty days.
 const spans = [
   ['2027-03-10', '2027-04-07', 'the spring of the north and the autumn of the south'],
   ['2027-09-14', '2027-10-12', 'the spring of the south'],
