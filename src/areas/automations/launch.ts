@@ -25,7 +25,10 @@ export async function launch(engine: Engine, id: Id, signal: AbortSignal, place:
     const { action, workspace_id } = automation
     if (action.type === 'agent')
       await leaveToSpeak(ctx, { workspaceId: workspace_id, chatId: action.chat_id, agentId: action.agent_id })
-    await place(() => ctx.transaction((ctx) => begin(ctx, automation, id)))
+    // A server that stops leaves what waits to whoever comes next.
+    await place(async () => {
+      if (!signal.aborted) await ctx.transaction((ctx) => begin(ctx, automation, id))
+    })
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     await inTurn(engine, id, (db, run) => end(db, run, { status: 'failed', error: errorBody(error).error, cost: null }))
