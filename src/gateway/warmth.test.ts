@@ -20,5 +20,9 @@ test('a conversation is known again by its beginning, in every shape, and by not
     assert.notEqual(of({ [field]: [{ role: 'user', content: 'Bye' }], [system]: 'Be short.' }), begun)
   }
   assert.equal(of({ input: 'Hello' }), null)
+  const named = (session: unknown) => conversationOf(caller, { session_id: 'body', prompt_cache_key: 'key' }, session)
+  assert.equal(named('header'), named(null), 'the body’s name wins')
+  const unnamed = (session: unknown) => conversationOf(caller, { prompt_cache_key: 'key' }, session)
+  assert.notEqual(unnamed('header'), unnamed(null), 'then the header’s, then the cache’s')
   assert.equal(of({ input: later, prompt_cache_key: 'thread' }), of({ input: 'x', prompt_cache_key: 'thread' }))
 })

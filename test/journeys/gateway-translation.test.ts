@@ -217,6 +217,28 @@ test('why an answer ended is told in the client’s words', async () => {
   }
 })
 
+test('a call that was cut is told to be cut, and a call is a call whatever word ends it', async () => {
+  const tools = [{ name: 'weather', input_schema: { type: 'object' as const } }]
+  const ask = { model: 'oa/gpt-4o', max_tokens: 64, tools, messages: said('Weather?') }
+  for (const [finish, told] of [
+    ['length', 'max_tokens'],
+    ['stop', 'tool_use'],
+  ] as const) {
+    gpt.script({ reply: twoCalls, finish, times: 2 })
+    const whole = await anthropic.messages.create(ask)
+    const streamed = await anthropic.messages.stream(ask).finalMessage()
+    for (const { stop_reason: why, content } of [whole, streamed])
+      assert.deepEqual([why, content.at(-1)?.type], [told, 'tool_use'])
+  }
+})
+
+test('an object that is asked for in JSON is asked for in words, where there is no other way', async () => {
+  const response_format = { type: 'json_object' as const }
+  const asked = openai.chat.completions.create({ model: haiku, messages: said('x'), response_format }).withResponse()
+  assert.equal((await asked).response.headers.get('x-uk-losses'), 'response_format')
+  assert.match(sentTo(claude)['system'][0].text, /a single JSON object/)
+})
+
 test('a schema for the answer is strict at GPT only where GPT takes it so', async () => {
   const closed = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false }
   for (const [schema, strict] of [

@@ -37,10 +37,11 @@ test('only what the vendors refuse is refused; null is absent and unknown fields
     ['invalid_parameter', 'messages.0.role'],
   )
   const sampled = { model: 'm', max_tokens: 1, messages: [hi], temperature: 0.5 }
-  assert.deepEqual(
-    refusal(() => decodeMessages(sampled, '2026-10-21')),
-    ['invalid_parameter', 'temperature'],
-  )
+  for (const name of ['temperature', 'top_p', 'top_k'])
+    assert.deepEqual(
+      refusal(() => decodeMessages({ ...sampled, temperature: null, [name]: 1 }, '2026-10-21')),
+      ['invalid_parameter', name],
+    )
   assert.equal(decodeMessages(sampled).turn.temperature, 0.5)
   const paper = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'x' } }
   const cited = { type: 'text', text: 'x', citations: [{ type: 'char_location', cited_text: 'x', document_index: 0 }] }

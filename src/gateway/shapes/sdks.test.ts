@@ -130,6 +130,11 @@ describe('the openai SDK', () => {
     assert.equal(reasoning.join(''), 'Six times seven')
     assert.deepEqual([...new Set(chunks.map(({ id }) => id))], [`chatcmpl-${about.id}`])
     assert.ok(chunks.every((chunk) => !('usage' in chunk)))
+    give(thinking, true)
+    const told = await Array.fromAsync(await client().chat.completions.create({ ...asked, stream: true }))
+    const [last, ...others] = told.toReversed()
+    assert.ok(others.every(({ usage }) => usage === null))
+    assert.ok(last!.choices.length === 0 && last!.usage!.total_tokens > 0)
   })
 
   test('a broken stream is an API error, not a short answer', async () => {
