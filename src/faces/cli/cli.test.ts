@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { loadContracts } from '#areas/contracts.ts'
+import { describeSettings } from '#config'
 import { list } from '#kernel/registry.ts'
 import { needs } from '#test/needs.ts'
 import { testServer } from '#test/server.ts'
@@ -210,6 +211,30 @@ test('help goes to stdout when asked for, and names the topics', async () => {
   const terminal = recorder()
   assert.equal(await run([], terminal), exits.usage[0])
   assert.deepEqual(terminal.said, [])
+})
+
+test('uk config explains every setting, shows no secret, and says what a start would', async () => {
+  const asked = async (env: Record<string, string>) => {
+    const terminal = recorder({ env })
+    const code = await run(['config'], terminal)
+    return { code, out: terminal.said.join(''), err: terminal.told.join('\n') }
+  }
+  const some = await asked({
+    UK_PORT: '4243',
+    UK_SECRET_KEY: 'x'.repeat(32),
+    OPENAI_API_KEY: 'sk-hunter2',
+    UK_PROT: '1',
+  })
+  assert.equal(some.code, 0)
+  assert.match(some.out, /^UK_PORT +4243\n +The port to listen on/m)
+  assert.match(some.out, /^OPENAI_API_KEY +\(set\)$/m)
+  assert.ok(!some.out.includes('hunter2') && !some.out.includes('xxxx'))
+  assert.match(some.err, /UK_PROT is not a setting; did you mean UK_PORT/)
+  for (const { name, meaning } of describeSettings({})) assert.match(meaning, /\w{4}.*\.$/, name)
+  const wrong = await asked({ UK_PORT: 'many' })
+  assert.equal(wrong.code, exits.usage[0])
+  assert.match(wrong.err, /UK_PORT must be a whole number/)
+  assert.match(wrong.out, /^UK_PORT +many$/m, 'the list is there all the same')
 })
 
 test('a mistyped word names the nearest', async () => {

@@ -1,6 +1,6 @@
-import { describeSettings } from '#config'
+import { ConfigRefused, describeSettings, readConfig } from '#config'
 import { parseArguments } from './arguments.ts'
-import { codeOf } from './exit.ts'
+import { Stop, codeOf } from './exit.ts'
 import { readText } from './input.ts'
 import { pad, type Terminal } from './terminal.ts'
 
@@ -16,6 +16,13 @@ export async function config(words: readonly string[], terminal: Terminal): Prom
       return `${terminal.style(set ? 'bold' : 'dim', pad(name, width))}  ${set ? shown : terminal.style('dim', shown)}\n${' '.repeat(width + 2)}${meaning}\n`
     })
     await terminal.out(lines.join(''))
+  }
+  // What a start would say of them.
+  try {
+    for (const warning of readConfig(terminal.env).warnings) terminal.err(`warning: ${warning}`)
+  } catch (error) {
+    if (error instanceof ConfigRefused) throw new Stop('usage', `${error.message}.`, 'The server would not start.')
+    throw error
   }
   return codeOf('ok')
 }
