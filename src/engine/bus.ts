@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events'
+import type { Carrier, CarrierParts } from './carriers/carrier.ts'
 import { connectNats } from './carriers/nats.ts'
 import { connectPostgresCarrier } from './carriers/postgres.ts'
 import { connectRedis } from './carriers/redis.ts'
@@ -18,20 +19,6 @@ export interface Bus extends AsyncDisposable {
   /** Says words to the listeners of this topic in every process, this one at once. In order per sender. */
   send(topic: string, words: string): void
   hear(topic: string, listen: (words: string) => void): Disposable
-}
-
-/** What takes words from process to process. A process may get its own back. */
-export interface Carrier extends AsyncDisposable {
-  /** Never throws: what cannot be sent is lost. */
-  publish(messages: readonly string[]): void | Promise<void>
-}
-
-/** What a carrier is opened with. It rejects when it cannot be reached at the start, and comes back by itself later. */
-export interface CarrierParts {
-  /** Of this instance's messages, where several instances share a carrier. */
-  name: string
-  log: Log
-  take: (message: string) => void
 }
 
 /** A message is who sent it (8 characters), what it is, its topic, and behind a line break its words. */

@@ -3,9 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Logger, type LogLevel, type Runner, type TaskList, makeWorkerUtils, run } from 'graphile-worker'
 import { sql } from 'kysely'
 import pg from 'pg'
-import type { Context } from './context.ts'
 import type { Log } from './log.ts'
-import type { Postgres } from './postgres/client.ts'
+import type { Db, Postgres } from './postgres/client.ts'
 import { KEEP_ALIVE, leaveSilent } from './postgres/silent.ts'
 import type { ServerProcess } from './processes.ts'
 
@@ -13,7 +12,7 @@ import type { ServerProcess } from './processes.ts'
 export interface Jobs extends AsyncDisposable {
   /** Added within `ctx`'s transaction if there is one. `key` replaces a waiting job of the same key. */
   add(
-    ctx: Pick<Context, 'db'>,
+    ctx: { db: Db },
     name: string,
     payload: Record<string, unknown>,
     more?: { runAt?: Date; inSeconds?: number; key?: string; attempts?: number },

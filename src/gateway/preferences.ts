@@ -1,5 +1,5 @@
 import { refuse } from '#kernel/errors.ts'
-import type { Cutoffs, MaxPrice, Sort, Wish } from './router.ts'
+import type { Cutoffs, MaxPrice, Sort, Wish } from './wish.ts'
 import { boolean, isObject, type Json, list, object, string } from './shapes/json.ts'
 
 /** What a `provider` object asks of the route. */

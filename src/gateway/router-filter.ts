@@ -1,9 +1,6 @@
 import type { Offer, ProviderEndpoint } from './directory.ts'
 import { supports } from './parameters.ts'
-import type { Wish } from './router.ts'
-
-/** Upper bounds in USD: tokens and media per million, `request` each. */
-export type MaxPrice = Readonly<Partial<Record<'prompt' | 'completion' | 'request' | 'image' | 'audio', number>>>
+import type { MaxPrice, Wish } from './wish.ts'
 
 export type Excluded =
   | 'shape'

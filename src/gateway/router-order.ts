@@ -1,11 +1,8 @@
 import type { Offer } from './directory.ts'
 import type { Aside, Figures, Lately } from './health.ts'
-import type { Cutoffs, Wish } from './router.ts'
 import { isNamed } from './router-filter.ts'
 import { faultWords } from './router-words.ts'
-
-/** `exacto`: who failed least. */
-export type Sort = 'price' | 'throughput' | 'latency' | 'exacto'
+import type { Cutoffs, Sort, Wish } from './wish.ts'
 
 export interface Ranked {
   offer: Offer

@@ -1,6 +1,7 @@
 import type { Offer } from './directory.ts'
-import type { Excluded, Wish } from './router.ts'
+import type { Excluded } from './router-filter.ts'
 import type { FaultKind } from './turn.ts'
+import type { Wish } from './wish.ts'
 
 /** What a provider did, in the past tense of a sentence about it. */
 export const faultWords: Record<FaultKind, string> = {

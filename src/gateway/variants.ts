@@ -1,6 +1,7 @@
 import type { Principal } from '#kernel/principal.ts'
 import type { Directory, Offer } from './directory.ts'
-import type { Asked, Wish } from './router.ts'
+import type { Asked } from './router.ts'
+import type { Wish } from './wish.ts'
 
 /** Suffixes that any model takes: each is a wish. */
 const virtual: Readonly<Record<string, Partial<Wish>>> = {

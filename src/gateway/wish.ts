@@ -1,8 +1,54 @@
 import type { Billing } from '#kernel/usage.ts'
 import type { Offer } from './directory.ts'
 import { guessInput } from './metering.ts'
-import type { Wish } from './router.ts'
 import { isObject } from './shapes/json.ts'
+
+/** Upper bounds in USD: tokens and media per million, `request` each. */
+export type MaxPrice = Readonly<Partial<Record<'prompt' | 'completion' | 'request' | 'image' | 'audio', number>>>
+
+/** `exacto`: who failed least. */
+export type Sort = 'price' | 'throughput' | 'latency' | 'exacto'
+
+/** A bound that a percentile of the last minutes' calls must keep to; a bare number bounds the median. */
+export type Cutoffs = Readonly<Partial<Record<'p50' | 'p75' | 'p90' | 'p99', number>>>
+
+/** What a caller wants of a route. A live call and `routing-preview` give the same and get the same. */
+export interface Wish {
+  /** The draw's; the same seed draws the same order. */
+  seed: number
+  /** Whether an offer can be asked at all, in the client's shape or in a translation of it; absent: all can. */
+  serves?: (offer: Offer) => boolean
+  /** Capabilities that the model must have, where it is known which it has. */
+  needs?: readonly string[]
+  inputTokens?: number
+  maxTokens?: number
+  /** Names of providers: slugs, or those of presets. */
+  only?: readonly string[]
+  ignore?: readonly string[]
+  order?: readonly string[]
+  /** False: those alone are asked that `order` names; without one the first choice. */
+  allowFallbacks?: boolean
+  /** Parameters of the request, in OpenRouter's names, each of which must mean something to the provider. */
+  parameters?: readonly string[]
+  dataCollection?: 'allow' | 'deny'
+  zeroRetention?: boolean
+  quantizations?: readonly string[]
+  maxPrice?: MaxPrice
+  /** Only what costs nothing. */
+  free?: boolean
+  /** Something that only a provider which relays can do, as the caller wrote it. */
+  relayed?: string
+  /** Only models whose output may be trained on. */
+  distillable?: boolean
+  sort?: Sort
+  minThroughput?: Cutoffs
+  /** Seconds. */
+  maxLatency?: Cutoffs
+  /** The endpoint that holds this conversation's prompt in its cache. */
+  warm?: string
+  /** Whether a call is paid from a balance or counts under a cap, which takes a price. */
+  guards?: (billing: Billing) => boolean
+}
 
 /** What a request asks of a model, as far as the router looks at it. */
 export interface Sketch {

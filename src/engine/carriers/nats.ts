@@ -1,4 +1,4 @@
-import type { Carrier, CarrierParts } from '../bus.ts'
+import type { Carrier, CarrierParts } from './carrier.ts'
 import { StartRefused } from '../start-refused.ts'
 
 /** Core NATS: at most once, as the bus promises no more. One subject per instance. https://docs.nats.io/nats-concepts/core-nats */

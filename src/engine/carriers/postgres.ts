@@ -1,5 +1,5 @@
 import pg from 'pg'
-import type { Carrier, CarrierParts } from '../bus.ts'
+import type { Carrier, CarrierParts } from './carrier.ts'
 import type { Postgres } from '../postgres/client.ts'
 import { KEEP_ALIVE, cutOff } from '../postgres/silent.ts'
 

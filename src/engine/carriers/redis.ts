@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import type { Carrier, CarrierParts } from '../bus.ts'
+import type { Carrier, CarrierParts } from './carrier.ts'
 import { StartRefused } from '../start-refused.ts'
 
 const ASK_MS = 5_000

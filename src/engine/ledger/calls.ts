@@ -4,12 +4,28 @@ import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { type Id, firstIdAt } from '#kernel/ids.ts'
 import { type Nano, toUsd, usdOrNull } from '#kernel/money.ts'
 import { iso } from '#kernel/time.ts'
-import type { Usage } from '#kernel/usage.ts'
+import type { Billing, Usage } from '#kernel/usage.ts'
 import type { Db } from '../postgres/client.ts'
 import type { CallTable } from './tables.ts'
-import type { UsageFilters, Whose } from './usage-days.ts'
 
 export type CallRow = Selectable<CallTable>
+
+/** Whose calls: an account's, those in workspaces, or both; neither: of all. */
+export interface Whose {
+  accountId?: Id | undefined
+  workspaceIds?: readonly Id[] | undefined
+}
+
+export interface UsageFilters {
+  /** UTC days, both included, `YYYY-MM-DD`. */
+  from?: string | undefined
+  to?: string | undefined
+  model?: string | undefined
+  provider?: string | undefined
+  keyId?: Id | undefined
+  surface?: string | undefined
+  billing?: Billing | undefined
+}
 
 const DAY_MS = 86_400_000
 /** An id is made when a call is asked for, which may have to wait before it begins. */

@@ -3,7 +3,7 @@ import type { Id } from '#kernel/ids.ts'
 import { type Nano, toUsd } from '#kernel/money.ts'
 import type { Billing, Usage } from '#kernel/usage.ts'
 import type { Db } from '../postgres/client.ts'
-import { type Buckets, usageFrom } from './calls.ts'
+import { type Buckets, type UsageFilters, type Whose, usageFrom } from './calls.ts'
 
 declare module '../postgres/tables.ts' {
   interface Database {
@@ -32,23 +32,6 @@ interface UsageDayTable extends Buckets {
   first_token_ms: bigint
   first_token_calls: bigint
   duration_ms: bigint
-}
-
-/** Whose calls: an account's, those in workspaces, or both; neither: of all. */
-export interface Whose {
-  accountId?: Id | undefined
-  workspaceIds?: readonly Id[] | undefined
-}
-
-export interface UsageFilters {
-  /** UTC days, both included, `YYYY-MM-DD`. */
-  from?: string | undefined
-  to?: string | undefined
-  model?: string | undefined
-  provider?: string | undefined
-  keyId?: Id | undefined
-  surface?: string | undefined
-  billing?: Billing | undefined
 }
 
 /** What calls sum up to. */

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
-import type { Outbound, Send } from './outbound.ts'
+import type { Outbound } from './outbound.ts'
+import type { Send } from './send.ts'
 import { RetrieveFailed, explained } from './retrieve.ts'
 
 /** Bytes that may still be read; who begins something new fills it again. */

@@ -1,4 +1,4 @@
-import type { Send } from './outbound.ts'
+import type { Send } from './send.ts'
 
 /** Fields that the connection itself writes. */
 const OWN: ReadonlySet<string> = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'upgrade', 'te'])

@@ -6,7 +6,8 @@ import { after, before, test } from 'node:test'
 import type { Dispatcher } from 'undici'
 import { addressPolicy } from './address.ts'
 import { Lane } from './lane.ts'
-import { type Outbound, type Send, createOutbound } from './outbound.ts'
+import { type Outbound, createOutbound } from './outbound.ts'
+import type { Send } from './send.ts'
 
 let server: Server
 let origin: string

@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { addressPolicy } from './address.ts'
 import { retrieve } from './retrieve.ts'
-import { type Outbound, type Send, createOutbound } from './outbound.ts'
+import { type Outbound, createOutbound } from './outbound.ts'
+import type { Send } from './send.ts'
 
 const none = addressPolicy([])
 const permits = (address: string, port = 443): boolean => none.permits('example.com', address, port)

@@ -4,6 +4,7 @@ import type { Dispatcher, buildConnector as Build } from 'undici'
 import type { AddressPolicy } from './address.ts'
 import { buildConnector } from './connector.ts'
 import { headOf } from './head.ts'
+import type { Send } from './send.ts'
 import { Lane, NO_CONNECTION } from './lane.ts'
 
 /** The address that a name led to is private and not allowed. */
@@ -13,24 +14,6 @@ export class AddressRefused extends Error {
   constructor(host: string) {
     super(`${host} leads to a private or reserved address, and those are not allowed here.`)
   }
-}
-
-export interface Send {
-  /** `https://api.example.com`: scheme, host and port. */
-  origin: string
-  /** Path and query. */
-  path: string
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD'
-  /** Name, value, name, value. */
-  headers: readonly string[]
-  /** A string is one byte per character. */
-  body: Buffer | string | null
-  /** Of the body, what comes before `body`: one byte per character. */
-  lead?: string
-  /** Skips the address check: for what the instance's administrator set up. */
-  mayBePrivate?: boolean
-  headersTimeoutMs?: number
-  bodyTimeoutMs?: number
 }
 
 /**

@@ -1,7 +1,8 @@
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 import type { Dispatcher } from 'undici'
-import type { Outbound, Send } from './outbound.ts'
+import type { Outbound } from './outbound.ts'
+import type { Send } from './send.ts'
 
 export interface Wanted {
   url: URL

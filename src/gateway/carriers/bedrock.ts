@@ -1,5 +1,5 @@
 import { AwsV4Signer } from 'aws4fetch'
-import type { Send } from '#engine/outbound/outbound.ts'
+import type { Send } from '#engine/outbound/send.ts'
 import type { ProviderEndpoint } from '../directory.ts'
 import { anthropicBody, dropped } from './anthropic-body.ts'
 import { type Carrier, CarryFailed, SETTING, headerIn } from './carrier.ts'

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
-import type { Outbound, Send } from '#engine/outbound/outbound.ts'
+import type { Outbound } from '#engine/outbound/outbound.ts'
+import type { Send } from '#engine/outbound/send.ts'
 import type { UpstreamFault } from '../turn.ts'
 
 /** What is asked, beside its bytes. */

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
-import type { Outbound, Send } from '#engine/outbound/outbound.ts'
+import type { Outbound } from '#engine/outbound/outbound.ts'
+import type { Send } from '#engine/outbound/send.ts'
 import type { Upstream } from '../upstream.ts'
 import type { Asked } from './carrier.ts'
 

@@ -1,5 +1,6 @@
 import { type KeyObject, createPrivateKey } from 'node:crypto'
-import type { Outbound, Send } from '#engine/outbound/outbound.ts'
+import type { Outbound } from '#engine/outbound/outbound.ts'
+import type { Send } from '#engine/outbound/send.ts'
 import { RetrieveFailed, retrieve } from '#engine/outbound/retrieve.ts'
 import type { ProviderEndpoint } from '../directory.ts'
 import { isObject, parseJson, textOf } from '../shapes/json.ts'
