@@ -70,6 +70,17 @@ test('what cannot be an agent is refused by the name of its field', async () => 
   assert.equal((await refused({ name: 'A', tools: [{ name: 'x', policy: 'maybe' }] })).param, 'tools.0.policy')
   assert.equal((await refused({ name: 'A', tools: [{ name: 'x' }, { name: 'x' }] })).param, 'tools')
   assert.equal((await refused({ name: 'A', tools: [{ name: 'x', when: 1 }] })).param, 'tools.0.when')
+  for (const name of ['drive.lits', 'api_keys.create']) {
+    const { param, message } = await refused({ name: 'A', tools: [{ name: 'do' }, { name, policy: 'deny' }] })
+    assert.deepEqual([param, /There is no tool/.test(message)], ['tools.1.name', true], message)
+  }
+  const agent = (await alice.post('/agents', { name: 'A', tools: [{ name: 'find' }, { name: 'drive_list' }] })).body
+    .data
+  assert.equal(
+    (await alice.patch(`/agents/${agent.id}`, { tools: [{ name: 'nothing' }] })).body.error.param,
+    'tools.0.name',
+  )
+  assert.match((await refused({ name: 'A', tools: [{ name: 'ai_gateway_usage' }] })).message, /`ai_gateway\.usage`/)
   for (const body of [
     { name: 'A\0' },
     { name: 'A', tools: [{ name: '\0' }] },

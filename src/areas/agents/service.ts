@@ -53,6 +53,7 @@ export const agentService = implement(
       ctx.transaction(async (ctx) => {
         const id = newId()
         const { mcp_servers, sealed_headers } = withServers(ctx, id, null, given.mcp_servers)
+        checkTools(ctx, given.tools, [])
         await checkSubagents(ctx, id, ctx.workspace!.id, given.subagents)
         const definition = definitionOf({ ...given, mcp_servers })
         return insert(ctx, ctx.workspace!.id, id, definition, { ...budgetOf(given), sealed_headers })
@@ -64,6 +65,7 @@ export const agentService = implement(
         await lockResource(ctx, 'agent', id)
         const before = await read(ctx, id)
         const servers = mcp_servers && withServers(ctx, id, before, mcp_servers)
+        if (changes.tools) checkTools(ctx, changes.tools, before.tools)
         if (changes.subagents) await checkSubagents(ctx, id, before.workspace_id, changes.subagents)
         const definition = changed(definitionOf(before), { ...changes, mcp_servers: servers?.mcp_servers })
         const budget = budgetOf({ spend_cap_usd, spend_cap_period })
@@ -135,6 +137,21 @@ export async function agentWithin(ctx: Context, id: Id, workspaceId: Id, param =
   const here = row?.workspace_id === workspaceId
   if (row && row.status !== 'trashed' && (here || (await sharedPlace(ctx.db, ctx.principal, 'agent', row)))) return row
   return readableAgent(ctx, row, param)
+}
+
+/** A name that reaches nothing would be a tool that is never offered, or a ban that bans nothing. What it had stays. */
+function checkTools({ engine }: Context, tools: Definition['tools'], before: Definition['tools']): void {
+  for (const [i, { name }] of tools.entries()) {
+    const called = engine.toolbox.reach(name, {})?.tool
+    if (called === name || called === name.replace('_', '.') || before.some((tool) => tool.name === name)) continue
+    refuse('invalid_parameter', {
+      param: `tools.${i}.name`,
+      message:
+        called === undefined
+          ? `There is no tool \`${name}\` here: name \`find\`, \`describe\`, \`do\`, or an endpoint such as \`drive.list\`.`
+          : `This tool is called \`${called}\`.`,
+    })
+  }
 }
 
 async function checkSubagents(
