@@ -29,10 +29,10 @@ test('of twenty runs that end at once, one whose chat somebody holds keeps nobod
   const [held] = chats
   await db.transaction().execute(async (tx) => {
     await sql`select 1 from resources where id = ${held!} for update`.execute(tx)
-    for (let i = 0; i < 100 && (await going()).length > 1; i++) await sleep(50)
+    for (let i = 0; i < 600 && (await going()).length > 1; i++) await sleep(50)
     assert.deepEqual(await going(), [held])
   })
-  for (let i = 0; i < 100 && (await going()).length > 0; i++) await sleep(20)
+  for (let i = 0; i < 600 && (await going()).length > 0; i++) await sleep(50)
   assert.deepEqual(await going(), [])
   for (const id of chats) {
     const { body } = await alice.get(`/chats/${id}/messages?order=asc`)
