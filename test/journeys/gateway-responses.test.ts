@@ -124,9 +124,13 @@ test('what the vendor stores in the caller’s own account is read, listed and d
     return /background/.test(error.message)
   })
   await assert.rejects(client.responses.retrieve(id, { stream: true }), { status: 400, param: 'stream' })
+  // What lies in the account that the instance shares is not asked for, though it answers with the same key.
+  await world.bring(openai, 'shared', { instance: true, shape: 'openai-responses', models: [priced('gpt-4o')] })
+  const before = openai.requests.length
   const eve = await world.server.person('Eve')
   const stranger = new OpenAI({ ...client, apiKey: (await eve.key()).key, baseURL: client.baseURL, maxRetries: 0 })
   await assert.rejects(stranger.responses.retrieve(id), { status: 404 })
+  assert.equal(openai.requests.length, before)
   assert.ok(!openai.requests.some(({ headers }) => JSON.stringify(headers).includes(world.key.key)))
   await client.responses.delete(id)
   for (const gone of [id, 'resp_none', (await client.responses.create({ model: foreign[1], input: 'x' })).id])

@@ -64,6 +64,14 @@ test('calls that all stand under index 0 are told apart, arguments may be an obj
   assert.deepEqual([finish, error], [{ reason: 'tool_calls', native: 'stop', stop_sequence: null }, null])
 })
 
+test('a second word never hides that the answer was cut', () => {
+  const chunk = (finish_reason: string) =>
+    `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { content: 'so' }, finish_reason }] })}\n\n`
+  const reader = new StreamReader()
+  const chunks = reader.feed(Buffer.from(`${chunk('length')}${chunk('stop')}data: [DONE]\n\n`))
+  assert.equal(fold([...chunks, ...reader.end()]).finish?.reason, 'length')
+})
+
 test('a call whose id comes late waits for it', () => {
   assert.deepEqual(fold(read('late-id')).content, [
     { type: 'tool_call', id: 'call_late', name: 'f', arguments: '{"a":1}' },
