@@ -87,6 +87,23 @@ export const anonymous: Principal = {
   memberships: new Map(),
 }
 
+/** On whose behalf something goes on later, as rows keep it: the caller's, with no more rights than this credential has. */
+export function behalfOf({ accountId, credential }: Principal) {
+  const session = credential.kind === 'session'
+  return {
+    account_id: accountId,
+    /** The key that pays. */
+    key_id:
+      credential.kind === 'key'
+        ? credential.id
+        : credential.kind === 'server'
+          ? (credential.payingKey?.id ?? null)
+          : null,
+    scopes: session ? null : [...credential.scopes],
+    held_to: session ? null : credential.workspaceId,
+  }
+}
+
 /** Who is behind a secret. The accounts area implements it; the line and the gateway ask it. */
 export interface Authority {
   /** Refuses with 401. Answers at once when this process knows the key. */

@@ -10,12 +10,13 @@ import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { nanoOrNull } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
+import { behalfOf } from '#kernel/principal.ts'
 import { iso } from '#kernel/time.ts'
 import { automations } from './contract.ts'
 import { automationEvent } from './events.ts'
 import { fire } from './fire.ts'
 import { tendRuns } from './heard.ts'
-import { checkAction, ownerOf } from './owner.ts'
+import { checkAction } from './check-action.ts'
 import { scheduleOf } from './schedule.ts'
 import { showAutomation, showStats } from './show.ts'
 import { giveWayTo, stopRuns } from './stop.ts'
@@ -80,7 +81,7 @@ export const automationService = implement(
           catch_up_window_seconds: given.catch_up_window_seconds,
           max_cost_nano: nanoOrNull(given.max_cost_usd),
           timeout_seconds: given.timeout_seconds,
-          ...ownerOf(ctx),
+          ...behalfOf(ctx.principal),
           next_fire_at: cron?.next(await clockOf(ctx.db)) ?? null,
           token_hash: token === null ? null : hashSecret(token),
           sealed_secret: secret === null ? null : ctx.engine.secrets.seal(secret, id),
@@ -118,7 +119,7 @@ export const automationService = implement(
           ...(given.max_cost_usd !== undefined && { max_cost_nano: nanoOrNull(given.max_cost_usd) }),
           // Who changes what it does answers for it from then on.
           ...(given.action !== undefined && { action: JSON.stringify(given.action) }),
-          ...((another || given.action !== undefined) && ownerOf(ctx)),
+          ...((another || given.action !== undefined) && behalfOf(ctx.principal)),
           ...(moved && {
             schedule,
             time_zone: timeZone,
@@ -211,7 +212,7 @@ export const automationService = implement(
         await automationStore.update(ctx.db, id, {
           token_hash: hashSecret(token),
           sealed_secret: secrets.seal(secret, id),
-          ...(another && ownerOf(ctx)),
+          ...(another && behalfOf(ctx.principal)),
         })
         await writeAudit(ctx, {
           action: 'automation.secret_rotated',

@@ -3,6 +3,7 @@ import type { Context, Engine } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
+import { behalfOf } from '#kernel/principal.ts'
 import { chooseModel } from './choose-model.ts'
 import { type MessageRow, type Parent, messageStore } from './message-store.ts'
 import { type Part, textOf, titleOf } from './parts.ts'
@@ -51,7 +52,7 @@ export async function accept(outer: Context, chat: ChatRow, sent: Sent): Promise
     const waits = busy.length > 0 || runs.draining
     const { input, output } = messagesOf(ctx, held, { parentId, parent, content: sent.content, at, waits })
     const run = await runStore.insert(ctx.db, {
-      ...callerOf(ctx),
+      ...behalfOf(ctx.principal),
       ...(sent.budget !== undefined && { budget_nano: sent.budget }),
       ...(sent.automationRunId !== undefined && { automation_run_id: sent.automationRunId }),
       ...(above !== null && { parent_run_id: above.id, depth: above.depth + 1, parent_call: sent.call ?? null }),
@@ -96,7 +97,7 @@ export async function retry(outer: Context, chat: ChatRow, runId: Id): Promise<R
     const output = answerTo(held, { id: before.input_message_id, ...input }, before.id, held.last_seq + 1, ctx.now())
     await messageStore.insert(ctx.db, [output])
     const waits = busy.length > 0 ? 'chat_busy' : runs.draining ? 'restarted' : null
-    const queued = (await runStore.requeue(ctx.db, before.id, output.id, waits, callerOf(ctx)))!
+    const queued = (await runStore.requeue(ctx.db, before.id, output.id, waits, behalfOf(ctx.principal)))!
     await chatStore.grow(ctx.db, held.id, { head: output.id, lastSeq: output.seq, at: ctx.now(), title: null })
     await ctx.emit(runEvent(queued, 'queued'))
     const claimed = waits !== null ? null : await claim(ctx.db, queued.id, engine.processId)
@@ -182,24 +183,6 @@ export async function stopAll(ctx: Pick<Context, 'db'>, runs: readonly RunRow[])
     else if (asked) await cancelWaiting(ctx.db, asked)
   }
   return running
-}
-
-/** Who asks and pays, as the run remembers it. */
-export function callerOf({
-  principal: { accountId, credential },
-}: Context): Pick<RunRow, 'account_id' | 'key_id' | 'scopes' | 'held_to'> {
-  const session = credential.kind === 'session'
-  return {
-    account_id: accountId,
-    key_id:
-      credential.kind === 'key'
-        ? credential.id
-        : credential.kind === 'server'
-          ? (credential.payingKey?.id ?? null)
-          : null,
-    scopes: session ? null : [...credential.scopes],
-    held_to: session ? null : credential.workspaceId,
-  }
 }
 
 /** A run as it begins: here and now, or with the next turn that is free. */

@@ -2,7 +2,8 @@ import type { Context } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { newId } from '#kernel/ids.ts'
 import { nanoOrNull } from '#kernel/money.ts'
-import { callerOf, holdActive, stopAll } from './accept.ts'
+import { behalfOf } from '#kernel/principal.ts'
+import { holdActive, stopAll } from './accept.ts'
 import { chooseModel } from './choose-model.ts'
 import { goalEvent } from './goal-events.ts'
 import { type GoalRow, goalStore } from './goal-store.ts'
@@ -39,7 +40,7 @@ export async function startGoal(outer: Context, { id: chatId }: ChatRow, wanted:
         details: { status: 'active', allowed: ['end'], goal_id: before.id },
       })
     const goal = await goalStore.insert(ctx.db, {
-      ...callerOf(ctx),
+      ...behalfOf(ctx.principal),
       id: newId(),
       chat_id: held.id,
       workspace_id: held.workspace_id,
@@ -104,7 +105,7 @@ export function resumeGoal(outer: Context, { id: chatId }: ChatRow, caps: Caps) 
     const other = await goalStore.active(ctx.db, chatId)
     if (other)
       refuse('invalid_state', { message: 'Another goal is active.', details: { status: 'active', allowed: [] } })
-    const resumed = (await goalStore.resume(ctx.db, goal.id, { ...callerOf(ctx), ...bigger })) ?? noGoal()
+    const resumed = (await goalStore.resume(ctx.db, goal.id, { ...behalfOf(ctx.principal), ...bigger })) ?? noGoal()
     await pursueSoon(ctx, resumed.id)
     await ctx.emit(goalEvent(resumed, 'resumed'))
     return shown(ctx, resumed)

@@ -7,7 +7,8 @@ import type { Db } from '#engine/postgres/client.ts'
 import { checkTarget } from '#engine/resources.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
-import { callerOf, firstOf, messagesOf } from './accept.ts'
+import { behalfOf } from '#kernel/principal.ts'
+import { firstOf, messagesOf } from './accept.ts'
 import { aloneOf } from './budgets.ts'
 import { chooseModel } from './choose-model.ts'
 import { messageStore } from './message-store.ts'
@@ -60,7 +61,7 @@ export async function openChats(engine: Engine, db: Db, openings: readonly Openi
     const { input, output } = messagesOf(ctx, { id, last_seq: 0 }, first)
     const chat = { id, workspace_id: workspaceId, created_by: ctx.principal.accountId, title, agent_id: agent.id }
     const run = {
-      ...callerOf(ctx),
+      ...behalfOf(ctx.principal),
       ...firstOf(engine, { input, output, at, waits }),
       chat_id: id,
       workspace_id: workspaceId,

@@ -2,6 +2,7 @@ import type { Context } from '#engine/context.ts'
 import type { Background } from '#kernel/answers.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
+import { behalfOf } from '#kernel/principal.ts'
 import type { Scope } from '#kernel/scopes.ts'
 import { tell, wake } from './events.ts'
 import { showOperation } from './show.ts'
@@ -73,20 +74,12 @@ export async function startOperation<I extends object>(
     const { accountId, credential } = ctx.principal
     const row = await operations.insert(ctx.db, {
       id: newId(),
-      account_id: accountId,
+      ...behalfOf(ctx.principal),
       workspace_id: workspaceId ?? ctx.workspace?.id ?? (credential.kind === 'session' ? null : credential.workspaceId),
-      key_id:
-        credential.kind === 'key'
-          ? credential.id
-          : credential.kind === 'server'
-            ? (credential.payingKey?.id ?? null)
-            : null,
       kind: kind.name,
       input,
       resource_type: resource?.type ?? null,
       resource_id: resource?.id ?? null,
-      scopes: credential.kind === 'session' ? null : [...credential.scopes],
-      held_to: credential.kind === 'session' ? null : credential.workspaceId,
       content_seconds: kind.contentSeconds,
       expires_at: new Date(ctx.now().getTime() + kind.expiresInSeconds * 1000),
     })

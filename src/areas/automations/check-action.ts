@@ -1,4 +1,4 @@
-/** Who answers for an automation, and what they must be allowed. */
+/** What who sets up an automation must be allowed, because it is done later in that person's name. */
 import { agentFor } from '#areas/agents/service.ts'
 import { chatFor } from '#areas/chats/service.ts'
 import type { Context } from '#engine/context.ts'
@@ -7,22 +7,6 @@ import type { Id } from '#kernel/ids.ts'
 import { checkPlace } from '#kernel/place.ts'
 import { hasScope } from '#kernel/principal.ts'
 import type { Action } from './store.ts'
-
-/** Whose rights it runs in: the caller's, and no more than the credential has. */
-export function ownerOf({ principal: { accountId, credential } }: Context) {
-  const session = credential.kind === 'session'
-  return {
-    account_id: accountId,
-    scopes: session ? null : [...credential.scopes],
-    held_to: session ? null : credential.workspaceId,
-    key_id:
-      credential.kind === 'key'
-        ? credential.id
-        : credential.kind === 'server'
-          ? (credential.payingKey?.id ?? null)
-          : null,
-  }
-}
 
 export async function checkAction(ctx: Context, action: Action, workspaceId: Id): Promise<void> {
   if (action.type === 'command')
