@@ -121,7 +121,7 @@ export async function playAccess({
         await play.end()
       }
     }),
-    { numRuns: runs, interruptAfterTimeLimit: 900_000, ...replay },
+    { numRuns: runs, interruptAfterTimeLimit: 1_800_000, ...replay },
   )
   return totals
 }
