@@ -179,6 +179,7 @@ test('text, parallel calls and their results over providers of other shapes, who
     const streamed = await client.responses.stream(asked).finalResponse()
     for (const answer of [whole, streamed]) {
       assert.equal(answer.output_text, 'Let me look.')
+      for (const item of answer.output) if (item.type === 'message') assert.equal(item.status, 'completed')
       const calls = answer.output.flatMap((item) => (item.type === 'function_call' ? [item] : []))
       assert.deepEqual(
         calls.map((one) => [one.call_id, JSON.parse(one.arguments)]),
