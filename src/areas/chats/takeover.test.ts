@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { connectPostgres } from '#engine/postgres/client.ts'
 import { script } from '#test/chats.ts'
 import { testDatabase } from '#test/database.ts'
 import { doomedServer } from '#test/doomed.ts'
@@ -65,9 +66,11 @@ test('what an answer had cost when its server was killed reaches its message, it
   await using doomed = await doomedServer()
   const there = doomed.alice
   const chat = await made(there)
+  // Connected before it begins: what is seen first has to be the first mark.
+  await using watching = connectPostgres(doomed.database.connection, () => {})
+  const { pool } = watching
+  await pool.query('select')
   const { run } = await begun(there, chat, 'a dozen words that somebody has to pay for, whatever happens next', 60_000)
-  await using watching = await testServer({ database: doomed.database })
-  const { pool } = watching.app.engine.postgres
   // The input bound is marked at first, what has come so far about a second later.
   const marked = async (): Promise<bigint | undefined> =>
     (await pool.query<{ estimate: bigint }>('select estimate from reservations where sent_at is not null')).rows[0]
