@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '#engine/postgres/client.ts'
 import type { SearchDocument } from '#engine/searchable.ts'
 import type { Id } from '#kernel/ids.ts'
@@ -9,14 +9,31 @@ export const apart = (name: string): string =>
   `${name} ${name.replace(/([\p{Ll}\d])(\p{Lu})/gu, '$1 $2').replace(/[^\p{L}\p{N}]+/gu, ' ')}`
 
 /**
- * Writes these documents, and takes out those ids that none tells of. Access comes from the register within the
- * statement that writes, under a lock that a change of it waits for: a row is never more visible than its resource.
+ * Writes these documents, and takes out those ids that none tells of. What somebody holds just now comes after the rest,
+ * resource by resource: who waits for it must not hold all the others meanwhile.
  */
 export async function writeRows(db: Db, ids: readonly Id[], documents: readonly SearchDocument[]): Promise<void> {
   const there = new Set(documents.map(({ id }) => id))
   const gone = ids.filter((id) => !there.has(id))
   if (gone.length > 0) await sql`delete from search_rows where id = any(${gone}::ulid[])`.execute(db)
   if (documents.length === 0) return
+  const written = await writeHeld(db, documents, sql`for share skip locked`)
+  const left = Map.groupBy(
+    documents.filter(({ id }) => !written.has(id)),
+    ({ resource_id }) => resource_id,
+  )
+  for (const some of left.values()) await writeHeld(db, some, sql`for share`)
+}
+
+/**
+ * Access comes from the register within the statement that writes, under a lock that a change of it waits for: a row is
+ * never more visible than its resource. Answers what was written.
+ */
+async function writeHeld(
+  db: Db,
+  documents: readonly SearchDocument[],
+  lock: RawBuilder<unknown>,
+): Promise<ReadonlySet<Id>> {
   const clean = (text: string): string => text.replaceAll('\0', '').toWellFormed()
   const rows = documents.map((one) => ({
     ...one,
@@ -27,14 +44,14 @@ export async function writeRows(db: Db, ids: readonly Id[], documents: readonly 
   /** What the index takes for the body, where that is not the body itself. */
   const words = rows.map(({ body }) => (isUnspaced(body) ? forIndex(body) : null))
   const column = <K extends keyof (typeof rows)[number]>(name: K) => rows.map((row) => row[name])
-  await sql`with given as (
+  const { rows: written } = await sql<{ id: Id }>`with given as (
       select * from unnest(${column('type')}::text[], ${column('id')}::text[], ${column('resource_id')}::text[], ${column('parent_id')}::text[],
         ${column('title')}::text[], ${column('names')}::text[], ${column('body')}::text[], ${rows.map(({ title }) => forIndex(title))}::text[], ${words}::text[],
         ${column('created_at')}::timestamptz[], ${column('updated_at')}::timestamptz[])
         as x(type, id, resource_id, parent_id, title, names, body, heading, words, created_at, updated_at)
     ), held as (
       select r.id, r.workspace_id, r.status = 'trashed' as hidden from resources r
-      where r.id = any(${[...new Set(column('resource_id'))].sort()}::ulid[]) order by r.id for share
+      where r.id = any(${[...new Set(column('resource_id'))].sort()}::ulid[]) order by r.id ${lock}
     ), written as (
       insert into search_rows as s (type, id, resource_id, workspace_id, hidden, title, tsv, parent_id, created_at, updated_at)
       select g.type, g.id, g.resource_id, h.workspace_id, h.hidden, g.title,
@@ -48,7 +65,10 @@ export async function writeRows(db: Db, ids: readonly Id[], documents: readonly 
         embedded = case when s.type = excluded.type and s.title = excluded.title and exists (
           select from search_bodies b join given g on g.body = b.body where b.row_id = s.row_id and g.id = s.id) then s.embedded end
       returning row_id, id
+    ), kept as (
+      insert into search_bodies as b (row_id, body) select w.row_id, g.body from written w join given g on g.id = w.id
+      on conflict (row_id) do update set body = excluded.body
     )
-    insert into search_bodies as b (row_id, body) select w.row_id, g.body from written w join given g on g.id = w.id
-    on conflict (row_id) do update set body = excluded.body`.execute(db)
+    select id from written`.execute(db)
+  return new Set(written.map(({ id }) => id))
 }
