@@ -55,7 +55,7 @@ const surfaces: readonly Surface[] = [
 
 /** The three surfaces, and the same life of a call for callers in this process. */
 export function createGateway(parts: GatewayParts): GatewayFaces {
-  const gateway: Gateway = { ...parts, health: new Health(), warmth: new Warmth(), inProgress: new Set() }
+  const gateway: Gateway = { ...parts, health: new Health(), warmth: new Warmth(), inProgress: [] }
   const byUrl = new Map<string, Place>()
   const roots = new Map<string, Surface>()
   for (const surface of surfaces)
@@ -94,7 +94,7 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
   }
 
   function interrupt(why: Refusal): void {
-    for (const visit of gateway.inProgress) visit.interrupt(why)
+    for (const visit of [...gateway.inProgress]) visit.interrupt(why)
   }
 
   const posts = [...byUrl].flatMap(([path, { methods }]) => ('POST' in methods ? [path] : []))

@@ -33,6 +33,6 @@ export interface GatewayParts {
 export interface Gateway extends GatewayParts {
   health: Health
   warmth: Warmth
-  /** Whose answers are not over. */
-  inProgress: Set<Visit>
+  /** Whose answers are not over. No set: those that V8 outgrew keep what was in them alive until the old generation is collected. */
+  inProgress: Visit[]
 }

@@ -33,8 +33,10 @@ export class Visit {
   #flight: Disposable | null = null
   #watch: Disposable | null = null
   #onLeave: (() => void) | null = null
-  #tell: (failure: Refusal) => void = (failure) => this.fail(failure)
+  #tell: ((failure: Refusal) => void) | null = null
   #slow: NodeJS.Timeout | undefined
+  /** Among those in progress. */
+  #place = -1
 
   constructor(gateway: Gateway, surface: Surface, request: IncomingMessage | WholeRequest, response: Reply, id: Id) {
     this.gateway = gateway
@@ -129,24 +131,30 @@ export class Visit {
    * where it is still there to be told why.
    */
   onLeave(leave: () => void, tell?: (failure: Refusal) => void): void {
-    this.#onLeave = leave
-    if (tell) this.#tell = tell
     if (this.closed) return leave()
-    this.gateway.inProgress.add(this)
+    this.#onLeave = leave
+    this.#tell = tell ?? null
+    const { inProgress } = this.gateway
+    if (this.#place < 0) this.#place = inProgress.push(this) - 1
   }
 
   /** The server closes, and the answer is not over. */
   interrupt(failure: Refusal): void {
-    const leave = this.#onLeave
+    const [leave, tell] = [this.#onLeave, this.#tell]
     this.over()
     leave?.()
-    this.#tell(failure)
+    if (tell) tell(failure)
+    else this.fail(failure)
   }
 
-  /** The answer is over: a client that leaves now misses nothing. */
+  /** The answer is over: a client that leaves now misses nothing. What it took is let go of before the connection's next. */
   over(): void {
     this.#onLeave = null
-    this.gateway.inProgress.delete(this)
+    this.#tell = null
+    if (this.#place < 0) return
+    const last = this.gateway.inProgress.pop()!
+    if (last !== this) this.gateway.inProgress[(last.#place = this.#place)] = last
+    this.#place = -1
   }
 
   /** Ends the stream of a caller whose key was revoked or lost its scope, or whose endpoint was disabled. */
