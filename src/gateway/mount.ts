@@ -94,7 +94,8 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
   }
 
   function interrupt(why: Refusal): void {
-    for (const visit of [...gateway.inProgress]) visit.interrupt(why)
+    // Each leaves the list as it is told.
+    while (gateway.inProgress.length > 0) gateway.inProgress.at(-1)!.interrupt(why)
   }
 
   const posts = [...byUrl].flatMap(([path, { methods }]) => ('POST' in methods ? [path] : []))
