@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { script } from '#test/chats.ts'
 import { allEvents, readEvents } from '#test/events.ts'
 import type { Caller } from '#test/server.ts'
@@ -17,12 +18,14 @@ async function over(chat: string, who: Caller = alice) {
   for (;;) {
     const goal = (await who.get(`/chats/${chat}/goal`)).body.data
     if (goal.status !== 'active') return goal
+    await sleep(30)
   }
 }
 async function turning(chat: string) {
   for (;;) {
     const goal = (await alice.get(`/chats/${chat}/goal`)).body.data
     if (goal.run_id !== null) return goal
+    await sleep(10)
   }
 }
 

@@ -300,7 +300,7 @@ test('rights that change again and again are asked once at a time, and the last 
   const looks = async (): Promise<number> =>
     (
       await pool.query(
-        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query ~ 'chats'`,
+        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like 'select r.*, c.*%'`,
       )
     ).rowCount!
   const held = await pool.connect()
