@@ -122,7 +122,10 @@ test('plain words are those of ripgrep', rgIs, () => {
 })
 
 test('matches over several lines are those of ripgrep', rgIs, () => {
-  const across = fc.tuple(pattern, pattern).map(([a, b]) => `${a.replace('$', '')}\\n${b.replace('^', '')}`)
+  // Of `^` the test below says: ripgrep takes the end of its last match for the beginning of a line.
+  const across = fc
+    .tuple(pattern, pattern)
+    .map(([a, b]) => `${a.replace(/^\^|\$$/g, '')}\\n${b.replace('^', '')}`)
   const numbered = (rows: string[]): string[] => rows.map((row) => row.replace(/^(.*?:\d+):\d+:/, '$1:'))
   fc.assert(
     fc.property(tree, across, (files, asked) => {
@@ -212,4 +215,12 @@ test('types name the files that ripgrep takes for them', rgIs, () => {
         type,
       )
   })
+})
+
+test('a match over several lines begins where a line begins, wherever the search goes on', () => {
+  const spec = { pattern: '^\\n(?:\\W{2,}|\\w){1,3}', case: 'sensitive' as const, multiline: true, fixed: false }
+  assert.deepEqual(
+    ours({ 'a.ts': '\nFoo\n" s\n' }, spec).map((row) => row.replace(/^(.*?:\d+):\d+:/, '$1:')),
+    ['a.ts:1:', 'a.ts:2:Foo'],
+  )
 })
