@@ -19,7 +19,7 @@ export function createMarks(pool: pg.Pool, log: Log): Marks {
   let waiting = new Map<Id, Nano>()
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<void> = Promise.resolve()
-  const growing = new Map<Id, { now: () => Nano; marked: Nano }>()
+  const growing = new Map<Id, { now: (() => Nano) | null; marked: Nano }>()
   let ticker: NodeJS.Timeout | null = null
 
   function mark(id: Id, atLeast: Nano): void {
@@ -30,7 +30,7 @@ export function createMarks(pool: pg.Pool, log: Log): Marks {
 
   function grow(): void {
     for (const [id, call] of growing) {
-      const nano = call.now()
+      const nano = call.now?.() ?? 0n
       if (nano <= call.marked) continue
       call.marked = nano
       mark(id, nano)
@@ -70,6 +70,11 @@ export function createMarks(pool: pg.Pool, log: Log): Marks {
     },
     forget(id) {
       waiting.delete(id)
+      const call = growing.get(id)
+      if (call === undefined) return
+      // A map that was rehashed leaves its old table to the garbage, and until the old generation is collected that keeps
+      // all that it led to: the whole call.
+      call.now = null
       growing.delete(id)
     },
     async [Symbol.asyncDispose]() {
