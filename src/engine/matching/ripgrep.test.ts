@@ -123,9 +123,7 @@ test('plain words are those of ripgrep', rgIs, () => {
 
 test('matches over several lines are those of ripgrep', rgIs, () => {
   // Of `^` the test below says: ripgrep takes the end of its last match for the beginning of a line.
-  const across = fc
-    .tuple(pattern, pattern)
-    .map(([a, b]) => `${a.replace(/^\^|\$$/g, '')}\\n${b.replace('^', '')}`)
+  const across = fc.tuple(pattern, pattern).map(([a, b]) => `${a.replace(/^\^|\$$/g, '')}\\n${b.replace('^', '')}`)
   const numbered = (rows: string[]): string[] => rows.map((row) => row.replace(/^(.*?:\d+):\d+:/, '$1:'))
   fc.assert(
     fc.property(tree, across, (files, asked) => {
