@@ -149,7 +149,7 @@ const reasons: Record<string, string> = {
   EAI_AGAIN: 'The name of the host cannot be looked up now.',
   EHOSTUNREACH: 'The host cannot be reached.',
   ENETUNREACH: 'The network of the host cannot be reached.',
-  UND_ERR_CONNECT_TIMEOUT: 'The provider did not take the connection in time.',
+  UK_CONNECT_TIMEOUT: 'The provider did not take the connection in time.',
   UK_ANSWER_TIMEOUT: 'The provider did not answer in time.',
   UK_CONNECTION_CLOSED: 'The provider broke the connection.',
 }

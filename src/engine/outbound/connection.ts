@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Dispatcher } from 'undici'
 import { type AnswerSink, AnswerParser } from './answer-parser.ts'
+import type { Wire } from './connector.ts'
 
 /** A request as it is written, and who is told of its answer. */
 export interface Order {
@@ -47,12 +48,12 @@ export class Connection implements AnswerSink {
   /** Turns of the clock since something last came; the lane turns it. */
   #waited = 0
 
-  constructor(socket: Socket, onFree: (connection: Connection) => void, onClosed: (connection: Connection) => void) {
+  constructor(wire: Wire, onFree: (connection: Connection) => void, onClosed: (connection: Connection) => void) {
+    const { socket } = wire
     this.#socket = socket
     this.#onFree = onFree
     this.#onClosed = onClosed
-    socket.setNoDelay(true)
-    socket.on('data', (bytes: Buffer) => this.#read(bytes))
+    wire.read = (bytes) => this.#read(bytes)
     socket.on('end', () => this.#ended())
     socket.on('error', (error) => this.#close(error))
     socket.on('close', () => this.#close(new ConnectionClosed('the other side closed the connection')))
@@ -159,10 +160,12 @@ export class Connection implements AnswerSink {
     else this.#socket.end()
   }
 
+  /** What comes is copied: whoever is told of it may keep it. */
   #read(bytes: Buffer): void {
+    if (this.#closed) return
     this.#waited = 0
     try {
-      this.#parser.push(bytes)
+      this.#parser.push(Buffer.from(bytes))
     } catch (error) {
       this.#close(error as Error)
     }

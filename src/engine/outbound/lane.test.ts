@@ -139,12 +139,12 @@ test('headers and paths that would be read as more than they are do not leave', 
 
 test('nobody can be connected to: who waits beyond the most connections is told so too', async () => {
   let attempts = 0
-  const lane = new Lane('http://127.0.0.1:9', {
+  const lane = new Lane('127.0.0.1:9', {
     mostConnections: 2,
     idleSeconds: 4,
-    connect(_, callback) {
+    connect(done) {
       attempts += 1
-      setImmediate(() => callback(new Error('refused'), null))
+      setImmediate(() => done(new Error('refused'), null))
     },
   })
   const wait = (): Promise<Error> =>

@@ -1,10 +1,9 @@
-import type { Socket } from 'node:net'
-import type { buildConnector } from 'undici'
 import { Connection, type Order } from './connection.ts'
+import type { Connector, Wire } from './connector.ts'
 
 /** How to connect, and how long an idle connection is kept. */
 export interface LaneOptions {
-  connect: buildConnector.connector
+  connect: Connector
   mostConnections: number
   idleSeconds: number
 }
@@ -16,7 +15,7 @@ const EARLIER_SECONDS = 2
 
 /** All connections to one origin: an order takes the one that was free last, or a new one. */
 export class Lane {
-  readonly #url: URL
+  readonly #host: string
   readonly #options: LaneOptions
   readonly #free: Connection[] = []
   readonly #all = new Set<Connection>()
@@ -24,8 +23,8 @@ export class Lane {
   #connecting = 0
   #destroyed = false
 
-  constructor(origin: string, options: LaneOptions) {
-    this.#url = new URL(origin)
+  constructor(host: string, options: LaneOptions) {
+    this.#host = host
     this.#options = options
   }
 
@@ -39,7 +38,7 @@ export class Lane {
       if (!connection.send(order)) this.#next(connection)
       return
     }
-    if (this.#waiting.length >= MOST_WAITING) return fail(order, new Error(`too many calls wait for ${this.#url.host}`))
+    if (this.#waiting.length >= MOST_WAITING) return fail(order, new Error(`too many calls wait for ${this.#host}`))
     this.#waiting.push(order)
     if (this.#all.size + this.#connecting < this.#options.mostConnections && this.#connecting < this.#waiting.length)
       this.#connect()
@@ -61,25 +60,23 @@ export class Lane {
   }
 
   #connect(): void {
-    const { hostname, host, protocol, port } = this.#url
     this.#connecting++
-    // An address of version 6 is connected to without its brackets.
-    this.#options.connect({ hostname: hostname.replace(/^\[(.*)\]$/, '$1'), host, protocol, port }, (error, socket) => {
+    this.#options.connect((error, wire) => {
       this.#connecting--
-      if (error || this.#destroyed) {
-        socket?.destroy()
+      if (wire === null || this.#destroyed) {
+        wire?.socket.destroy()
         const order = this.#waiting.shift()
         if (order) fail(order, error ?? new Error('this server is closing'))
         // Those beyond the most there may be had no attempt of their own: nobody else would begin one for them.
         return this.#further()
       }
-      this.#opened(socket)
+      this.#opened(wire)
     })
   }
 
-  #opened(socket: Socket): void {
+  #opened(wire: Wire): void {
     const connection = new Connection(
-      socket,
+      wire,
       (free) => this.#next(free),
       (closed) => this.#lost(closed),
     )

@@ -1,8 +1,8 @@
 import { lookup } from 'node:dns'
 import { type LookupFunction, isIP } from 'node:net'
-import type { Dispatcher, buildConnector as Build } from 'undici'
+import type { Dispatcher } from 'undici'
 import type { AddressPolicy } from './address.ts'
-import { buildConnector } from './connector.ts'
+import { type Connector, type Destination, createConnector } from './connector.ts'
 import { headOf } from './head.ts'
 import type { Send } from './send.ts'
 import { Lane, NO_CONNECTION } from './lane.ts'
@@ -53,10 +53,10 @@ export function createOutbound(policy: AddressPolicy, times: Partial<OutboundTim
     const known = lanes.get(origin)
     if (known) return known
     if (lanes.size >= LANES) dropIdle(lanes)
-    const lane = new Lane(origin, {
-      connect: mayBePrivate
-        ? buildConnector({ timeout: connectMs, allowH2: false })
-        : checkedConnector(policy, connectMs),
+    const url = new URL(origin)
+    const to = destinationOf(url)
+    const lane = new Lane(url.host, {
+      connect: mayBePrivate ? createConnector(to, { timeoutMs: connectMs }) : checkedConnector(policy, to, connectMs),
       mostConnections: CONNECTIONS,
       // Plain HTTP servers of local engines close idle connections after 5 s without saying so.
       idleSeconds: origin.startsWith('https:') ? 55 : 4,
@@ -100,18 +100,20 @@ function dropIdle(lanes: Map<string, Lane>): void {
   }
 }
 
-function checkedConnector(policy: AddressPolicy, timeout: number): Build.connector {
-  let connect: Build.connector | null = null
-  return (options, callback) => {
-    const { hostname } = options
-    const port = Number(options.port) || (options.protocol === 'https:' ? 443 : 80)
-    if (isIP(hostname) && !policy.permits(hostname, hostname, port)) return callback(new AddressRefused(hostname), null)
-    connect ??= buildConnector({
-      timeout,
-      allowH2: false,
-      lookup: checkedLookup(policy, hostname, port),
-    })
-    connect(options, callback)
+function destinationOf({ protocol, hostname, port }: URL): Destination {
+  return {
+    protocol,
+    hostname: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: Number(port) || (protocol === 'https:' ? 443 : 80),
+  }
+}
+
+function checkedConnector(policy: AddressPolicy, to: Destination, timeoutMs: number): Connector {
+  const { hostname, port } = to
+  const connect = createConnector(to, { timeoutMs, lookup: checkedLookup(policy, hostname, port) })
+  return (done) => {
+    if (isIP(hostname) && !policy.permits(hostname, hostname, port)) done(new AddressRefused(hostname), null)
+    else connect(done)
   }
 }
 

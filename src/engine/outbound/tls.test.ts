@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { createServer } from 'node:https'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import { test } from 'node:test'
+import { type TLSSocket, getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { addressPolicy } from './address.ts'
+import { type Outbound, createOutbound } from './outbound.ts'
+
+// Made for these tests: it stands for `localhost` and nothing else.
+const KEY = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgKdWL9tM/EKxngekA
+eFz9KkIZfScOQ/ZnOAnBSPdrT4ahRANCAARLCkmhYQeKZq7XckqP04Rl9vhMOkiI
+V2RG3mVcfH7Ip7p2EjIdgfpJivxlm72h8jZLF1frHZk7YFUEFmrk+rYQ
+-----END PRIVATE KEY-----
+`
+const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBlTCCATugAwIBAgIUbuKFeN0/olg6/rnJDy0DAjkBQI4wCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMjA0MzQwNVoYDzIxMjYxMDI5
+MDQzNDA1WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAARLCkmhYQeKZq7XckqP04Rl9vhMOkiIV2RG3mVcfH7Ip7p2EjIdgfpJ
+ivxlm72h8jZLF1frHZk7YFUEFmrk+rYQo2kwZzAdBgNVHQ4EFgQUHKTD8KZidLZ+
+FphNrcrYTD4WNKIwHwYDVR0jBBgwFoAUHKTD8KZidLZ+FphNrcrYTD4WNKIwDwYD
+VR0TAQH/BAUwAwEB/zAUBgNVHREEDTALgglsb2NhbGhvc3QwCgYIKoZIzj0EAwID
+SAAwRQIhAKGo+wgCkCcIq5BSDXR6+cPoJBfWtRm2Xa3Z0C52myD5AiA5K69ADjAg
+hZTMSR06XYphiBcvDEZdCqDuD0soyWel6g==
+-----END CERTIFICATE-----
+`
+
+const LARGE = Buffer.alloc(3_000_000, Array.from({ length: 251 }, (_, i) => String.fromCharCode(i)).join(''), 'latin1')
+
+async function secureServer() {
+  const reused: boolean[] = []
+  const server = createServer({ key: KEY, cert: CERTIFICATE }, (_, response) => response.end(LARGE))
+  server.on('secureConnection', (socket: TLSSocket) => void reused.push(socket.isSessionReused()))
+  await new Promise<void>((resolve) => server.listen(0, resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    reused,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+/** Every piece as it came, looked at when all have come. A slow reader pauses at each for a moment. */
+function pieces(outbound: Outbound, origin: string, slow = false): Promise<Buffer[]> {
+  const all: Buffer[] = []
+  return new Promise((resolve, reject) =>
+    outbound.dispatch(
+      { origin, path: '/', method: 'GET', headers: [], body: null },
+      {
+        onRequestStart() {},
+        onResponseData(controller, piece) {
+          all.push(piece)
+          if (!slow) return
+          controller.pause()
+          setTimeout(() => controller.resume(), 1)
+        },
+        onResponseEnd: () => resolve(all),
+        onResponseError: (_, error) => reject(error),
+      },
+    ),
+  )
+}
+
+const hash = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
+
+test('what came over TLS stays what it was, whoever reads beside it, and the next connection takes the session up', async () => {
+  await using server = await secureServer()
+  const origin = `https://localhost:${server.port}`
+  const known = getCACertificates()
+  setDefaultCACertificates([...known, CERTIFICATE])
+  try {
+    await using outbound = createOutbound(addressPolicy(['127.0.0.1/32', '::1/128']))
+    const first = await pieces(outbound, origin)
+    const both = await Promise.all([pieces(outbound, origin), pieces(outbound, origin, true)])
+    for (const all of [first, ...both]) assert.equal(hash(Buffer.concat(all)), hash(LARGE))
+    assert.deepEqual(server.reused, [false, true])
+  } finally {
+    setDefaultCACertificates(known)
+  }
+})
+
+test('who has no certificate that is trusted, or one of another name, is not spoken to', async () => {
+  await using server = await secureServer()
+  await using outbound = createOutbound(addressPolicy(['127.0.0.1/32', '::1/128']))
+  await assert.rejects(pieces(outbound, `https://localhost:${server.port}`), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
+  const known = getCACertificates()
+  setDefaultCACertificates([...known, CERTIFICATE])
+  try {
+    await using other = createOutbound(addressPolicy(['127.0.0.1/32', '::1/128']))
+    await assert.rejects(pieces(other, `https://127.0.0.1:${server.port}`), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
+  } finally {
+    setDefaultCACertificates(known)
+  }
+})
+
+test('who takes a connection and says nothing is given up in time', async () => {
+  const mute = createTcpServer(() => {})
+  await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve))
+  await using outbound = createOutbound(addressPolicy(['127.0.0.1/32']), { connectMs: 100 })
+  const origin = `https://127.0.0.1:${(mute.address() as AddressInfo).port}`
+  await assert.rejects(pieces(outbound, origin), { code: 'UK_CONNECT_TIMEOUT' })
+  mute.close()
+})
