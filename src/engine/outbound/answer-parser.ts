@@ -17,6 +17,14 @@ export interface AnswerSink {
 
 const LARGEST_HEAD = 65_536
 const LARGEST_CHUNK_LINE = 4_096
+const CR = 0x0d
+const LF = 0x0a
+const SHORT_DIGITS = 7
+/** What a byte is as a hexadecimal digit; -1: none. */
+const HEX = Int8Array.from({ length: 256 }, (_, byte) => {
+  const digit = Number.parseInt(String.fromCharCode(byte), 16)
+  return Number.isNaN(digit) ? -1 : digit
+})
 
 type State =
   | 'idle'
@@ -167,6 +175,24 @@ export class AnswerParser {
 
   /** A chunk's size, the end of its data, or a line of the trailer. */
   #readLine(bytes: Buffer, at: number): number {
+    const next = this.#held === null ? this.#readShort(bytes, at) : 0
+    return next > 0 ? next : this.#readAny(bytes, at)
+  }
+
+  /** A line between chunks as nearly all of them are: whole, and without an extension. 0: it is another. */
+  #readShort(bytes: Buffer, at: number): number {
+    let end = at
+    let size = 0
+    if (this.#state === 'chunk-size')
+      for (let digit; end < at + SHORT_DIGITS && (digit = HEX[bytes[end]!] ?? -1) >= 0; end++) size = size * 16 + digit
+    if (bytes[end] !== CR || bytes[end + 1] !== LF) return 0
+    if (this.#state === 'chunk-end') this.#state = 'chunk-size'
+    else if (this.#state === 'chunk-size' && end > at) this.#takeSize(size)
+    else return 0
+    return end + 2
+  }
+
+  #readAny(bytes: Buffer, at: number): number {
     let end = bytes.indexOf(0x0a, at)
     let line: string
     let next: number
@@ -196,14 +222,17 @@ export class AnswerParser {
       case 'chunk-size': {
         const size = /^([0-9a-f]{1,13})[\t ]*(?:;.*)?$/i.exec(line)
         if (!size) throw new NoHttp('the size of a chunk is no number')
-        this.#left = Number.parseInt(size[1]!, 16)
-        this.#state = this.#left === 0 ? 'trailer' : 'chunk-data'
-        return
+        return this.#takeSize(Number.parseInt(size[1]!, 16))
       }
       default:
         // Trailers say nothing that is asked for.
         if (line === '') this.#state = 'over'
     }
+  }
+
+  #takeSize(size: number): void {
+    this.#left = size
+    this.#state = size === 0 ? 'trailer' : 'chunk-data'
   }
 
   #hold(unread: Buffer, most: number, next: number): number {
