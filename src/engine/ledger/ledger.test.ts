@@ -87,6 +87,27 @@ test('what is held is given back when a call settles for less, and the lines sum
   assert.equal(await open(), 0n)
 })
 
+test('two processes that settle the same calls at once record each of them once', async (t) => {
+  const { ledger: start, postgres, balance, lines, record, open } = await instance(t)
+  const [one, other] = [await start(), await start()]
+  const by = payer({})
+  await one.grant(postgres.db, by.accountId, 1_000_000n, '', null)
+  for (let round = 0; round < 5; round++) {
+    const calls = Array.from({ length: 60 }, () => call(by))
+    await Promise.all(calls.map((each) => one.reserve(each, 100n)))
+    for (const each of calls) one.settle(each, outcome(30n))
+    for (const each of calls.toReversed()) other.settle(each, outcome(40n))
+    await Promise.all([one.flush(), other.flush()])
+    const charged = await Promise.all(calls.map(async ({ id }) => Number((await record(id)).charged_nano)))
+    assert.ok(charged.every((nano) => nano === 30 || nano === 40))
+    assert.equal(await open(), 0n)
+    assert.equal(await lines(by), await balance(by))
+  }
+  const { calls, cost_usd } = await totalOf(postgres.db, { accountId: by.accountId })
+  assert.equal(calls, 300)
+  assert.equal(Math.round(cost_usd * 1e9), 1_000_000 - Number(await balance(by)))
+})
+
 test('who can do with less holds what is left of balance and cap, but never less than it can do with', async (t) => {
   const { ledger: start, postgres, balance, held, lines } = await instance(t)
   const ledger = await start()
