@@ -288,6 +288,8 @@ export async function createDirectory({
       void tellGone(ownerId, new Set([entry]))
       return {
         [Symbol.dispose]() {
+          // The stream is not to live on in what the set leaves behind when it grows.
+          entry.gone = nothing
           watching.delete(entry)
           if (watching.size === 0 && watchers.get(ownerId) === watching) watchers.delete(ownerId)
         },
@@ -307,6 +309,8 @@ export async function createDirectory({
     },
   }
 }
+
+const nothing = (): void => {}
 
 const isDiscovered = ({ from }: Source): boolean => from === 'discovered'
 

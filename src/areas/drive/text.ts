@@ -7,6 +7,7 @@ import { kindOf } from '#engine/documents/document.ts'
 import { refuse } from '#kernel/errors.ts'
 import { findingStore } from './finding-store.ts'
 import { TURN_MS } from './glob.ts'
+import { MOST_STEPS, stepsOf } from '#engine/matching/steps.ts'
 import { type Encoding, type Line, MOST_TEXT_BYTES, countLines, eachLine, encodingOf } from './lines.ts'
 import type { FileRow } from './store.ts'
 
@@ -16,7 +17,7 @@ const MOST_SEARCHED_BYTES = 512 << 20
 const MOST_MS = 30_000
 /** Time grows with the text times the states of the pattern, so both are bounded for what is done in one go. */
 const MOST_STATES = 2_000
-const MOST_STEPS = 1 << 24
+const MOST_LOOKED = 1 << 22
 const PIECE_BYTES = 16_384
 
 export type Asked =
@@ -140,7 +141,7 @@ async function search(
   let searching = true
   let clipped = false
   const searched = { bytes: 0, over: false }
-  const mostLooked = Math.floor(MOST_STEPS / pattern.programSize())
+  const mostLooked = Math.floor(MOST_LOOKED / pattern.programSize())
   const show = (line: Line, match: boolean): void => {
     more ||= line.cut
     if (searching && !room(line)) {
@@ -215,6 +216,7 @@ async function first(parts: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
 export function compile(pattern: string, how: 'sensitive' | 'insensitive' | 'smart'): RE2JS {
   const folds = how === 'insensitive' || (how === 'smart' && !/\p{Lu}/u.test(pattern))
   try {
+    if (stepsOf(pattern) > MOST_STEPS) throw new Error(`its repetitions make it more than ${MOST_STATES} steps long`)
     const compiled = RE2JS.compile(pattern, folds ? RE2JS.CASE_INSENSITIVE : 0)
     if (compiled.programSize() <= MOST_STATES) return compiled
     throw new Error(`its repetitions make it ${compiled.programSize()} steps long, ${MOST_STATES} at most`)

@@ -3,6 +3,7 @@ import { RE2JS, RE2JSException } from 're2js'
 import { type Automaton, automatonOf } from './automaton.ts'
 import { type GramQuery, gramQuery } from './grams.ts'
 import { foldable, literalOf, needOf, wordInAll } from './needs.ts'
+import { MOST_STEPS, stepsOf } from './steps.ts'
 import { type Node, namesBreak, parsePattern, print } from './syntax.ts'
 
 export interface PatternSpec {
@@ -70,6 +71,8 @@ export function compile(spec: PatternSpec): Pattern {
 }
 
 function compiled(source: string, flags: number): RE2JS {
+  if (stepsOf(source) > MOST_STEPS)
+    throw new InvalidPattern(`Its repetitions make the pattern more than ${MOST_STEPS} steps long.`)
   try {
     return RE2JS.compile(source, flags)
   } catch (error) {

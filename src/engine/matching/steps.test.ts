@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { RE2JS } from 're2js'
+import { stepsOf } from './steps.ts'
+
+test('the steps of a pattern are known before it is compiled', () => {
+  for (const [pattern, steps] of [
+    ['abc', 3],
+    ['(ab){3}', 9],
+    ['a{2,5}', 5],
+    ['a{3,}', 4],
+    ['\\{1000}', 6],
+    ['\\x{61}{3}\\p{Greek}', 4],
+    ['[]{9}]x', 2],
+    ['[[:alpha:]{9}]{2}', 2],
+    ['(a{30}){30}', 930],
+  ] as const)
+    assert.equal(stepsOf(pattern), steps, pattern)
+})
+
+test('what re2js makes of a pattern is not much more than was foretold', () => {
+  const pattern = fc.letrec((tie) => ({
+    one: fc.oneof(
+      { maxDepth: 4 },
+      fc.constantFrom('a', '.', '[a-z]', '\\d', '^', 'é'),
+      fc.tuple(tie('one'), tie('one')).map(([a, b]) => `(${String(a)}${String(b)})`),
+      fc.tuple(tie('one'), tie('one')).map(([a, b]) => `(?:${String(a)}|${String(b)})`),
+      fc
+        .tuple(tie('one'), fc.constantFrom('{3}', '{2,7}', '{4,}', '*', '?', '+'))
+        .map(([a, n]) => `(?:${String(a)})${n}`),
+    ),
+  })).one
+  fc.assert(
+    fc.property(pattern, (source) => {
+      let size: number
+      try {
+        size = RE2JS.compile(source).programSize()
+      } catch {
+        return
+      }
+      assert.ok(size <= 4 * stepsOf(source) + 20, `${source}: ${size}, ${stepsOf(source)}`)
+    }),
+    { numRuns: 500 },
+  )
+})
