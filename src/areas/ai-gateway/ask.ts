@@ -78,7 +78,7 @@ export function exchange(
       onResponseData(controller, piece) {
         size += piece.length
         if (size > MOST_BYTES) controller.abort(new AskFailed('The provider’s answer is too large.'))
-        else pieces.push(Buffer.from(piece))
+        else pieces.push(piece)
       },
       onResponseEnd() {
         resolve({ status, text: Buffer.concat(pieces).toString() })

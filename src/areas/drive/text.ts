@@ -151,7 +151,7 @@ async function search(
     if (searching) lines.push({ number: line.number, text: line.text, match })
   }
   const total = await eachLine(
-    counted(parts, searched),
+    counted(parts, searched, Math.min(PIECE_BYTES, mostLooked)),
     encoding,
     () => searching && !searched.over,
     (line) => {
@@ -184,12 +184,13 @@ function roomFor(): (line: Line) => boolean {
 async function* counted(
   parts: AsyncIterable<Uint8Array>,
   so: { bytes: number; over: boolean },
+  pieceBytes: number,
 ): AsyncGenerator<Uint8Array> {
   const until = performance.now() + MOST_MS
   let breath = performance.now() + TURN_MS
   for await (const part of parts)
-    for (let at = 0; at < part.length; at += PIECE_BYTES) {
-      const piece = part.subarray(at, at + PIECE_BYTES)
+    for (let at = 0; at < part.length; at += pieceBytes) {
+      const piece = part.subarray(at, at + pieceBytes)
       so.bytes += piece.length
       so.over ||= so.bytes > MOST_SEARCHED_BYTES || performance.now() > until
       yield piece
@@ -216,7 +217,7 @@ async function first(parts: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
 export function compile(pattern: string, how: 'sensitive' | 'insensitive' | 'smart'): RE2JS {
   const folds = how === 'insensitive' || (how === 'smart' && !/\p{Lu}/u.test(pattern))
   try {
-    if (stepsOf(pattern) > MOST_STEPS) throw new Error(`its repetitions make it more than ${MOST_STATES} steps long`)
+    if (stepsOf(pattern) > MOST_STEPS) throw new Error('it has too many repetitions, or classes that are too wide')
     const compiled = RE2JS.compile(pattern, folds ? RE2JS.CASE_INSENSITIVE : 0)
     if (compiled.programSize() <= MOST_STATES) return compiled
     throw new Error(`its repetitions make it ${compiled.programSize()} steps long, ${MOST_STATES} at most`)

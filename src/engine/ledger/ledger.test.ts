@@ -25,7 +25,7 @@ async function instance(t: TestContext) {
   t.after(() => stack.disposeAsync())
   const database = stack.use(await testDatabase())
   const postgres = stack.use(connectPostgres(database.connection, () => {}))
-  const ledger = async (journalDir?: string): Promise<Ledger> => {
+  const ledger = async (journalDir?: string, log = createLog('silent')): Promise<Ledger> => {
     const process = stack.use(await startProcess({ postgres, log }))
     return stack.use(
       createLedger({ postgres, processId: process.id, log, ...(journalDir !== undefined && { journalDir }) }),
@@ -89,7 +89,9 @@ test('what is held is given back when a call settles for less, and the lines sum
 
 test('two processes that settle the same calls at once record each of them once', async (t) => {
   const { ledger: start, postgres, balance, lines, record, open } = await instance(t)
-  const [one, other] = [await start(), await start()]
+  const said: string[] = []
+  const told = Object.assign(createLog('silent'), { error: (_: object, words: string) => void said.push(words) })
+  const [one, other] = [await start(undefined, told), await start(undefined, told)]
   const by = payer({})
   await one.grant(postgres.db, by.accountId, 1_000_000n, '', null)
   for (let round = 0; round < 5; round++) {
@@ -103,6 +105,7 @@ test('two processes that settle the same calls at once record each of them once'
     assert.equal(await open(), 0n)
     assert.equal(await lines(by), await balance(by))
   }
+  assert.deepEqual(said, [])
   const { calls, cost_usd } = await totalOf(postgres.db, { accountId: by.accountId })
   assert.equal(calls, 300)
   assert.equal(Math.round(cost_usd * 1e9), 1_000_000 - Number(await balance(by)))

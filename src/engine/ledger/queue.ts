@@ -89,11 +89,13 @@ export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): Se
     pool.query({ name: 'settle_batch', text: 'select settle_batch($1, $2)', values: [shared, lines] })
 
   /** Only the call that no column can hold is lost, and the log tells all of it. */
-  async function settleOne(shared: string, lines: string): Promise<void> {
+  async function settleOne(shared: string, lines: string, again = true): Promise<void> {
     try {
       await send(shared, Buffer.from(lines))
     } catch (error) {
       if (!isUnstorable(error)) throw error
+      // Another process recorded it in this moment: the next look finds it.
+      if (again && sqlState(error) === UNIQUE_VIOLATION) return settleOne(shared, lines, false)
       log.error({ error, call: { shared, lines } }, 'a call cannot be recorded')
     }
   }
@@ -135,5 +137,6 @@ export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): Se
   }
 }
 
+const UNIQUE_VIOLATION = '23505'
 /** SQLSTATE 22 and 23: a value that a column cannot hold. */
 const isUnstorable = (error: unknown): boolean => /^2[23]/.test(sqlState(error) ?? '')

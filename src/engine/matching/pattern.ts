@@ -42,6 +42,8 @@ export class InvalidPattern extends Error {
 export const MOST_PATTERN = 1_000
 
 export function compile(spec: PatternSpec): Pattern {
+  if (!spec.fixed && stepsOf(spec.pattern) > MOST_STEPS)
+    throw new InvalidPattern('The pattern is too large: it has too many repetitions, or classes that are too wide.')
   const source = spec.fixed ? RE2JS.quote(spec.pattern) : spec.pattern
   const checked = compiled(source, 0)
   const node = spec.fixed ? wordNode(spec.pattern) : parsePattern(spec.pattern)
@@ -71,8 +73,6 @@ export function compile(spec: PatternSpec): Pattern {
 }
 
 function compiled(source: string, flags: number): RE2JS {
-  if (stepsOf(source) > MOST_STEPS)
-    throw new InvalidPattern(`Its repetitions make the pattern more than ${MOST_STEPS} steps long.`)
   try {
     return RE2JS.compile(source, flags)
   } catch (error) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { RE2JS } from 're2js'
-import { stepsOf } from './steps.ts'
+import { MOST_STEPS, stepsOf } from './steps.ts'
 
 test('the steps of a pattern are known before it is compiled', () => {
   for (const [pattern, steps] of [
@@ -11,7 +11,11 @@ test('the steps of a pattern are known before it is compiled', () => {
     ['a{2,5}', 5],
     ['a{3,}', 4],
     ['\\{1000}', 6],
-    ['\\x{61}{3}\\p{Greek}', 4],
+    ['\\x{61}{3}\\p{Greek}', 23],
+    ['\\Q[a{9}\\E{3}b', 8],
+    ['(\\Q)\\E){3}', 6],
+    ['[\\pL\\d]', 21],
+    ['[a-é]', 1_001],
     ['[]{9}]x', 2],
     ['[[:alpha:]{9}]{2}', 2],
     ['(a{30}){30}', 930],
@@ -19,11 +23,23 @@ test('the steps of a pattern are known before it is compiled', () => {
     assert.equal(stepsOf(pattern), steps, pattern)
 })
 
+test('what is dear to compile is refused before', () => {
+  for (const pattern of [
+    '(a?){1000}'.repeat(90),
+    `\\Q[\\E(?:${'ab.'.repeat(300)}){1000}`,
+    `(?:${'a'.repeat(400)}\\Q)\\E){1000}`,
+    `[${'B-𞥂'.repeat(200)}]`,
+    `[${'\\x{42}-\\x{1e942}'.repeat(50)}]`,
+    `^(?:${'\\PL'.repeat(17)}){1000}`,
+  ])
+    assert.ok(stepsOf(pattern) > MOST_STEPS, pattern)
+})
+
 test('what re2js makes of a pattern is not much more than was foretold', () => {
   const pattern = fc.letrec((tie) => ({
     one: fc.oneof(
       { maxDepth: 4 },
-      fc.constantFrom('a', '.', '[a-z]', '\\d', '^', 'é'),
+      fc.constantFrom('a', '.', '[a-z]', '\\d', '^', 'é', '\\Q[{9}\\E', '\\Q)\\E', '[[(]', '\\p{Greek}', '[\\]é-ü]'),
       fc.tuple(tie('one'), tie('one')).map(([a, b]) => `(${String(a)}${String(b)})`),
       fc.tuple(tie('one'), tie('one')).map(([a, b]) => `(?:${String(a)}|${String(b)})`),
       fc

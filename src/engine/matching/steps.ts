@@ -3,9 +3,15 @@ export const MOST_STEPS = 20_000
 
 const TIMES = /\{(\d{1,4})(,(\d{0,4}))?\}/y
 
+/** A property is a table of hundreds of ranges, each of which is copied. */
+const PROPERTY = 20
+/** Between ends beyond ASCII case is folded character by character. */
+const WIDE_RANGE = 1_000
+const WIDE = /-(?:[^\0-\x7f]|\\x\{)/g
+
 /**
- * How many steps re2js makes of a pattern, about and rather too many: `(ab){3}` has six. A pattern that is not valid has
- * some number as well.
+ * How many steps re2js makes of a pattern, about and rather too many: `(ab){3}` has nine. What is dear to compile counts
+ * for more. A pattern that is not valid has some number as well.
  */
 export function stepsOf(pattern: string): number {
   const groups = [0]
@@ -29,13 +35,32 @@ export function stepsOf(pattern: string): number {
     }
     switch (pattern[at]) {
       case '\\':
-        // `\x{1f600}` and `\p{Greek}` are one character.
-        at = /^[xpP]\{/.test(pattern.slice(at + 1, at + 3)) ? Math.max(at + 1, pattern.indexOf('}', at)) : at + 1
-        add(1)
+        switch (pattern[at + 1]) {
+          case 'Q': {
+            // Up to its end everything is plain; what is repeated behind it is the last character.
+            const end = pattern.indexOf('\\E', at)
+            const stop = end < 0 ? pattern.length : end
+            add(Math.max(0, stop - at - 2))
+            last = 1
+            at = stop + 1
+            break
+          }
+          case 'p':
+          case 'P':
+            at = endOfName(pattern, at + 1)
+            add(PROPERTY)
+            break
+          case 'x':
+            at = endOfName(pattern, at + 1)
+            add(1)
+            break
+          default:
+            at++
+            add(1)
+        }
         break
       case '[':
-        at = endOfClass(pattern, at)
-        add(1)
+        add(1 + costOfClass(pattern.slice(at, (at = endOfClass(pattern, at)) + 1)))
         break
       case '(':
         groups.push(0)
@@ -49,6 +74,13 @@ export function stepsOf(pattern: string): number {
   }
   return groups.reduce((sum, steps) => sum + steps, 0)
 }
+
+/** Where `{…}` behind a letter ends, if it is there. */
+const endOfName = (pattern: string, letter: number): number =>
+  pattern[letter + 1] === '{' ? Math.max(letter, pattern.indexOf('}', letter)) : letter
+
+const costOfClass = (text: string): number =>
+  WIDE_RANGE * (text.match(WIDE)?.length ?? 0) + PROPERTY * (text.match(/\\[pP]/g)?.length ?? 0)
 
 /** Its first character may be the bracket that else ends it. */
 function endOfClass(pattern: string, start: number): number {

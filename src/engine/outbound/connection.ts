@@ -97,7 +97,7 @@ export class Connection implements AnswerSink {
     this.#waited += seconds
     const order = this.#order
     if (order === null) {
-      if (this.#waited >= idleSeconds) this.#socket.destroy()
+      if (this.#waited >= idleSeconds) this.#close(new ConnectionClosed('nobody used the connection'))
     } else if (!this.#paused) {
       const limit = this.#answering ? order.bodyMs : order.headersMs
       if (limit > 0 && this.#waited * 1000 > limit) this.#close(new AnswerTimeout('the other side took too long'))

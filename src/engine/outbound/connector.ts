@@ -71,6 +71,8 @@ export function createConnector(
     const opened = (): void => over(null)
     function over(error: Error | null): void {
       clearTimeout(timer)
+      // It may be the session that the other side will not have.
+      if (error !== null) session = undefined
       socket.off('error', over).off(secure ? 'secureConnect' : 'connect', opened)
       done(error, error === null ? wire : null)
     }

@@ -112,7 +112,7 @@ function exchange(
     onResponseData(_, piece) {
       size += piece.length
       if (size > wanted.mostBytes) stop(tooLarge(wanted.mostBytes))
-      else pieces.push(Buffer.from(piece))
+      else pieces.push(piece)
     },
     onResponseEnd: () => resolve({ ...answer, bytes: Buffer.concat(pieces) }),
     onResponseError: (_, error) => reject(explained(error, url)),
@@ -138,7 +138,7 @@ const unpackers = {
   br: promisify(brotliDecompress),
 }
 
-/** The library that connects does not unpack, so the bound holds for what comes out too. */
+/** Our client does not unpack, so the bound holds for what comes out too. */
 async function unpacked({ headers, bytes }: Answer, most: number): Promise<Buffer> {
   const coding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase()
   if (coding === 'identity' || coding === '' || bytes.length === 0) return bytes

@@ -31,7 +31,13 @@ const LARGE = Buffer.alloc(3_000_000, Array.from({ length: 251 }, (_, i) => Stri
 
 async function secureServer() {
   const reused: boolean[] = []
-  const server = createServer({ key: KEY, cert: CERTIFICATE }, (_, response) => response.end(LARGE))
+  const server = createServer({ key: KEY, cert: CERTIFICATE }, (request, response) => {
+    // Without a length: its end is that of the connection.
+    if (request.url === '/closing')
+      Object.assign(response, { useChunkedEncodingByDefault: false, shouldKeepAlive: false })
+    if (request.url === '/closing') response.write(LARGE.subarray(0, 10))
+    response.end(request.url === '/closing' ? LARGE.subarray(10) : LARGE)
+  })
   server.on('secureConnection', (socket: TLSSocket) => void reused.push(socket.isSessionReused()))
   await new Promise<void>((resolve) => server.listen(0, resolve))
   return {
@@ -45,11 +51,11 @@ async function secureServer() {
 }
 
 /** Every piece as it came, looked at when all have come. A slow reader pauses at each for a moment. */
-function pieces(outbound: Outbound, origin: string, slow = false): Promise<Buffer[]> {
+function pieces(outbound: Outbound, origin: string, { slow = false, path = '/' } = {}): Promise<Buffer[]> {
   const all: Buffer[] = []
   return new Promise((resolve, reject) =>
     outbound.dispatch(
-      { origin, path: '/', method: 'GET', headers: [], body: null },
+      { origin, path, method: 'GET', headers: [], body: null },
       {
         onRequestStart() {},
         onResponseData(controller, piece) {
@@ -75,8 +81,9 @@ test('what came over TLS stays what it was, whoever reads beside it, and the nex
   try {
     await using outbound = createOutbound(addressPolicy(['127.0.0.1/32', '::1/128']))
     const first = await pieces(outbound, origin)
-    const both = await Promise.all([pieces(outbound, origin), pieces(outbound, origin, true)])
-    for (const all of [first, ...both]) assert.equal(hash(Buffer.concat(all)), hash(LARGE))
+    const both = await Promise.all([pieces(outbound, origin), pieces(outbound, origin, { slow: true })])
+    const closing = await pieces(outbound, origin, { slow: true, path: '/closing' })
+    for (const all of [first, ...both, closing]) assert.equal(hash(Buffer.concat(all)), hash(LARGE))
     assert.deepEqual(server.reused, [false, true])
   } finally {
     setDefaultCACertificates(known)

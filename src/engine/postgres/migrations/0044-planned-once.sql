@@ -40,7 +40,7 @@ begin
         reasoning_tokens, images, audio_seconds, requests, total_tokens, case when cost is not null then final end,
         case when drawn then final else 0 end, coalesce(cost, 0) - final, cost_source, finish_reason, first_token_ms,
         duration_ms, streamed, started_at
-      from done where recorded
+      from done where recorded returning id
   ), summed as materialized (
     select place, day, count(*) as calls, count(*) filter (where status = 'failed') as failed,
       count(*) filter (where status = 'cancelled') as cancelled, count(*) filter (where cost is null) as unpriced,
@@ -52,7 +52,8 @@ begin
       coalesce(sum(final) filter (where drawn), 0) as charged, sum(coalesce(cost, 0) - final) as overrun,
       coalesce(sum(first_token_ms), 0) as first_token_ms, count(first_token_ms) as first_token_calls,
       sum(duration_ms) as duration_ms
-    from done where recorded group by place, day
+    -- Records come first: the sums of a day are a row that others wait for.
+    from done, (select count(*) as records from fresh) f where recorded and f.records > 0 group by place, day
   ), rolled as (
     insert into usage_days as u (account_id, day, workspace_id, key_id, surface, model, provider, billing, calls, failed,
         cancelled, unpriced, input_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, output_tokens,
@@ -121,6 +122,7 @@ end $$;
 -- Calls are held and settled by plans that are made once, and that find rows by their keys. Tables of calls in progress
 -- are nearly empty whenever anybody counts their rows, so that reading all of one looked cheap, and with what was
 -- deleted since the last vacuum it was not: two milliseconds of each batch, under the lock that others wait for.
+-- Whoever replaces one of these functions says so again.
 alter function reserve_calls set plan_cache_mode = force_generic_plan;
 alter function reserve_calls set enable_seqscan = off;
 alter function settle_calls set plan_cache_mode = force_generic_plan;
@@ -134,6 +136,6 @@ create index calls_account on calls (account_id, id);
 create index calls_workspace on calls (workspace_id, id);
 create index calls_key on calls (key_id, id) where key_id is not null;
 
--- Lines come in the order of their calls, near enough for ranges of pages to find them.
+-- For who looks into the books: lines come in the order of their calls, near enough for ranges of pages to find them.
 drop index ledger_call;
 create index ledger_call on ledger using brin (call_id) with (autosummarize = on);
