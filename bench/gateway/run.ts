@@ -11,8 +11,9 @@ import { cappedKey, startOurs } from '../measure/ours.ts'
 import { type Measurable, measured, median, pin, root, startMeasurable } from '../measure/process.ts'
 import type { Report } from '../report.ts'
 
-const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 7)
-const SECONDS = 2
+/** Many and short: what the machine does beside us comes and goes within seconds. */
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 15)
+const SECONDS = 1
 /** Requests a second at which what durable reservations add is measured: a closed loop waits for itself. */
 const RATE = 5_000
 

@@ -8,7 +8,7 @@ import { median, pin, startMeasurable } from '../measure/process.ts'
 import type { Report } from '../report.ts'
 import { chatBody } from './run.ts'
 
-const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9)
 
 export async function streams(): Promise<Report> {
   await using vendor = await startMeasurable([process.execPath, 'bench/gateway/vendor.ts'], {
