@@ -29,7 +29,7 @@ async function project(person: Person) {
     person,
     lib,
     'brew.ts',
-    'export function brew(tea: string) {\n  // TODO: kettle\n  return tea\n}\n',
+    'export function brew(tea: string) {\n  // the kettle first\n  return tea\n}\n',
   )
   const picture = await put(person, src, 'leaf.bin', Buffer.from([1, 0, 2, 0, 116, 101, 97]))
   return { src, lib, readme, main, brew, picture }
@@ -97,7 +97,7 @@ test('alice greps: lines with their surroundings, files, counts; what was skippe
         column: 17,
         text: 'export function brew(tea: string) {',
         before: [],
-        after: ['  // TODO: kettle'],
+        after: ['  // the kettle first'],
       },
       { path: 'src/main.ts', line: 3, column: 1, text: "brew('green')", before: [''], after: [] },
     ],

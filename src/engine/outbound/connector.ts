@@ -41,7 +41,6 @@ export function createConnector(
   let session: Buffer | undefined
 
   return (done) => {
-    const wire = { read: null } as unknown as Wire
     const how = {
       host: hostname,
       port,
@@ -63,7 +62,7 @@ export function createConnector(
           session,
         }).on('session', (latest) => void (session = latest))
       : connect(how)
-    wire.socket = socket
+    const wire: Wire = { socket, read: null }
     const timer = setTimeout(
       () => socket.destroy(new ConnectTimeout(`${hostname}:${port} did not take the connection in time`)),
       timeoutMs,

@@ -5,6 +5,7 @@ import { type AddressInfo, type Socket, createServer as createTcpServer } from '
 import { after, before, test } from 'node:test'
 import type { Dispatcher } from 'undici'
 import { addressPolicy } from './address.ts'
+import { createConnector } from './connector.ts'
 import { Lane } from './lane.ts'
 import { type Outbound, createOutbound } from './outbound.ts'
 import type { Send } from './send.ts'
@@ -158,6 +159,27 @@ test('nobody can be connected to: who waits beyond the most connections is told 
     Array.from({ length: 7 }, () => 'refused'),
   )
   assert.equal(attempts, 7)
+})
+
+test('a connection that was given up for being idle carries nothing more', async () => {
+  const before = sockets.size
+  const { hostname, port, protocol, host } = new URL(origin)
+  const lane = new Lane(host, {
+    mostConnections: 2,
+    idleSeconds: 4,
+    connect: createConnector({ protocol, hostname, port: Number(port) }, { timeoutMs: 1_000 }),
+  })
+  const get = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const handler = { onResponseEnd: () => resolve(), onResponseError: (_: unknown, error: Error) => reject(error) }
+      const head = `GET / HTTP/1.1\r\nhost: ${host}\r\n\r\n`
+      lane.dispatch({ method: 'GET', head, body: null, handler, headersMs: 1_000, bodyMs: 1_000 })
+    })
+  await get()
+  lane.turn(5)
+  await get()
+  assert.equal(sockets.size, before + 2)
+  lane.destroy()
 })
 
 test('calls that were given up while they waited cost no connection', async () => {
