@@ -5,9 +5,9 @@ const TIMES = /\{(\d{1,4})(,(\d{0,4}))?\}/y
 
 /** A property is a table of hundreds of ranges, each of which is copied. */
 const PROPERTY = 20
-/** Between ends beyond ASCII case is folded character by character. */
+/** Between ends beyond ASCII case is folded character by character. Of what is spelled out it is known how many they are. */
 const WIDE_RANGE = 1_000
-const WIDE = /-(?:[^\0-\x7f]|\\x\{)/g
+const WIDE = /([^\0-\x7f]?)-(?:([^\0-\x7f])|\\x\{)/gu
 
 /**
  * How many steps re2js makes of a pattern, about and rather too many: `(ab){3}` has nine. What is dear to compile counts
@@ -80,7 +80,11 @@ const endOfName = (pattern: string, letter: number): number =>
   pattern[letter + 1] === '{' ? Math.max(letter, pattern.indexOf('}', letter)) : letter
 
 const costOfClass = (text: string): number =>
-  WIDE_RANGE * (text.match(WIDE)?.length ?? 0) + PROPERTY * (text.match(/\\[pP]/g)?.length ?? 0)
+  Array.from(text.matchAll(WIDE), ([, from, to]) => costOfRange(from, to)).reduce((sum, cost) => sum + cost, 0) +
+  PROPERTY * (text.match(/\\[pP]/g)?.length ?? 0)
+
+const costOfRange = (from: string | undefined, to: string | undefined): number =>
+  from && to ? Math.min(WIDE_RANGE, Math.max(1, to.codePointAt(0)! - from.codePointAt(0)!)) : WIDE_RANGE
 
 /** Its first character may be the bracket that else ends it. */
 function endOfClass(pattern: string, start: number): number {
