@@ -19,17 +19,17 @@ export interface Load {
 
 export interface Measured {
   requests: number
-  /** Answers whose status was not 200. */
-  failed: number
   seconds: number
   /** Microseconds. */
   p50: number
   p99: number
 }
 
+/** Throws on an answer whose status is not 200. */
 export async function load({ port, request, connections, seconds, rate }: Load): Promise<Measured> {
   const latencies: number[] = []
   let failed = 0
+  let failure = ''
   let stopping = false
   const startedAt = performance.now()
   /** Connections that wait for a request, where there is a rate. */
@@ -72,7 +72,10 @@ export async function load({ port, request, connections, seconds, rate }: Load):
           return
         }
         head = ''
-        if (!text.startsWith('HTTP/1.1 200')) failed += 1
+        if (!text.startsWith('HTTP/1.1 200')) {
+          failed += 1
+          failure ||= text
+        }
         const length = /\r\ncontent-length: *(\d+)/i.exec(text.slice(0, end))?.[1]
         if (length === undefined) {
           // Chunked: small answers come whole, so the last chunk ends this read.
@@ -102,10 +105,11 @@ export async function load({ port, request, connections, seconds, rate }: Load):
   }, seconds * 1000)
   await Promise.all(clients)
   clearTimeout(timer)
+  if (failed > 0) throw new Error(`port ${port}: ${failed} of ${latencies.length} failed, the first with ${failure}`)
   const elapsed = rate === undefined ? (performance.now() - startedAt) / 1000 : seconds
   latencies.sort((a, b) => a - b)
   const at = (q: number): number => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * q))] ?? 0
-  return { requests: latencies.length, failed, seconds: elapsed, p50: at(0.5), p99: at(0.99) }
+  return { requests: latencies.length, seconds: elapsed, p50: at(0.5), p99: at(0.99) }
 }
 
 export interface Streamed {
