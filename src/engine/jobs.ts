@@ -1,12 +1,21 @@
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Logger, type LogLevel, type Runner, type TaskList, makeWorkerUtils, run } from 'graphile-worker'
+import {
+  Logger,
+  type LogLevel,
+  type Runner,
+  type TaskList,
+  type WorkerEvents,
+  makeWorkerUtils,
+  run,
+} from 'graphile-worker'
 import { sql } from 'kysely'
 import pg from 'pg'
 import type { Log } from './log.ts'
 import type { Db, Postgres } from './postgres/client.ts'
 import { KEEP_ALIVE, leaveSilent } from './postgres/silent.ts'
 import type { ServerProcess } from './processes.ts'
+import { endOf } from './runner-end.ts'
 
 /** Work that outlives its caller, on graphile-worker: durable with the transaction it is added in, tried again when it fails. */
 export interface Jobs extends AsyncDisposable {
@@ -120,7 +129,7 @@ export async function startJobs({
 
   /** A runner of the queue, which ends when a connection fails it. */
   async function take(taskList: TaskList): Promise<Taken> {
-    const events = new EventEmitter()
+    const events: WorkerEvents = new EventEmitter()
     const named = once(events, 'pool:create')
     const runner = await run({
       pgPool: pool,
@@ -141,10 +150,7 @@ export async function startJobs({
         },
       },
     })
-    const ended = runner.promise.then(
-      () => null,
-      (error: unknown) => error,
-    )
+    const ended = endOf(runner, events, { stopMs: STOP_MS, reach: () => pool.query('select 1') })
     const [{ workerPool }] = (await named) as [{ workerPool: { id: string } }]
     await process.locksJobsAs(workerPool.id).catch(async (error: unknown) => {
       await runner.stop().catch(() => {})

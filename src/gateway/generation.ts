@@ -2,189 +2,64 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import { newId } from '#kernel/ids.ts'
 import { toUsd } from '#kernel/money.ts'
-import type { Usage } from '#kernel/usage.ts'
 import { Attempts, type Step } from './attempts.ts'
-import { type Body, type Edit, locate } from './body.ts'
-import { isWrapped, lossesOnTheWay } from './carriers/losses.ts'
-import { choose } from './choose.ts'
-import { costOf } from './cost.ts'
-import type { Dialect, Reading } from './dialects/dialect.ts'
-import type { Offer, Shape } from './directory.ts'
-import { namesAddress } from './fetched-media.ts'
+import type { Reading } from './dialects/dialect.ts'
+import type { Shape } from './directory.ts'
 import { hideUsage } from './hide-usage.ts'
+import type { Question } from './question.ts'
 import { isRetryable, scrub } from './retry.ts'
-import { type Asked, type Candidate, newSeed } from './router.ts'
+import type { Candidate } from './router.ts'
 import type { AnswerAbout } from './shapes/about.ts'
-import { refusesHistory } from './shapes/openai-chat/quirks.ts'
-import type { Demands, Redraft, Surface } from './surfaces/surface.ts'
-import { Translation, type Way, isServed, lossesHeader, lossless, travels } from './translate.ts'
-import { askForUsage } from './travelling-bytes.ts'
+import type { Redraft, Surface } from './surfaces/surface.ts'
+import { type Way, lossesHeader } from './translate.ts'
 import { Try } from './try.ts'
 import type { Loss, UpstreamFault } from './turn.ts'
-import { askedModels } from './variants.ts'
 import type { Visit } from './visit.ts'
-import { conversationOf } from './warmth.ts'
-import { sketchOf, wishFor } from './wish.ts'
 
 const none: readonly never[] = []
 
-/** One call of a model through a surface: who may serve it, one try after the other, and the answer's head and end. */
+/** One call of a model through a surface: one try after the other, and the answer's head and end. */
 export class Generation {
   readonly visit: Visit
-  readonly body: Body
-  readonly dialect: Dialect
-  readonly model: string
-  readonly streaming: boolean
-  readonly #metered: boolean
-  /** Null: the model is asked for as it is, by whoever serves it. */
-  readonly #demands: Demands | null
-  /** Where the model's name stands in the body; null: nowhere. */
-  readonly place: { start: number; end: number } | null
-  /** OpenAI's shape says what was used only when asked: then it is asked for in the client's place. */
-  readonly usageEdit: Edit | null
-  #seed = 0
-  #unserved: readonly string[] = none
-  #candidates: readonly Candidate[] = []
+  readonly question: Question
+  #candidates: readonly Candidate[] = none
   // Made when the first one fails: most calls never need it.
   #attempts: Attempts | null = null
   #try: Try | null = null
-  #translation: Translation | null = null
   /** Asked beside the first, because that one takes long. */
   #rival: Try | null = null
   #waiting: NodeJS.Timeout | null = null
   #hedging: NodeJS.Timeout | null = null
   #pulse: NodeJS.Timeout | null = null
-  /** Null: one offer alone can serve, or nothing tells this conversation from others. */
-  #conversation: string | null = null
 
-  /** `metered` false: tokens are counted and nothing is generated or charged. */
-  constructor(visit: Visit, body: Body, dialect: Dialect, metered: boolean) {
-    this.visit = visit
-    this.body = body
-    this.dialect = dialect
-    this.#metered = metered
-    const { model, stream } = body.json
-    visit.surface.refuseHead?.(visit.request.headers)
-    this.#demands = visit.surface.demands?.(body) ?? null
-    const named = this.#demands === null ? (model ?? dialect.usualModel) : this.#demands.models[0]
-    if (typeof named !== 'string' || named === '')
-      refuse('missing_parameter', { message: 'You must provide a `model` parameter.', param: 'model' })
-    this.model = named
-    this.streaming = metered && stream === true && dialect.media === undefined
-    this.place = Object.hasOwn(body.json, 'model') ? locate(body, 'model') : null
-    this.usageEdit = this.streaming && dialect.usageOption ? askForUsage(body) : null
-  }
-
-  /** What is changed in an answer that passes as it is. */
-  redraftFor(one: Try): Redraft | null {
-    const { surface } = this.visit
-    const own = surface.redraft?.(this.about(one)) ?? null
-    // What the provider says of usage only because the gateway asked is not for the client.
-    if (!surface.usageOnRequest || this.usageEdit === null) return own
-    return { events: (events) => hideUsage(own === null ? events : own.events(events)) }
+  constructor(question: Question) {
+    this.visit = question.visit
+    this.question = question
   }
 
   start(): void {
-    const { visit } = this
-    visit.onLeave(
+    this.visit.onLeave(
       () => this.#left(),
       (failure) => this.#tell(failure),
     )
-    const { directory } = visit.gateway
-    const { principal } = visit.caller
-    if (this.#demands === null)
-      visit.after(directory.offers(principal, this.model), (offers) =>
-        this.#go(this.#only(offers) ?? this.#choose([{ model: this.model, offers }])),
-      )
-    else
-      visit.after(askedModels(directory, principal, this.#demands.models), (asked) => {
-        this.#unserved = asked.flatMap(({ model, offers }) => (offers.length === 0 ? [model] : []))
-        this.#go(this.#choose(asked))
-      })
+    this.question.candidates((candidates) => this.#go(candidates))
   }
 
   #go(candidates: readonly Candidate[]): void {
-    const strict = this.visit.request.headers['x-uk-strict'] === '1'
-    this.#candidates = strict ? lossless(candidates, (offer) => this.#lossesTo(offer, this.#wayTo(offer))) : candidates
+    this.#candidates = candidates
     const { surface, request } = this.visit
+    const { metered, streaming } = this.question
     const patience = patienceIn(request.headers['x-uk-hedge'])
-    this.#begin(this.#candidates[0]!)
-    if (patience !== null && this.#metered && this.#candidates.length > 1)
-      this.#hedging = setTimeout(() => this.#hedge(), patience)
-    if (surface.keepAlive !== undefined && this.streaming) this.#keepAlive(surface.keepAlive)
-  }
-
-  /** Most models are served by one offer alone, which then is asked whatever old data says that it cannot do. */
-  #only(offers: readonly Offer[]): readonly Candidate[] | null {
-    const [offer] = offers
-    if (offers.length !== 1 || !isServed(this.visit.surface, offer!)) return null
-    this.#seed = this.#seedAsked()
-    return [{ offer: offer!, asked: this.model, variant: '', weight: 1, reason: '' }]
-  }
-
-  #choose(asked: readonly Asked[]): readonly Candidate[] {
-    const { surface, gateway, caller, request } = this.visit
-    this.#seed = this.#seedAsked()
-    this.#conversation = conversationOf(caller.limitId, this.body.json, request.headers['x-session-id'])
-    const warm = this.#conversation === null ? null : gateway.warmth.of(this.#conversation)
-    const wish = {
-      ...(warm !== null && { warm }),
-      ...wishFor(
-        sketchOf(this.body.json, this.dialect.limitFields),
-        this.#seed,
-        (offer) => isServed(surface, offer),
-        (billing) => gateway.engine.ledger.guards(caller.payer, billing),
-      ),
-      ...this.#demands?.wish,
-    }
-    return choose(asked, wish, gateway.health, this.#demands?.together ?? false, (shapes) =>
-      surface.translates
-        ? `\`${this.model}\` is served in the shape ${shapes}, which ${surface.name} does not translate to.`
-        : `\`${this.model}\` does not serve ${this.dialect.path}.`,
-    )
-  }
-
-  #seedAsked(): number {
-    const asked = this.visit.request.headers['x-uk-seed']
-    return typeof asked === 'string' && /^\d{1,10}$/.test(asked) ? Number(asked) >>> 0 : newSeed()
-  }
-
-  #lossesTo(offer: Offer, way: Way | null): readonly Loss[] {
-    const own = this.#demands?.lossesTo(offer) ?? none
-    const others = way?.losses ?? lossesOnTheWay(offer.endpoint, this.body.json, this.visit.request.headers)
-    return own.length === 0 ? others : [...new Set([...own, ...others])]
-  }
-
-  /** How this offer is asked; null: with the client's own bytes. */
-  #wayTo(offer: Offer): Way | null {
-    const { surface } = this.visit
-    // Wrapped, a count would need a request of another kind: it is a guess.
-    const counted = !this.#metered && isWrapped(offer.endpoint)
-    const averse = refusesHistory(offer.endpoint.preset, this.body.source)
-    const asIs =
-      travels(surface, offer) &&
-      !counted &&
-      !averse &&
-      !namesAddress(this.body, offer.endpoint) &&
-      !surface.foreign(this.body, offer.endpoint.billing)
-    return asIs ? null : this.translation.to(offer)
-  }
-
-  /** The request as it is read for whoever speaks another shape. */
-  get translation(): Translation {
-    const { json } = this.body
-    return (this.#translation ??= new Translation(
-      this.visit.surface,
-      this.#metered ? json : { max_tokens: 1, ...json },
-      this.visit.request.headers,
-    ))
+    this.#begin(candidates[0]!)
+    if (patience !== null && metered && candidates.length > 1) this.#hedging = setTimeout(() => this.#hedge(), patience)
+    if (surface.keepAlive !== undefined && streaming) this.#keepAlive(surface.keepAlive)
   }
 
   #begin(candidate: Candidate): void {
     const { visit } = this
     let way: Way | null
     try {
-      way = this.#wayTo(candidate.offer)
+      way = this.question.wayTo(candidate.offer)
     } catch (error) {
       // What this one's shape has no place for, the next one's may have.
       const step = error instanceof Refusal && this.#candidates.length > 1 ? this.#plan().next() : null
@@ -193,7 +68,7 @@ export class Generation {
     }
     const id = this.#try === null ? visit.id : newId()
     const startedAt = this.#try === null ? visit.startedAt : performance.now()
-    this.#try = new Try(this, candidate, way, id, this.#metered, startedAt)
+    this.#try = new Try(this, candidate, way, id, startedAt)
     const one = this.#try
     one.start((error) => {
       const rival = this.#rival
@@ -211,7 +86,7 @@ export class Generation {
     const candidate = this.#plan().rival()
     if (candidate === null) return
     try {
-      const rival = new Try(this, candidate, this.#wayTo(candidate.offer), newId(), this.#metered, performance.now())
+      const rival = new Try(this, candidate, this.question.wayTo(candidate.offer), newId(), performance.now())
       this.#rival = rival
       visit.gateway.engine.metrics.gateway.further('hedge')
       // Without money for two the first one goes on alone.
@@ -243,7 +118,7 @@ export class Generation {
     this.#pulse = setInterval(() => {
       if (this.visit.closed || response.writableEnded) return this.#quiet()
       if (!response.headersSent) {
-        head.push('content-type', 'text/event-stream; charset=utf-8', 'x-uk-route', `seed=${this.#seed}`)
+        head.push('content-type', 'text/event-stream; charset=utf-8', 'x-uk-route', this.question.routeTo(null))
         head.push('cache-control', 'no-cache', 'x-accel-buffering', 'no')
         response.writeHead(200, head)
       }
@@ -255,15 +130,6 @@ export class Generation {
     if (this.#pulse) clearInterval(this.#pulse)
     if (this.#hedging) clearTimeout(this.#hedging)
     if (this.#waiting) clearTimeout(this.#waiting)
-  }
-
-  /** What this answer's cache usage tells of where the conversation is held. */
-  warm(offer: Offer, usage: Usage): void {
-    if (this.#conversation !== null) this.visit.gateway.warmth.note(this.#conversation, offer, usage)
-  }
-
-  cool(): void {
-    if (this.#conversation !== null) this.visit.gateway.warmth.cool(this.#conversation)
   }
 
   #plan(): Attempts {
@@ -283,25 +149,17 @@ export class Generation {
     else this.#waiting = setTimeout(again, waitMs)
   }
 
-  about({ id, candidate: { offer, asked } }: Try): AnswerAbout {
-    return {
-      id,
-      // Of several models the answer says which one it is.
-      model: this.#demands === null ? asked : offer.slug,
-      created: Math.floor(Date.now() / 1000),
-      provider: offer.endpoint.slug,
-      billing: offer.endpoint.billing,
-      request: this.body.json,
-      costOf: (usage, reported) => {
-        const { nano } = costOf(usage, offer, reported ?? undefined, null)
-        return nano === null ? null : toUsd(nano)
-      },
-    }
+  /** What is changed in an answer that passes as it is. */
+  redraftFor(one: Try): Redraft | null {
+    const { surface } = this.visit
+    const own = surface.redraft?.(this.#about(one)) ?? null
+    // What the provider says of usage only because the gateway asked is not for the client.
+    if (!surface.usageOnRequest || this.question.usageEdit === null) return own
+    return { events: (events) => hideUsage(own === null ? events : own.events(events)) }
   }
 
-  /** The client's body, without what only means something here. */
-  bodyFor(offer: Offer): Body {
-    return this.#demands === null ? this.body : this.#demands.bodyFor(offer, this.#unserved)
+  #about({ id, candidate }: Try): AnswerAbout {
+    return this.question.about(id, candidate)
   }
 
   /** A try's answer begins: the head of the client's. */
@@ -313,10 +171,10 @@ export class Generation {
     const { head } = visit
     const { endpoint } = candidate.offer
     if (visit.surface.head !== undefined) head.push(...visit.surface.head(one.id))
-    head.push('content-type', contentType, 'x-uk-route', this.#route(candidate))
+    head.push('content-type', contentType, 'x-uk-route', this.question.routeTo(candidate))
     if (length !== null) head.push('content-length', String(length))
-    if (this.dialect.media) head.push('x-content-type-options', 'nosniff')
-    const losses = this.#lossesTo(candidate.offer, way)
+    if (this.question.dialect.media) head.push('x-content-type-options', 'nosniff')
+    const losses = this.question.lossesTo(candidate.offer, way)
     if (losses.length > 0) this.#declare(losses, endpoint.shape)
     if (contentType.startsWith('text/event-stream')) head.push('cache-control', 'no-cache', 'x-accel-buffering', 'no')
     // How much of its quota is left, and whose it is, says something only to who owns the account.
@@ -325,17 +183,13 @@ export class Generation {
         if (name.startsWith('x-ratelimit-') || name.startsWith('anthropic-') || name.startsWith('openai-'))
           head.push(name, String(provider[name]))
     if (!visit.response.headersSent) visit.response.writeHead(200, head)
-    if (this.streaming) visit.watchRights(endpoint.id)
+    if (this.question.streaming) visit.watchRights(endpoint.id)
   }
 
   #declare(losses: readonly Loss[], shape: Shape): void {
     const { head, gateway, surface } = this.visit
     head.push('x-uk-losses', lossesHeader(losses))
     for (const name of losses) gateway.engine.metrics.loss(surface.name, shape, name)
-  }
-
-  #route({ offer }: Candidate): string {
-    return `provider=${offer.endpoint.slug}; seed=${this.#seed}`
   }
 
   /** A try came to nothing, and the client has seen nothing of it. */
@@ -346,7 +200,7 @@ export class Generation {
     const attempts = this.#plan()
     attempts.failed(candidate, why)
     tallies.fault(why.kind)
-    this.cool()
+    this.question.cool()
     const other = one === this.#rival ? this.#try : this.#rival
     this.#rival = null
     if (other !== null && !other.over) {
@@ -370,15 +224,15 @@ export class Generation {
 
   #fail(failure: unknown, candidate: Candidate, spent = false): void {
     this.#quiet()
-    this.#tell(failure, { 'x-uk-route': this.#route(candidate), ...(spent && { 'x-should-retry': 'false' }) })
+    this.#tell(failure, { 'x-uk-route': this.question.routeTo(candidate), ...(spent && { 'x-should-retry': 'false' }) })
   }
 
   #tell(failure: unknown, headers: Record<string, string> = {}): void {
     const { visit } = this
     // Once the head has left, a stream is what is left to say it in.
-    if (visit.response.headersSent && this.streaming && this.#try !== null) {
+    if (visit.response.headersSent && this.question.streaming && this.#try !== null) {
       visit.over()
-      visit.response.end(visit.surface.stream(this.about(this.#try), false, visit.id).fail(failure))
+      visit.response.end(visit.surface.stream(this.#about(this.#try), false, visit.id).fail(failure))
     } else visit.fail(failure, headers)
   }
 
@@ -387,11 +241,11 @@ export class Generation {
     const { visit } = this
     const { surface, response } = visit
     visit.over()
-    if (!this.streaming || response.writableEnded) return
+    if (!this.question.streaming || response.writableEnded) return
     const { endpoint } = one.offer
     if (why)
       response.end(
-        surface.stream(this.about(one), false, visit.id).fail({ ...scrub(why, endpoint), provider: endpoint.slug }),
+        surface.stream(this.#about(one), false, visit.id).fail({ ...scrub(why, endpoint), provider: endpoint.slug }),
       )
     else if (surface.closing !== null && reading.fault === null && !reading.closed) response.end(surface.closing)
     else response.end()

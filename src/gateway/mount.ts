@@ -7,6 +7,7 @@ import { type CompleteTurn, createCompleteTurn } from './complete.ts'
 import { type Embed, createEmbed } from './embed.ts'
 import { boundaryOf, readForm } from './form.ts'
 import { Generation } from './generation.ts'
+import { Question } from './question.ts'
 import { Health } from './health.ts'
 import { listModels, showModel } from './listing.ts'
 import type { Gateway, GatewayParts } from './parts.ts'
@@ -151,10 +152,12 @@ const ENDPOINTS = '/endpoints'
 function run(visit: Visit, operation: Operation, id: string): void {
   switch (operation) {
     case 'generate':
-      return visit.readBody((bytes) => new Generation(visit, bodyOf(visit, bytes), visit.surface.dialect, true).start())
+      return visit.readBody((bytes) =>
+        new Generation(new Question(visit, bodyOf(visit, bytes), visit.surface.dialect, true)).start(),
+      )
     case 'count_tokens':
       return visit.readBody((bytes) =>
-        new Generation(visit, readBody(bytes), visit.surface.count!.dialect, false).start(),
+        new Generation(new Question(visit, readBody(bytes), visit.surface.count!.dialect, false)).start(),
       )
     case 'models':
       return listModels(visit)

@@ -48,21 +48,14 @@ export class Try implements Attempt {
   #over = false
 
   /** `startedAt` by the clock of `performance.now()`. */
-  constructor(
-    generation: Generation,
-    candidate: Candidate,
-    way: Way | null,
-    id: Id,
-    metered: boolean,
-    startedAt: number,
-  ) {
+  constructor(generation: Generation, candidate: Candidate, way: Way | null, id: Id, startedAt: number) {
     this.#generation = generation
     this.id = id
     this.candidate = candidate
     this.way = way
     this.startedAt = startedAt
     const { gateway, caller, surface } = generation.visit
-    this.#metering = metered
+    this.#metering = generation.question.metered
       ? new Metering(gateway.engine.ledger, candidate.offer, { id, payer: caller.payer, surface: surface.name })
       : null
   }
@@ -84,7 +77,7 @@ export class Try implements Attempt {
   }
 
   async #reserve(metering: Metering): Promise<number | null> {
-    const { body, dialect } = this.#generation
+    const { body, dialect } = this.#generation.question
     const { json } = body
     if (dialect.media) return metering.holdImages(dialect.media.images?.(json) ?? null, this.#inputBound())
     refuseDearer(this.#asked, this.candidate.variant, this.offer.endpoint)
@@ -116,18 +109,19 @@ export class Try implements Attempt {
 
   /** What is sent, which a translation or a routing wish has made another thing of. */
   get #asked(): Record<string, unknown> {
-    return this.way?.body ?? this.#generation.bodyFor(this.offer).json
+    return this.way?.body ?? this.#generation.question.bodyFor(this.offer).json
   }
 
   #send(limit: number | null): void {
     const generation = this.#generation
-    const { visit, dialect, streaming } = generation
+    const { question, visit } = generation
+    const { dialect, streaming } = question
     const { offer } = this
     const metering = this.#metering
     try {
       if (this.way !== null) return this.#play(this.way, limit)
       const upstream = upstreamOf(offer.endpoint)
-      const { lead, rest } = travellingBytes(generation, this.candidate, limit, metering?.guarded === true)
+      const { lead, rest } = travellingBytes(question, this.candidate, limit, metering?.guarded === true)
       const send: Send = {
         origin: upstream.origin,
         path: upstream.base + dialect.path + travellingQuery(visit.request.url!),
@@ -139,7 +133,7 @@ export class Try implements Attempt {
       }
       const { media } = dialect
       const forward = media
-        ? new Passage(this, visit.response, (type, tail) => media.read(generation.body.json, offer.pricing, type, tail))
+        ? new Passage(this, visit.response, (type, tail) => media.read(question.body.json, offer.pricing, type, tail))
         : new Forward(this, visit.response, dialect, streaming, generation.redraftFor(this))
       this.#answer = forward
       metering?.sent(this.#inputBound(), forward)
@@ -151,7 +145,7 @@ export class Try implements Attempt {
   }
 
   #headers(upstream: Upstream): readonly string[] {
-    const { visit, dialect, body } = this.#generation
+    const { visit, dialect, body } = this.#generation.question
     const given = visit.request.headers
     const headers = travellingHeaders(given, upstream, dialect, this.offer.endpoint.billing === 'byok')
     // A form's boundary stands in its type.
@@ -160,14 +154,14 @@ export class Try implements Attempt {
   }
 
   #play(way: Way, limit: number | null): void {
-    const generation = this.#generation
-    const { visit, body, streaming, translation } = generation
+    const { question } = this.#generation
+    const { visit, body, streaming, translation } = question
     const { surface, response, gateway } = visit
     if (this.#metering === null) {
       visit.over()
       return visit.json(200, surface.count!.write(countFor(this.offer, translation, () => guessInput(body.json))))
     }
-    const about = generation.about(this)
+    const about = question.about(this.id, this.candidate)
     const writer: Writer = streaming
       ? { stream: surface.stream(about, translation.includeUsage, visit.id) }
       : { whole: (answer) => surface.whole(answer, about) }
@@ -188,7 +182,11 @@ export class Try implements Attempt {
     const metering = this.#metering
     if (!metering?.guarded) return 0
     // What is sent is what costs: a translation may say more than the client did.
-    return inputBound(this.way?.body ?? this.#generation.body.json, metering.call.payer, this.offer.contextLength)
+    return inputBound(
+      this.way?.body ?? this.#generation.question.body.json,
+      metering.call.payer,
+      this.offer.contextLength,
+    )
   }
 
   begin(contentType: string, length: number | null, provider: IncomingHttpHeaders): void {
@@ -200,7 +198,7 @@ export class Try implements Attempt {
     this.#over = true
     const { surface, gateway } = this.#generation.visit
     gateway.engine.metrics.gateway.call(surface.name, 'failed', null)
-    this.#metering?.fail(this.#duration(), this.#generation.streaming)
+    this.#metering?.fail(this.#duration(), this.#generation.question.streaming)
     this.#answer = null
     this.#generation.failed(this, fault)
   }
@@ -211,7 +209,7 @@ export class Try implements Attempt {
     const { health } = generation.visit.gateway
     if (broken) {
       health.failed(this.offer, broken)
-      generation.cool()
+      generation.question.cool()
     } else {
       const now = performance.now()
       health.succeeded(
@@ -222,7 +220,7 @@ export class Try implements Attempt {
         now,
       )
     }
-    if (reading.usage !== null) generation.warm(this.offer, reading.usage)
+    if (reading.usage !== null) generation.question.warm(this.offer, reading.usage)
     generation.ended(this, reading, why)
     this.#settle(reading, broken ? 'failed' : 'succeeded', firstByteAt - generation.visit.startedAt, characters)
   }
@@ -257,7 +255,7 @@ export class Try implements Attempt {
     const usage = reading.unpriced
       ? usageOf({})
       : (reading.usage ??
-        usageOf({ input_tokens: guessInput(generation.body.json), output_tokens: Math.ceil(characters / 4) }))
+        usageOf({ input_tokens: guessInput(generation.question.body.json), output_tokens: Math.ceil(characters / 4) }))
     return metering.settle({
       status,
       // A stream that was left tells its input at most: the output is reckoned from what came.
@@ -269,7 +267,7 @@ export class Try implements Attempt {
       finishReason: reading.finishReason,
       firstTokenMs,
       durationMs: this.#duration(),
-      streamed: generation.streaming,
+      streamed: generation.question.streaming,
     })
   }
 

@@ -1,0 +1,182 @@
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { toUsd } from '#kernel/money.ts'
+import type { Usage } from '#kernel/usage.ts'
+import { type Body, type Edit, locate } from './body.ts'
+import { isWrapped, lossesOnTheWay } from './carriers/losses.ts'
+import { choose } from './choose.ts'
+import { costOf } from './cost.ts'
+import type { Dialect } from './dialects/dialect.ts'
+import type { Offer } from './directory.ts'
+import { namesAddress } from './fetched-media.ts'
+import { type Asked, type Candidate, newSeed } from './router.ts'
+import type { AnswerAbout } from './shapes/about.ts'
+import { refusesHistory } from './shapes/openai-chat/quirks.ts'
+import type { Demands } from './surfaces/surface.ts'
+import { Translation, type Way, isServed, lossless, travels } from './translate.ts'
+import { askForUsage } from './travelling-bytes.ts'
+import type { Loss } from './turn.ts'
+import { askedModels } from './variants.ts'
+import type { Visit } from './visit.ts'
+import { conversationOf } from './warmth.ts'
+import { sketchOf, wishFor } from './wish.ts'
+
+const none: readonly never[] = []
+
+/** What a client asks of a model, who may serve it, and how each of them is asked. */
+export class Question {
+  readonly visit: Visit
+  readonly body: Body
+  readonly dialect: Dialect
+  /** False: tokens are counted and nothing is generated or charged. */
+  readonly metered: boolean
+  readonly model: string
+  readonly streaming: boolean
+  /** Where the model's name stands in the body; null: nowhere. */
+  readonly place: { start: number; end: number } | null
+  /** OpenAI's shape says what was used only when asked: then it is asked for in the client's place. */
+  readonly usageEdit: Edit | null
+  /** Null: the model is asked for as it is, by whoever serves it. */
+  readonly #demands: Demands | null
+  #seed = 0
+  #unserved: readonly string[] = none
+  #translation: Translation | null = null
+  /** Null: one offer alone can serve, or nothing tells this conversation from others. */
+  #conversation: string | null = null
+
+  constructor(visit: Visit, body: Body, dialect: Dialect, metered: boolean) {
+    this.visit = visit
+    this.body = body
+    this.dialect = dialect
+    this.metered = metered
+    const { model, stream } = body.json
+    visit.surface.refuseHead?.(visit.request.headers)
+    this.#demands = visit.surface.demands?.(body) ?? null
+    const named = this.#demands === null ? (model ?? dialect.usualModel) : this.#demands.models[0]
+    if (typeof named !== 'string' || named === '')
+      refuse('missing_parameter', { message: 'You must provide a `model` parameter.', param: 'model' })
+    this.model = named
+    this.streaming = metered && stream === true && dialect.media === undefined
+    this.place = Object.hasOwn(body.json, 'model') ? locate(body, 'model') : null
+    this.usageEdit = this.streaming && dialect.usageOption ? askForUsage(body) : null
+  }
+
+  /** Who may serve it, best first: at least one, or it is refused. */
+  candidates(then: (candidates: readonly Candidate[]) => void): void {
+    const { visit } = this
+    const { directory } = visit.gateway
+    const { principal } = visit.caller
+    this.#seed = seedIn(visit.request.headers['x-uk-seed'])
+    const strict = visit.request.headers['x-uk-strict'] === '1'
+    const found = (candidates: readonly Candidate[]): void =>
+      then(strict ? lossless(candidates, (offer) => this.lossesTo(offer, this.wayTo(offer))) : candidates)
+    if (this.#demands === null)
+      visit.after(directory.offers(principal, this.model), (offers) =>
+        found(this.#only(offers) ?? this.#choose([{ model: this.model, offers }])),
+      )
+    else
+      visit.after(askedModels(directory, principal, this.#demands.models), (asked) => {
+        this.#unserved = asked.flatMap(({ model, offers }) => (offers.length === 0 ? [model] : []))
+        found(this.#choose(asked))
+      })
+  }
+
+  /** Most models are served by one offer alone, which then is asked whatever old data says that it cannot do. */
+  #only(offers: readonly Offer[]): readonly Candidate[] | null {
+    const [offer] = offers
+    if (offers.length !== 1 || !isServed(this.visit.surface, offer!)) return null
+    return [{ offer: offer!, asked: this.model, variant: '', weight: 1, reason: '' }]
+  }
+
+  #choose(asked: readonly Asked[]): readonly Candidate[] {
+    const { surface, gateway, caller, request } = this.visit
+    this.#conversation = conversationOf(caller.limitId, this.body.json, request.headers['x-session-id'])
+    const warm = this.#conversation === null ? null : gateway.warmth.of(this.#conversation)
+    const wish = {
+      ...(warm !== null && { warm }),
+      ...wishFor(
+        sketchOf(this.body.json, this.dialect.limitFields),
+        this.#seed,
+        (offer) => isServed(surface, offer),
+        (billing) => gateway.engine.ledger.guards(caller.payer, billing),
+      ),
+      ...this.#demands?.wish,
+    }
+    return choose(asked, wish, gateway.health, this.#demands?.together ?? false, (shapes) =>
+      surface.translates
+        ? `\`${this.model}\` is served in the shape ${shapes}, which ${surface.name} does not translate to.`
+        : `\`${this.model}\` does not serve ${this.dialect.path}.`,
+    )
+  }
+
+  lossesTo(offer: Offer, way: Way | null): readonly Loss[] {
+    const own = this.#demands?.lossesTo(offer) ?? none
+    const others = way?.losses ?? lossesOnTheWay(offer.endpoint, this.body.json, this.visit.request.headers)
+    return own.length === 0 ? others : [...new Set([...own, ...others])]
+  }
+
+  /** How this offer is asked; null: with the client's own bytes. */
+  wayTo(offer: Offer): Way | null {
+    const { surface } = this.visit
+    // Wrapped, a count would need a request of another kind: it is a guess.
+    const counted = !this.metered && isWrapped(offer.endpoint)
+    const averse = refusesHistory(offer.endpoint.preset, this.body.source)
+    const asIs =
+      travels(surface, offer) &&
+      !counted &&
+      !averse &&
+      !namesAddress(this.body, offer.endpoint) &&
+      !surface.foreign(this.body, offer.endpoint.billing)
+    return asIs ? null : this.translation.to(offer)
+  }
+
+  /** The request as it is read for whoever speaks another shape. */
+  get translation(): Translation {
+    const { json } = this.body
+    return (this.#translation ??= new Translation(
+      this.visit.surface,
+      this.metered ? json : { max_tokens: 1, ...json },
+      this.visit.request.headers,
+    ))
+  }
+
+  /** The client's body, without what only means something here. */
+  bodyFor(offer: Offer): Body {
+    return this.#demands === null ? this.body : this.#demands.bodyFor(offer, this.#unserved)
+  }
+
+  /** What its answer by this candidate says of itself. */
+  about(id: Id, { offer, asked }: Candidate): AnswerAbout {
+    return {
+      id,
+      // Of several models the answer says which one it is.
+      model: this.#demands === null ? asked : offer.slug,
+      created: Math.floor(Date.now() / 1000),
+      provider: offer.endpoint.slug,
+      billing: offer.endpoint.billing,
+      request: this.body.json,
+      costOf: (usage, reported) => {
+        const { nano } = costOf(usage, offer, reported ?? undefined, null)
+        return nano === null ? null : toUsd(nano)
+      },
+    }
+  }
+
+  /** What this answer's cache usage tells of where the conversation is held. */
+  warm(offer: Offer, usage: Usage): void {
+    if (this.#conversation !== null) this.visit.gateway.warmth.note(this.#conversation, offer, usage)
+  }
+
+  cool(): void {
+    if (this.#conversation !== null) this.visit.gateway.warmth.cool(this.#conversation)
+  }
+
+  /** What the client is told of its way. */
+  routeTo(candidate: Candidate | null): string {
+    return candidate === null ? `seed=${this.#seed}` : `provider=${candidate.offer.endpoint.slug}; seed=${this.#seed}`
+  }
+}
+
+function seedIn(asked: unknown): number {
+  return typeof asked === 'string' && /^\d{1,10}$/.test(asked) ? Number(asked) >>> 0 : newSeed()
+}
