@@ -113,7 +113,8 @@ test(
     while (done.size < 241) {
       await sleep(50, undefined, { signal: t.signal })
       // One that was cut four times would come again e⁴ seconds later.
-      await postgres.pool.query('update graphile_worker._private_jobs set run_at = now() where locked_at is null')
+      await postgres.pool.query(`update graphile_worker._private_jobs set run_at = now()
+        where locked_at is null and task_id = (select id from graphile_worker._private_tasks where identifier = 'test.some')`)
     }
     const { rows } = await postgres.pool.query(
       `select 1 from graphile_worker.jobs where task_identifier = 'test.some' and attempts >= max_attempts`,
@@ -193,6 +194,33 @@ test(
     assert.ok(seen.length > 6, 'some were done again')
   },
 )
+
+test('a queue that waits long for the database keeps its jobs', { timeout: 60_000 }, async (t) => {
+  const { postgres, process } = await instance(t)
+  const { jobs } = await process()
+  const begun = Promise.withResolvers<AbortSignal>()
+  const may = Promise.withResolvers<void>()
+  const next = Promise.withResolvers<void>()
+  await jobs.work({
+    'test.long': (_, { signal }) => {
+      begun.resolve(signal)
+      return may.promise
+    },
+    'test.next': async () => next.resolve(),
+  })
+  await jobs.add(postgres, 'test.long', {})
+  const signal = await begun.promise
+  const holder = await postgres.pool.connect()
+  await holder.query('begin; lock table graphile_worker._private_jobs in exclusive mode')
+  // Longer than a queue may be silent that waits for nothing, and than its jobs then have.
+  await sleep(22_000)
+  await holder.query('commit')
+  holder.release()
+  assert.equal(signal.aborted, false)
+  may.resolve()
+  await jobs.add(postgres, 'test.next', {})
+  await next.promise
+})
 
 test(
   'a schedule comes again after each end, also after a failure, and stopping tells a job to stop',

@@ -5,6 +5,7 @@ import {
   type LogLevel,
   type Runner,
   type TaskList,
+  type WorkerEventMap,
   type WorkerEvents,
   makeWorkerUtils,
   run,
@@ -131,6 +132,7 @@ export async function startJobs({
   async function take(taskList: TaskList): Promise<Taken> {
     const events: WorkerEvents = new EventEmitter()
     const named = once(events, 'pool:create')
+    const queued = once(events, 'localQueue:init')
     const runner = await run({
       pgPool: pool,
       logger: loggerFor(log),
@@ -150,10 +152,13 @@ export async function startJobs({
         },
       },
     })
-    const ended = endOf(runner, events, { stopMs: STOP_MS, reach: () => pool.query('select 1') })
-    const [{ workerPool }] = (await named) as [{ workerPool: { id: string } }]
+    const [{ workerPool }] = (await named) as [WorkerEventMap['pool:create']]
+    const [{ localQueue }] = (await queued) as [WorkerEventMap['localQueue:init']]
+    const ended = endOf(runner, events, localQueue, () => pool.query('select 1'))
     await process.locksJobsAs(workerPool.id).catch(async (error: unknown) => {
-      await runner.stop().catch(() => {})
+      void runner.stop().catch(() => {})
+      await ended
+      await pool.query('select graphile_worker.force_unlock_workers($1)', [[workerPool.id]])
       throw error
     })
     return { runner, name: workerPool.id, ended }
@@ -172,6 +177,8 @@ export async function startJobs({
         try {
           await pool.query('select graphile_worker.force_unlock_workers($1)', [[taken.name]])
           taken = next = await take(taskList)
+          // Whoever stopped the last one did not know of this one.
+          if (stopping.signal.aborted) await taken.runner.stop().catch(() => {})
         } catch (error) {
           log.warn({ error }, 'jobs cannot be taken now')
         }

@@ -3,61 +3,62 @@
  * and does nothing: where it could not read the names of its tasks, it never asks again; where two ends of jobs could not
  * be written one after the other, its own end waits for a third.
  */
-import type { Runner, WorkerEvents } from 'graphile-worker'
+import type { Runner, WorkerEventMap, WorkerEvents } from 'graphile-worker'
 
 const LOOK_MS = 1_000
 /** A runner looks for jobs every second, and is given up after as many looks of ours that found the database and not it. */
 const SILENT_LOOKS = 8
 /** What is left to it after its last job. */
 const LAST_MS = 1_000
+/** What it takes at most to give its jobs back where it could not end well. */
+const FORCED_MS = 10_000
 
 /**
- * Settles with the error that the runner came to, or null. One that is of no use any more is stopped, and has ended
- * `stopMs` later at the latest, when its jobs have had time to be stopped. Rejects never. `reach`: asks the database anything.
+ * Settles with what the runner came to, or null where it was stopped. One that looks for no jobs is stopped, and ends when
+ * its last job has. Rejects never. `reach`: asks the database anything.
  */
 export function endOf(
   runner: Runner,
   events: WorkerEvents,
-  { stopMs, reach }: { stopMs: number; reach: () => Promise<unknown> },
+  queue: WorkerEventMap['localQueue:init']['localQueue'],
+  reach: () => Promise<unknown>,
 ): Promise<unknown> {
   const { promise, resolve } = Promise.withResolvers<unknown>()
-  const stop = (why: string): Promise<void> => runner.stop(why).catch(() => {})
-  const within = (ms: number, why: string): void => {
-    setTimeout(() => {
-      if (over) return
-      resolve(new Error(why))
-      // What it still holds — its clock, for one — is left with it.
-      void stop(why)
-    }, ms).unref()
-  }
-  let asks = true
+  let why: Error | null = null
   let heard = true
   let silent = 0
   let over = false
+  let timer: NodeJS.Timeout
 
-  events.on('localQueue:setMode', ({ newMode }) => {
-    // What it has fetched and not begun it keeps, and asks for no more.
-    asks = newMode === 'POLLING'
-    heard = true
-  })
+  const within = (ms: number): void => {
+    setTimeout(() => {
+      if (over) return
+      resolve(why ?? new Error('a runner of jobs was over and did not end'))
+      // What it still holds — its clock, for one — is left with it.
+      void runner.stop().catch(() => {})
+    }, ms).unref()
+  }
   events.on('localQueue:getJobs:complete', () => (heard = true))
-  events.on('pool:gracefulShutdown', () => within(stopMs + LAST_MS, 'it was stopped and did not end'))
-  events.on('pool:gracefulShutdown:complete', () => within(LAST_MS, 'its last job has ended, and it has not'))
+  events.on('pool:gracefulShutdown:complete', () => within(LAST_MS))
+  events.on('pool:gracefulShutdown:error', () => within(FORCED_MS))
 
+  // What it has fetched and not begun it keeps, and asks for no more; an answer that takes long is awaited.
+  const asks = (): boolean => queue.mode === 'POLLING' && !queue.fetchInProgress
   async function look(): Promise<void> {
-    const well = heard || !asks
+    const missed = !heard && asks()
     heard = false
-    silent = well || !(await answers(reach)) ? 0 : silent + 1
+    silent = missed && (await answers(reach)) && asks() ? silent + 1 : 0
     if (over) return
     if (silent < SILENT_LOOKS) return lookAgain()
-    within(stopMs + LAST_MS, 'it looked for no jobs')
-    await stop('it looks for no jobs')
+    why = new Error('a runner of jobs looked for none')
+    await runner.stop().catch(() => {})
   }
-  let timer: NodeJS.Timeout
-  const lookAgain = (): void => void (timer = setTimeout(() => void look(), LOOK_MS).unref())
+  function lookAgain(): void {
+    timer = setTimeout(() => void look(), LOOK_MS).unref()
+  }
   lookAgain()
 
-  runner.promise.then(() => resolve(null), resolve)
+  runner.promise.then(() => resolve(why), resolve)
   return promise.finally(() => {
     over = true
     clearTimeout(timer)
