@@ -12,8 +12,10 @@ import { type Measurable, measured, median, pin, root, startMeasurable } from '.
 import type { Report } from '../report.ts'
 
 /** Many and short: what the machine does beside us comes and goes within seconds. */
-const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 15)
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 40)
 const SECONDS = 1
+/** Whom the closest ratio does not compare takes part in each so many rounds. */
+const SELDOM = 4
 /** Requests a second at which what durable reservations add is measured: a closed loop waits for itself. */
 const RATE = 5_000
 
@@ -121,8 +123,10 @@ export async function gateway(): Promise<Report> {
   ] as const) {
     const field = contenders(bytes)
     for (const { server, request } of field) await load({ port: server.port, request, connections, seconds: 1 })
-    for (let round = 0; round < ROUNDS; round++)
-      for (const { name, server, request } of field) {
+    for (let round = 0; round < ROUNDS; round++) {
+      // The two that are compared stand side by side, in either order.
+      const pair = round % 2 === 0 ? field.slice(0, 2) : field.slice(0, 2).toReversed()
+      for (const { name, server, request } of round % SELDOM === 0 ? [...pair, ...field.slice(2)] : pair) {
         const before = server.cpuSeconds()
         const measured = await load({ port: server.port, request, connections, seconds: SECONDS })
         rows.push({
@@ -135,12 +139,13 @@ export async function gateway(): Promise<Report> {
           rss: server.rssMegabytes(),
         })
       }
+    }
     if (bytes === 1024 && connections === 64) {
       const paced = [
         ...field.filter(({ name }) => name.startsWith('ours')),
         { ...field[0]!, name: 'direct', server: vendor },
       ]
-      for (let round = 0; round < ROUNDS; round++)
+      for (let round = 0; round < ROUNDS; round += SELDOM)
         for (const { name, server, request } of paced) {
           const measured = await load({ port: server.port, request, connections, seconds: SECONDS, rate: RATE })
           rows.push({ bytes, connections, rate: RATE, round, name: `${name}, paced`, ...measured })
@@ -185,7 +190,12 @@ export function table(raw: Record<string, unknown>[]): string {
   const mid = (list: Row[], pick: (row: Row) => number): number => median(list.map(pick))
   /** The median of the rounds' own ratios: what drifts between rounds cancels. */
   const ratio = (bytes: number, connections: number, a: string, b: string, pick: (row: Row) => number): number =>
-    median(of(bytes, connections, a).map((row, i) => pick(row) / pick(of(bytes, connections, b)[i]!)))
+    median(
+      of(bytes, connections, a).flatMap((row) => {
+        const other = of(bytes, connections, b).find(({ round }) => round === row.round)
+        return other === undefined ? [] : [pick(row) / pick(other)]
+      }),
+    )
   const rps = (row: Row): number => row.requests / row.seconds
   const cpu = (row: Row): number => row.cpuUs
   const lines = [
