@@ -1,4 +1,6 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { sql } from 'kysely'
+import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Bus } from './bus.ts'
 import type { Log } from './log.ts'
@@ -7,6 +9,8 @@ import type { Db, Postgres } from './postgres/client.ts'
 const POLL_MS = 400
 /** Cut off from the database for so long, a process no longer knows who was locked out meanwhile. */
 const STALE_MS = 5_000
+/** A process that stood still hears of what it missed in a moment, where its database is there. */
+const CATCH_UP_MS = 1_000
 
 /** Says in the transaction of a change that these accounts' rights are others now. Poke `rights` after the commit. */
 export async function rightsChanged(db: Db, accountIds: readonly Id[]): Promise<void> {
@@ -26,6 +30,8 @@ export async function retainRightsChanges(db: Db): Promise<void> {
 export interface RightsWatch extends AsyncDisposable {
   /** Changes up to now were heard of no longer than 5 s ago. */
   inTouch(): boolean
+  /** Reads what was missed, and refuses with 503 where that is not to be had now. */
+  catchUp(): Promise<void>
   /** Reads at once what changed. */
   poll(): Promise<void>
 }
@@ -40,6 +46,8 @@ export async function watchRights(
   let from = (await postgres.pool.query<{ x: string }>('select pg_snapshot_xmin(pg_current_snapshot())::text as x'))
     .rows[0]!.x
   let heardAt = performance.now()
+  /** Whoever asked last waited in vain: until the database is heard of, the others need not. */
+  let lost = false
   let running: Promise<void> = Promise.resolve()
   let next: Promise<void> | null = null
 
@@ -53,6 +61,7 @@ export async function watchRights(
     })
     from = rows[0]!.x
     heardAt = startedAt
+    lost = false
     for (const id of rows[0]!.ids ?? []) onChange(id)
   }
   /** A read that began after this was called: one in flight may have missed what was committed meanwhile. */
@@ -65,10 +74,18 @@ export async function watchRights(
     return next
   }
 
+  const inTouch = (): boolean => performance.now() - heardAt < STALE_MS
+
   const timer = setInterval(() => void poll(), POLL_MS)
   const wake = bus.on('rights', () => void poll())
   return {
-    inTouch: () => performance.now() - heardAt < STALE_MS,
+    inTouch,
+    async catchUp() {
+      if (!lost) await Promise.race([poll(), wait(CATCH_UP_MS, undefined, { ref: false })])
+      lost = !inTouch()
+      if (lost)
+        refuse('unavailable', { message: 'This server has lost its database.', headers: { 'retry-after': '1' } })
+    },
     poll,
     async [Symbol.asyncDispose]() {
       clearInterval(timer)

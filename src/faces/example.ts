@@ -1,14 +1,14 @@
 import { type Schema, resolve } from './schemas.ts'
 
 /**
- * A value that a schema accepts: its own example where it has one, else the plainest there is, of objects `all` properties
- * or the `required` ones.
+ * A value that a schema accepts: its own example where it has one, else the plainest there is, of objects `all` properties,
+ * the `required` ones, or beside them what is an object itself: `telling`, since nobody guesses what stands in there.
  */
 export function exampleOf(
   schema: Schema,
   components: Record<string, Schema>,
   name = '',
-  of: 'all' | 'required' = 'all',
+  of: 'all' | 'required' | 'telling' = 'all',
   depth = 0,
 ): unknown {
   const { type, properties, required = [], items, anyOf, oneOf, allOf, ...rest } = resolve(schema, components)
@@ -31,7 +31,12 @@ export function exampleOf(
     case 'object':
       return Object.fromEntries(
         Object.entries(properties ?? {})
-          .filter(([key]) => (of === 'all' && !deep) || required.includes(key))
+          .filter(
+            ([key, one]) =>
+              (of === 'all' && !deep) ||
+              required.includes(key) ||
+              (of === 'telling' && !deep && resolve(one, components).properties !== undefined),
+          )
           .map(([key, one]) => [key, inner(one, key)]),
       )
     case 'array':
@@ -60,6 +65,7 @@ function textFor(name: string, { format, minLength, description = '' }: Schema):
   if (format === 'date-time') return '2026-11-21T09:30:00.000Z'
   if (format === 'date') return '2026-11-21'
   if (format === 'uri' || name === 'url') return 'https://example.com/'
+  if (/calls the model/.test(description)) return 'gpt-4o'
   if (name === 'id' || name.endsWith('_id') || description.includes('ULID')) return ULID
   if (name === 'email') return 'ada@example.com'
   if (name.endsWith('password')) return 'correct horse battery'

@@ -1,5 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { refuse } from '#kernel/errors.ts'
+import { refuseJson } from '#kernel/json-text.ts'
 
 /** A client's JSON object: the bytes travel on, `json` decides and is never written out again. */
 export interface Body {
@@ -22,8 +23,9 @@ export function readBody(bytes: Buffer): Body {
   let json: unknown
   try {
     json = JSON.parse(text)
-  } catch {
-    refuse('malformed_json')
+  } catch (error) {
+    if (text.trim() === '') refuse('malformed_json', { message: 'The body is empty: send a JSON object.' })
+    refuseJson(error)
   }
   if (json === null || typeof json !== 'object' || Array.isArray(json))
     refuse('malformed_json', { message: 'The body must be a JSON object.' })

@@ -4,7 +4,6 @@ import { type Excluded, relays } from './router-filter.ts'
 import type { Wish } from './wish.ts'
 import { excludedWords } from './router-words.ts'
 import type { Lately } from './health.ts'
-import { variantHint } from './variants.ts'
 
 /**
  * Who is asked for these models, in order; never nobody. Refuses with `not_found` what nobody serves, with
@@ -15,18 +14,18 @@ export function choose(
   wish: Wish,
   lately: Lately,
   together: boolean,
-  sayShapes: (shapes: string) => string,
+  say: { unserved(model: string): string; shapes(shapes: string): string },
 ): readonly Candidate[] {
   const served = asked.filter(({ offers }) => offers.length > 0)
   const route = routeModels(served, wish, lately, together)
-  const unserved = asked.find(({ offers }) => offers.length === 0)
+  const unserved = asked.find(({ offers, unknown }) => offers.length === 0 && unknown === undefined)
   // Whoever relays may know a name that nobody here does.
   if (unserved !== undefined && !route.candidates.some(({ offer }) => relays(offer)))
-    refuse('not_found', {
-      message: `The model \`${unserved.model}\` does not exist, or you have no access to it.${variantHint(unserved.model)}`,
-      param: 'model',
-    })
-  return route.candidates.length > 0 ? route.candidates : nobody(asked, route.excluded, wish, sayShapes)
+    refuse('not_found', { message: say.unserved(unserved.model), param: 'model' })
+  if (route.candidates.length > 0) return route.candidates
+  const unknown = asked.find((one) => one.unknown !== undefined)?.unknown
+  if (served.length === 0 && unknown !== undefined) throw unknown
+  return nobody(asked, route.excluded, wish, say.shapes)
 }
 
 function nobody(

@@ -58,6 +58,8 @@ export interface Listed extends Offer {
   name: string
   /** ISO 8601; null: in no source. */
   releasedAt: string | null
+  /** ISO 8601: released, or as long as the platform knows it. */
+  createdAt: string
   modalities: { input: readonly string[]; output: readonly string[] }
 }
 

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { Refusal, refuse } from '#kernel/errors.ts'
+import { Refusal } from '#kernel/errors.ts'
 import { newId } from '#kernel/ids.ts'
 import { toUsd } from '#kernel/money.ts'
 import { Attempts, type Step } from './attempts.ts'
@@ -15,6 +15,7 @@ import { type Way, lossesHeader } from './translate.ts'
 import { Try } from './try.ts'
 import type { Loss, UpstreamFault } from './turn.ts'
 import type { Visit } from './visit.ts'
+import { patienceIn } from './wish.ts'
 
 const none: readonly never[] = []
 
@@ -257,12 +258,4 @@ export class Generation {
     this.#try?.leave()
     this.#rival?.leave()
   }
-}
-
-/** `x-uk-hedge: 800`: after so many milliseconds without a first byte the next candidate is asked as well. */
-function patienceIn(given: unknown): number | null {
-  if (given === undefined) return null
-  return typeof given === 'string' && /^\d{1,6}$/.test(given)
-    ? Number(given)
-    : refuse('invalid_parameter', { message: '`x-uk-hedge` must be a number of milliseconds.', param: 'x-uk-hedge' })
 }

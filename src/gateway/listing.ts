@@ -1,4 +1,5 @@
 import { refuse } from '#kernel/errors.ts'
+import { unknownModel } from './surfaces/unknown-model.ts'
 import type { Visit } from './visit.ts'
 
 /** `GET /models`, in the surface's shape. */
@@ -18,10 +19,6 @@ export function showModel(visit: Visit, id: string): void {
     const named = rows.filter(({ upstreamModel }) => upstreamModel === id)
     const found = rows.find(({ slug }) => slug === id) ?? (named.length === 1 ? named[0] : undefined)
     if (found) visit.json(200, visit.surface.model(found))
-    else
-      refuse('not_found', {
-        message: `The model \`${id}\` does not exist, or you have no access to it.`,
-        param: 'model',
-      })
+    else refuse('not_found', { message: unknownModel(visit.surface, id), param: 'model' })
   })
 }

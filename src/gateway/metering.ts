@@ -15,10 +15,14 @@ export interface Ask {
   maxTokens: number | null
   /** Answers asked for. */
   n: number
+  /** Where the client says how many tokens it wants; absent or null: nowhere. */
+  limitField?: string | null
 }
 
 /** Below it an answer is of no use, and the call is refused instead. */
-const LEAST_OUTPUT = 1_024
+export const LEAST_OUTPUT = 1_024
+/** What a limit adds to the input's bound once it is said, by whatever name: what is advised must be served. */
+const OF_A_LIMIT = 40
 /** What an answer is bounded to where no source knows the model's limit. */
 const USUAL_LIMIT = 32_768
 
@@ -79,7 +83,7 @@ export class Metering {
    * Holds the worst case. Answers the `max_tokens` that the request must carry so that it stays the worst case; null:
    * it may travel as it is. Refuses with 402, saying how many output tokens could be afforded.
    */
-  async reserve({ inputTokens, maxTokens, n }: Ask): Promise<number | null> {
+  async reserve({ inputTokens, maxTokens, n, limitField = null }: Ask): Promise<number | null> {
     const { call, offer } = this
     const { pricing, contextLength } = offer
     if (pricing === null) {
@@ -91,16 +95,20 @@ export class Metering {
     const worst = worstCost(pricing, input, most * n, n)
     // Who names no bound gets as much as there is money for.
     const least = maxTokens === null && most > LEAST_OUTPUT ? worstCost(pricing, input, LEAST_OUTPUT * n, n) : worst
-    const covered = (nano: Nano): number => Math.max(0, Math.floor(affordableOutput(pricing, nano, input, n) / n))
+    const covered = (nano: Nano, more = 0): number =>
+      Math.max(0, Math.floor(affordableOutput(pricing, nano, input + more, n) / n))
     try {
       this.#reserved = await this.#ledger.reserve(call, worst, least)
     } catch (error) {
       if (!(error instanceof Refusal) || error.status !== 402) throw error
       const left = await this.#ledger.affordable(call.payer, call.billing)
-      const tokens = left === null ? most : covered(left)
+      const tokens = left === null ? most : covered(left, maxTokens === null ? OF_A_LIMIT : 0)
+      // Whoever sends to a chat names no limit.
+      const field = tokens > 0 && most > 0 && call.payer.runId === undefined ? limitField : null
+      const param = error.param ?? field
       throw new Refusal(error.code, {
-        message: `${error.message} It would cover ${tokens} output tokens.`,
-        ...(error.param !== undefined && { param: error.param }),
+        message: field === null ? error.message : `${error.message} Or set \`${field}\` to at most ${tokens}.`,
+        ...(param !== null && { param }),
         details: { ...error.details, affordable_output_tokens: tokens },
         ...(error.headers && { headers: error.headers }),
       })

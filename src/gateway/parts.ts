@@ -13,7 +13,7 @@ import type { Warmth } from './warmth.ts'
 /** What the gateway is made of. What belongs to the line is handed in, because the gateway may not import it. */
 export interface GatewayParts {
   engine: Pick<Engine, 'ledger' | 'log' | 'versions' | 'outside'> & { metrics: Metrics }
-  authority: Pick<Authority, 'byKey' | 'inTouch' | 'onChange'>
+  authority: Pick<Authority, 'byKey' | 'onChange'>
   limits: {
     take(caller: Id, limit: 'reads' | 'inference'): Record<string, string>
     enter(caller: Id): Disposable

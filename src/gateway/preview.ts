@@ -1,14 +1,16 @@
 import { refuse } from '#kernel/errors.ts'
 import { type Nano, toUsd } from '#kernel/money.ts'
+import type { Billing } from '#kernel/usage.ts'
 import type { Principal } from '#kernel/principal.ts'
 import { callerOf } from './caller.ts'
 import { tell } from './choose.ts'
 import { worstCost } from './cost.ts'
 import type { Offer, Shape } from './directory.ts'
-import { mostOutput } from './metering.ts'
+import { LEAST_OUTPUT, mostOutput } from './metering.ts'
 import type { Gateway } from './parts.ts'
 import { readPreferences } from './preferences.ts'
-import { type Candidate, newSeed, routeModels } from './router.ts'
+import { type Candidate, type Route, newSeed, routeModels } from './router.ts'
+import type { Excluded } from './router-filter.ts'
 import { isServedIn } from './translate.ts'
 import { askedModels, variantHint } from './variants.ts'
 import { wishFor } from './wish.ts'
@@ -53,8 +55,10 @@ export const createPreviewRoute =
     const seed = given ?? newSeed()
     const { payer } = callerOf(principal)
     const asked = await askedModels(gateway.directory, principal, models)
-    const unserved = asked.find(({ offers }) => offers.length === 0)
+    const unserved = asked.find(({ offers, unknown }) => offers.length === 0 && unknown === undefined)
     const first = asked.find(({ offers }) => offers.length > 0)?.offers[0]
+    const unknown = asked.find((one) => one.unknown !== undefined)?.unknown
+    if (first === undefined && unserved === undefined && unknown !== undefined) throw unknown
     if (unserved !== undefined || first === undefined)
       return refuse('not_found', {
         message: `The model \`${unserved?.model}\` does not exist, or you have no access to it.${variantHint(unserved?.model ?? '')}`,
@@ -67,17 +71,45 @@ export const createPreviewRoute =
       ...wishFor({ tools, images, inputTokens, maxTokens }, seed, serves, guards),
       ...preferred,
     }
-    const { candidates, excluded } = routeModels(asked, wish, gateway.health, together)
+    const route = routeModels(asked, wish, gateway.health, together)
+    const spare = new Map<Billing, Nano | null>()
+    for (const { offer } of route.candidates) {
+      const { billing } = offer.endpoint
+      if (!spare.has(billing)) spare.set(billing, await gateway.engine.ledger.affordable(payer, billing))
+    }
+    const candidates: Preview['candidates'] = []
+    const unpaid: Route['excluded'] = []
+    for (const candidate of route.candidates) {
+      const { offer } = candidate
+      const reason = whyUnpaid(offer, spare.get(offer.endpoint.billing) ?? null, inputTokens, maxTokens)
+      const most = mostCost(offer, inputTokens, maxTokens)
+      if (reason === null) candidates.push({ ...candidate, maxCostUsd: most === null ? null : toUsd(most) })
+      else unpaid.push({ offer, reason })
+    }
     return {
       seed,
       first,
-      candidates: candidates.map((candidate) => {
-        const most = mostCost(candidate.offer, inputTokens, maxTokens)
-        return { ...candidate, maxCostUsd: most === null ? null : toUsd(most) }
-      }),
-      excluded: tell(excluded, wish).map(({ provider: slug, reason }) => ({ provider: slug, reason })),
+      candidates,
+      excluded: tell([...unpaid, ...route.excluded], wish).map(({ provider: slug, reason }) => ({
+        provider: slug,
+        reason,
+      })),
     }
   }
+
+/** Why the call would be refused for its money; `spare`: what balance and caps leave, null where nothing guards. */
+function whyUnpaid(
+  offer: Offer,
+  spare: Nano | null,
+  inputTokens: number | null,
+  maxTokens: number | null,
+): Extract<Excluded, 'unpriced' | 'unaffordable'> | null {
+  if (spare === null) return null
+  if (offer.pricing === null) return 'unpriced'
+  const most = mostOutput(offer, maxTokens)
+  const least = maxTokens === null ? Math.min(most, LEAST_OUTPUT) : most
+  return worstCost(offer.pricing, inputTokens ?? 0, least, 1) > spare ? 'unaffordable' : null
+}
 
 /** Null: without a price, or without a bound of the input. */
 function mostCost(offer: Offer, inputTokens: number | null, maxTokens: number | null): Nano | null {

@@ -13,13 +13,14 @@ import { type Asked, type Candidate, newSeed } from './router.ts'
 import type { AnswerAbout } from './shapes/about.ts'
 import { refusesHistory } from './shapes/openai-chat/quirks.ts'
 import type { Demands } from './surfaces/surface.ts'
+import { unknownModel } from './surfaces/unknown-model.ts'
 import { Translation, type Way, isServed, lossless, travels } from './translate.ts'
 import { askForUsage } from './travelling-bytes.ts'
 import type { Loss } from './turn.ts'
 import { askedModels } from './variants.ts'
 import type { Visit } from './visit.ts'
 import { conversationOf } from './warmth.ts'
-import { sketchOf, wishFor } from './wish.ts'
+import { seedIn, sketchOf, strictIn, wishFor } from './wish.ts'
 
 const none: readonly never[] = []
 
@@ -53,8 +54,9 @@ export class Question {
     visit.surface.refuseHead?.(visit.request.headers)
     this.#demands = visit.surface.demands?.(body) ?? null
     const named = this.#demands === null ? (model ?? dialect.usualModel) : this.#demands.models[0]
-    if (typeof named !== 'string' || named === '')
-      refuse('missing_parameter', { message: 'You must provide a `model` parameter.', param: 'model' })
+    if (named !== undefined && named !== null && typeof named !== 'string')
+      refuse('invalid_parameter', { message: '`model` must be a string.', param: 'model' })
+    if (!named) refuse('missing_parameter', { message: 'You must provide a `model` parameter.', param: 'model' })
     this.model = named
     this.streaming = metered && stream === true && dialect.media === undefined
     this.place = Object.hasOwn(body.json, 'model') ? locate(body, 'model') : null
@@ -66,8 +68,8 @@ export class Question {
     const { visit } = this
     const { directory } = visit.gateway
     const { principal } = visit.caller
-    this.#seed = seedIn(visit.request.headers['x-uk-seed'])
-    const strict = visit.request.headers['x-uk-strict'] === '1'
+    this.#seed = seedIn(visit.request.headers['x-uk-seed']) ?? newSeed()
+    const strict = strictIn(visit.request.headers['x-uk-strict'])
     const found = (candidates: readonly Candidate[]): void =>
       then(strict ? lossless(candidates, (offer) => this.lossesTo(offer, this.wayTo(offer))) : candidates)
     if (this.#demands === null)
@@ -102,11 +104,13 @@ export class Question {
       ),
       ...this.#demands?.wish,
     }
-    return choose(asked, wish, gateway.health, this.#demands?.together ?? false, (shapes) =>
-      surface.translates
-        ? `\`${this.model}\` is served in the shape ${shapes}, which ${surface.name} does not translate to.`
-        : `\`${this.model}\` does not serve ${this.dialect.path}.`,
-    )
+    return choose(asked, wish, gateway.health, this.#demands?.together ?? false, {
+      unserved: (model) => unknownModel(surface, model),
+      shapes: (shapes) =>
+        surface.translates
+          ? `\`${this.model}\` is served in the shape ${shapes}, which ${surface.name} does not translate to.`
+          : `\`${this.model}\` does not serve ${this.dialect.path}.`,
+    })
   }
 
   lossesTo(offer: Offer, way: Way | null): readonly Loss[] {
@@ -175,8 +179,4 @@ export class Question {
   routeTo(candidate: Candidate | null): string {
     return candidate === null ? `seed=${this.#seed}` : `provider=${candidate.offer.endpoint.slug}; seed=${this.#seed}`
   }
-}
-
-function seedIn(asked: unknown): number {
-  return typeof asked === 'string' && /^\d{1,10}$/.test(asked) ? Number(asked) >>> 0 : newSeed()
 }

@@ -56,11 +56,13 @@ export const LONGEST_WAIT_MS = 4 * SECOND
 export const backoff = (round: number, chance: number): number =>
   chance * Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** round)
 
-/** The fault without what the endpoint keeps secret, should its provider have repeated it. */
-export function scrub(fault: UpstreamFault, { apiKey, headers }: ProviderEndpoint): UpstreamFault {
+/** The fault without what the endpoint keeps secret, should its provider have repeated it; our own words name the endpoint. */
+export function scrub(fault: UpstreamFault, { slug, apiKey, headers }: ProviderEndpoint): UpstreamFault {
   let { message } = fault
   for (const secret of [apiKey, ...Object.values(headers)])
     if (secret !== null && secret.length >= 6) message = message.replaceAll(secret, '[key]')
   message = withoutKeys(message)
+  // Of a key that is not accepted nothing is said but in our own words, which know no endpoint.
+  if (fault.kind === 'upstream_key') message = message.replace('this endpoint', `the endpoint \`${slug}\``)
   return message === fault.message ? fault : { ...fault, message }
 }

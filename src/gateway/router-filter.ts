@@ -16,6 +16,7 @@ export type Excluded =
   | 'quantization'
   | 'price'
   | 'unpriced'
+  | 'unaffordable'
   | 'not_free'
   | 'relayed'
   | 'distillable'

@@ -52,6 +52,8 @@ export function excludedWords(reason: Excluded, { endpoint, ...offer }: Offer, w
         : `It costs ${offer.pricing.input} / ${offer.pricing.output} USD per million tokens, above \`max_price\`.`
     case 'unpriced':
       return 'Its price is in no source, and this call is paid from a balance or under a cap.'
+    case 'unaffordable':
+      return 'Such a call may cost more than balance and caps leave.'
     case 'not_free':
       return 'It is not free.'
     case 'relayed':

@@ -1,3 +1,4 @@
+import type { Refusal } from '#kernel/errors.ts'
 import type { Offer } from './directory.ts'
 import type { Lately } from './health.ts'
 import { type Excluded, relays, whyNot } from './router-filter.ts'
@@ -26,6 +27,8 @@ export interface Route {
 export interface Asked {
   model: string
   offers: readonly Offer[]
+  /** Why it is not known who serves it. */
+  unknown?: Refusal
   /** What this model's own name asks for, above what the request does. */
   more?: Partial<Wish>
   variant?: string

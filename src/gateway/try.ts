@@ -90,20 +90,18 @@ export class Try implements Attempt {
       if (value !== null && !(typeof value === 'number' && value >= 0))
         refuse('invalid_parameter', { param: field, message: `\`${field}\` must be a number from 0.` })
     }
-    const limits = dialect.limitFields
-      .map((field) => json[field])
-      .filter((value) => typeof value === 'number' && value >= 0)
+    let highest: { field: string; tokens: number } | null = null
+    for (const field of dialect.limitFields) {
+      const tokens = json[field]
+      if (typeof tokens === 'number' && tokens > (highest?.tokens ?? -1)) highest = { field, tokens }
+    }
     const { maxOutputTokens, contextLength } = this.offer
     const unbounded = dialect.boundless ? (maxOutputTokens ?? contextLength ?? this.#inputBound()) : 0
     return metering.reserve({
       inputTokens: this.#inputBound(),
-      maxTokens:
-        limits.length === 0
-          ? dialect.limitFields.length > 0
-            ? null
-            : unbounded
-          : Math.ceil(Math.max(...(limits as number[]))),
+      maxTokens: highest === null ? (dialect.limitFields.length > 0 ? null : unbounded) : Math.ceil(highest.tokens),
       n: answersIn(json),
+      limitField: highest?.field ?? dialect.limitFields.at(-1) ?? null,
     })
   }
 

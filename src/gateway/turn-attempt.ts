@@ -148,7 +148,12 @@ export class TurnAttempt {
     let turn = this.#turn
     const inputTokens = inputBound(turn, metering.call.payer, offer.contextLength)
     if (metering.guarded) {
-      const limit = await metering.reserve({ inputTokens, maxTokens: turn.max_output_tokens ?? null, n: turn.n ?? 1 })
+      const limit = await metering.reserve({
+        inputTokens,
+        maxTokens: turn.max_output_tokens ?? null,
+        n: turn.n ?? 1,
+        limitField: metering.call.surface === 'inference' ? 'max_output_tokens' : null,
+      })
       if (limit !== null) turn = { ...turn, max_output_tokens: limit }
     }
     try {

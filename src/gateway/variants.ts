@@ -1,3 +1,4 @@
+import { Refusal } from '#kernel/errors.ts'
 import type { Principal } from '#kernel/principal.ts'
 import type { Directory, Offer } from './directory.ts'
 import type { Asked } from './router.ts'
@@ -34,16 +35,25 @@ export function variantHint(name: string): string {
   return suffix !== '' && Object.hasOwn(listed, suffix) ? ` ${listed[suffix]} \`${base}\` is another name.` : ''
 }
 
-/** Who serves each of these models for this caller, suffixes read. Models that nobody serves have no offers. */
+/**
+ * Who serves each of these models for this caller, suffixes read. Models that nobody serves have no offers, and of
+ * several one may be unknown; one alone is refused then.
+ */
 export function askedModels(
   directory: Pick<Directory, 'offers'>,
   principal: Principal,
   models: readonly string[],
 ): Asked[] | Promise<Asked[]> {
   const found: (Asked | Promise<Asked>)[] = models.map((model) => askedModel(directory, principal, model))
-  return found.every((one) => !(one instanceof Promise))
-    ? (found as Asked[])
-    : Promise.all(found.map((one) => Promise.resolve(one)))
+  if (found.every((one) => !(one instanceof Promise))) return found as Asked[]
+  return Promise.all(
+    found.map((one, i) =>
+      Promise.resolve(one).catch((error: unknown): Asked => {
+        if (!(error instanceof Refusal) || models.length === 1) throw error
+        return { model: models[i]!, offers: [], unknown: error }
+      }),
+    ),
+  )
 }
 
 function askedModel(directory: Pick<Directory, 'offers'>, principal: Principal, model: string): Asked | Promise<Asked> {

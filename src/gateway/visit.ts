@@ -63,8 +63,6 @@ export class Visit {
   enter(operation: Operation, work: () => void): void {
     const { authority, presentedKey } = this.gateway
     this.response.on('close', () => this.#close())
-    if (!authority.inTouch())
-      refuse('unavailable', { message: 'This server has lost its database.', headers: { 'retry-after': '1' } })
     const secret = presentedKey(this.request.headers)
     if (secret === null)
       refuse('missing_credentials', { message: 'Send an API key as `Authorization: Bearer uk_…` or `x-api-key`.' })

@@ -1,3 +1,4 @@
+import { refuse } from '#kernel/errors.ts'
 import type { Billing } from '#kernel/usage.ts'
 import type { Offer } from './directory.ts'
 import { guessInput } from './metering.ts'
@@ -85,6 +86,35 @@ export function sketchOf(json: Record<string, unknown>, limitFields: readonly st
     maxTokens: limits.length === 0 ? null : Math.max(...limits),
   }
 }
+
+const HIGHEST_SEED = 2 ** 32 - 1
+
+/** `x-uk-seed: 7`, as `routing-preview` names it; null: the draw is free. */
+export function seedIn(given: unknown): number | null {
+  if (given === undefined) return null
+  return typeof given === 'string' && /^\d{1,10}$/.test(given) && Number(given) <= HIGHEST_SEED
+    ? Number(given)
+    : refuseHeader('x-uk-seed', `a whole number from 0 to ${HIGHEST_SEED}`)
+}
+
+/** `x-uk-strict: 1`: whoever would lose a field of the request is not asked. */
+export function strictIn(given: unknown): boolean {
+  if (given === undefined) return false
+  const word = String(given).toLowerCase()
+  if (word === '1' || word === 'true') return true
+  return word === '0' || word === 'false' ? false : refuseHeader('x-uk-strict', '1 or true, or 0 or false')
+}
+
+/** `x-uk-hedge: 800`: after so many milliseconds without a first byte the next candidate is asked as well. */
+export function patienceIn(given: unknown): number | null {
+  if (given === undefined) return null
+  return typeof given === 'string' && /^\d{1,6}$/.test(given)
+    ? Number(given)
+    : refuseHeader('x-uk-hedge', 'a number of milliseconds')
+}
+
+const refuseHeader = (name: string, right: string): never =>
+  refuse('invalid_parameter', { message: `\`${name}\` must be ${right}.`, param: name })
 
 function holdsImage(messages: unknown): boolean {
   if (!Array.isArray(messages)) return false

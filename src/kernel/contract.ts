@@ -164,7 +164,9 @@ export const workspaceId = id.optional().describe('The workspace to work in. Def
 export const day = z.iso.date().describe('A UTC day, `YYYY-MM-DD`.')
 
 /** A boolean, also as the words that a query string can hold. */
-export const flag = z.union([z.boolean(), z.stringbool()]).meta({ override: { type: 'boolean' } })
+export const flag = z
+  .union([z.boolean(), z.stringbool()], 'must be true or false')
+  .meta({ override: { type: 'boolean' } })
 
 /** Text that PostgreSQL can hold: no NUL, no half of a surrogate pair; `most` characters. */
 export const words = (most: number) =>

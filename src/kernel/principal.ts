@@ -106,11 +106,12 @@ export function behalfOf({ accountId, credential }: Principal) {
 
 /** Who is behind a secret. The accounts area implements it; the line and the gateway ask it. */
 export interface Authority {
-  /** Refuses with 401. Answers at once when this process knows the key. */
+  /**
+   * Refuses with 401, and with 503 when this process has been cut off from the database so long that a revocation may
+   * have passed it by. Answers at once when it knows the key.
+   */
   byKey(secret: string, connection?: object): Principal | Promise<Principal>
   bySession(token: string): Principal | Promise<Principal>
-  /** False when this process has been cut off from the database so long that a revocation may have passed it by. */
-  inTouch(): boolean
   /** Calls back when a right of the account changed. */
   onChange(accountId: Id, recheck: () => void): Disposable
   /** The server acting for an account: an agent's run, an automation, a job, under the cap of the key that started it. Null when the account is gone or the key is revoked. */

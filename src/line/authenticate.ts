@@ -4,8 +4,19 @@ import type { Authority, Principal } from '#kernel/principal.ts'
 
 export type Presented = { kind: 'key'; secret: string } | { kind: 'session'; token: string } | { kind: 'nothing' }
 
-/** The key of a request: `Authorization: Bearer` or `x-api-key`; null without one; two that differ are 401. */
+/** The key of a request: `Authorization: Bearer` or `x-api-key`; null without one; two that differ, and what holds none, are 401. */
 export function presentedKey(headers: IncomingHttpHeaders): string | null {
+  const key = keyIn(headers)
+  return key === '' ? refuseForm() : key
+}
+
+const refuseForm = (): never =>
+  refuse('invalid_api_key', {
+    message: 'There is no API key in this header: send it as `Authorization: Bearer uk_…` or `x-api-key: uk_…`.',
+  })
+
+/** Empty: something else stands in its place. */
+function keyIn(headers: IncomingHttpHeaders): string | null {
   const bearer = headers.authorization === undefined ? null : /^Bearer +(\S+) *$/i.exec(headers.authorization)
   // Another scheme, or garbage, is a credential too: it must not fall through to the cookie.
   const fromBearer = headers.authorization === undefined ? null : (bearer?.[1] ?? '')
@@ -18,7 +29,7 @@ export function presentedKey(headers: IncomingHttpHeaders): string | null {
 
 /** The credential of a request. A key, valid or not, beats the cookie. */
 export function presented(headers: IncomingHttpHeaders, cookieName: string): Presented {
-  const secret = presentedKey(headers)
+  const secret = keyIn(headers)
   if (secret !== null) return { kind: 'key', secret }
   const token = cookie(headers.cookie, cookieName)
   return token === null ? { kind: 'nothing' } : { kind: 'session', token }
@@ -35,11 +46,9 @@ function cookie(header: string | undefined, name: string): string | null {
 
 /** Refuses with 401, or 503 when rights may be stale. */
 export function authenticate(authority: Authority, credential: Presented): Principal | Promise<Principal> {
-  if (!authority.inTouch())
-    refuse('unavailable', { message: 'This server has lost its database.', headers: { 'retry-after': '1' } })
   switch (credential.kind) {
     case 'key':
-      return authority.byKey(credential.secret)
+      return credential.secret === '' ? refuseForm() : authority.byKey(credential.secret)
     case 'session':
       return authority.bySession(credential.token)
     case 'nothing':

@@ -6,6 +6,8 @@ import type { AnyEndpoint } from '#kernel/contract.ts'
 import { pathNames } from '#kernel/contract.ts'
 import { type Code, refuse } from '#kernel/errors.ts'
 import { type Id, parseId } from '#kernel/ids.ts'
+import { refuseJson } from '#kernel/json-text.ts'
+import { firstOf, sayFault } from './fault.ts'
 
 const DEFAULT_LIMIT = 1 << 20
 const DEEPEST = 64
@@ -59,9 +61,7 @@ export async function readJson(
   try {
     value = JSON.parse(bytes.toString('utf8'))
   } catch (error) {
-    return refuse('malformed_json', {
-      message: `The body is not well-formed JSON: ${error instanceof Error ? error.message : ''}`.slice(0, 200),
-    })
+    return refuseJson(error)
   }
   if (value === null || typeof value !== 'object' || Array.isArray(value))
     return refuse('invalid_parameter', { message: 'The body must be a JSON object.' })
@@ -123,42 +123,25 @@ export const pathId = (name: string, words: string): Id => parseId(words) ?? ref
 
 /** Refuses with the name of the first field at fault, and what would be right. */
 export function parse<T extends z.ZodType>(schema: T, value: unknown, within?: string): z.output<T> {
-  const result = schema.safeParse(value)
+  const result = schema.safeParse(value, { error: sayFault })
   if (result.success) return result.data
-  const issue = firstOf(result.error.issues)
-  const at = [...(within === undefined ? [] : [within]), ...issue.path.map(String)]
-  if (issue.code === 'unrecognized_keys') {
-    const param = [...at, issue.keys[0]!].join('.')
+  const fault = firstOf(result.error.issues)
+  const at = [...(within === undefined ? [] : [within]), ...fault.path.map(String)]
+  if (fault.code === 'unrecognized_keys') {
+    const param = [...at, fault.keys[0]!].join('.')
     return refuse('unknown_parameter', { param, message: `\`${param}\` is not a parameter of this endpoint.` })
   }
   const param = at.join('.')
-  const absent = issue.code === 'invalid_type' && valueAt(value, issue.path) === undefined
+  const absent = fault.code === 'invalid_type' && valueAt(value, fault.path) === undefined
   const code: Code = absent ? 'missing_parameter' : 'invalid_parameter'
   return refuse(code, {
     ...(param && { param }),
-    message: absent ? `\`${param}\` is required.` : `\`${param}\`: ${issue.message}.`,
+    message: `${param ? `\`${param}\`` : 'The input'}${absent ? ' is required' : goesOn(fault.message)}.`,
   })
 }
 
-type Issue = z.core.$ZodIssue
-
-/** What is not known here comes first: it may be a required name, misspelt. */
-const firstOf = (issues: readonly Issue[]): Issue =>
-  closest(issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]!)
-
-/** Of several forms that a value may have the one that it came closest to: its fault lies deepest. */
-function closest(issue: Issue): Issue {
-  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return issue
-  const forms = issue.errors.map(firstOf)
-  const deepest = forms.reduce((best, one) => (one.path.length > best.path.length ? one : best))
-  if (deepest.path.length > 0) return { ...deepest, path: [...issue.path, ...deepest.path] }
-  const types = forms.map((one) =>
-    one.code === 'invalid_type' ? /expected (\w+), (received \w+)/.exec(one.message) : null,
-  )
-  if (types.includes(null)) return issue
-  const expected = types.map((match) => match![1]).join(' or ')
-  return { ...issue, message: `Invalid input: expected ${expected}, ${types[0]![2]}` }
-}
+/** `must be …` makes a sentence with the name of the field; what a contract says otherwise stands behind it. */
+const goesOn = (words: string): string => (/^(must|may|has|is) /.test(words) ? ` ${words}` : `: ${words}`)
 
 const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>((inner, key) => (inner as Record<PropertyKey, unknown> | undefined)?.[key], value)

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { etagOf, names } from './reply.ts'
+import type { Log } from '#engine/log.ts'
+import type { Id } from '#kernel/ids.ts'
+import { etagOf, names, refusedAnswer } from './reply.ts'
 
 export function setHeaders(response: ServerResponse, headers: Record<string, string>): void {
   for (const name in headers) response.setHeader(name, headers[name]!)
@@ -41,12 +43,20 @@ export function sendJson(
 /** So much of a refused body is read to keep its connection. */
 const READ_ON_BYTES = 1 << 20
 
-/** The answer to a call that is refused, as soon as that is known: most often before its body has come. */
-export function sendRefused(
+/**
+ * Whatever a request ran into, in the envelope of errors, as soon as that is known: most often before its body has come.
+ * What is a fault of ours is logged besides.
+ */
+export function sendRefusal(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, headers, body }: { status: number; headers: Record<string, string>; body: object },
+  error: unknown,
+  requestId: Id,
+  log: Log,
 ): void {
+  const { status, headers, body, fault } = refusedAnswer(error)
+  if (fault !== null && !response.destroyed) log.error({ error: fault, request_id: requestId }, 'a request failed')
+  if (response.headersSent || response.destroyed) return void response.destroy()
   setHeaders(response, headers)
   // The rest of a file that is refused is not waited for.
   if (!request.complete && Number(request.headers['content-length'] ?? Infinity) > READ_ON_BYTES)

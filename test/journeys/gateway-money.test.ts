@@ -87,14 +87,34 @@ test('what cannot be afforded is refused before it is sent, and says what could 
     [answer.status, answer.body.error.type, answer.headers.get('x-should-retry')],
     [402, 'billing_error', 'false'],
   )
-  assert.match(answer.body.error.message, /\b4\d\d output tokens/)
-  assert.equal((await key.post(a, ask())).status, 402, 'fewer than 1,024 tokens are no answer')
+  // 5,000 tokens at 2 USD a million and the input at 1; of 0.001 USD the input leaves less than 500.
+  assert.match(
+    answer.body.error.message,
+    /^The spend cap of this key does not cover this call: 0\.001 USD of it are left, and the call may cost up to 0\.0100\d* USD\. Raise `spend_cap_usd` of the key\. Or set `max_tokens` to at most 4\d\d\.$/,
+  )
+  assert.equal(answer.body.error.param, 'max_tokens')
+  const unbounded = await key.post(a, ask())
+  assert.equal(unbounded.status, 402, 'fewer than 1,024 tokens are no answer')
+  const { message, param } = unbounded.body.error
+  assert.match(message, /may cost up to 0\.0328\d* USD.* Or set `max_tokens` to at most 4\d\d\.$/)
+  const most = Number(/at most (\d+)/.exec(message)![1])
+  const one = await capped(0.001)
+  assert.equal((await one.post(a, ask({ [param]: most + 20 }))).status, 402)
+  const named = await key.post(a, ask({ max_completion_tokens: 5_000 }))
+  assert.match(named.body.error.message, /Or set `max_completion_tokens` to at most 4\d\d\.$/)
+  const beside = await key.post(a, ask({ max_completion_tokens: null, max_tokens: 5_000 }))
+  assert.equal(beside.body.error.param, 'max_tokens')
+  const own = await key.post('/inference/text', ask({ max_output_tokens: 5_000 }))
+  assert.match(own.body.error.message, /Or set `max_output_tokens` to at most 4\d\d\.$/)
+  const input = await (await capped(0.000001)).post(a, ask())
+  assert.match(input.body.error.message, /: 0\.000001 USD of it are left.* Raise `spend_cap_usd` of the key\.$/)
   const messages = await key.post('/compat-b/v1/messages', ask({ model: 'an/claude-haiku-4-5', max_tokens: 5_000 }))
   assert.deepEqual([messages.status, messages.body.error.type], [402, 'billing_error'])
   const router = await key.post('/compat-c/v1/chat/completions', ask({ max_tokens: 5_000 }))
   assert.deepEqual([router.status, router.body.error.metadata.error_type], [402, 'payment_required'])
   assert.equal(openai.requests.length, before)
   assert.equal((await key.post(a, ask({ max_tokens: 100 }))).status, 200, 'less is enough')
+  assert.equal((await one.post(a, ask({ [param]: most }))).status, 200, 'what is advised is served')
 })
 
 test('a limit that is there twice could be read in two ways, and is refused under a cap', async () => {
@@ -165,6 +185,10 @@ test('a model without a price runs freely on one’s own key, and not under a ca
   assert.equal((await world.record(free.headers.get('x-request-id')!)).cost_nano, null)
   const refused = await (await capped(1)).post(a, ask({ model: 'oa/gpt-4o-mini' }))
   assert.deepEqual([refused.status, refused.body.error.code], [402, 'unpriced_model'])
+  assert.equal(
+    refused.body.error.message,
+    'The model `oa/gpt-4o-mini` has no known price, so it cannot run under a balance or a cap. Give it one in `models[].pricing` of the endpoint `oa`; an administrator can too, with `PUT /v1/admin/model-overrides`.',
+  )
 })
 
 test('somebody without credits cannot use the simulated models, and with credits pays to the nano-dollar', async () => {
@@ -172,9 +196,26 @@ test('somebody without credits cannot use the simulated models, and with credits
   const key = await poor.key()
   const refused = await key.post(a, { model: 'sim/echo', messages: said('one two') })
   assert.equal(refused.status, 402)
+  assert.match(
+    refused.body.error.message,
+    /^The credit balance does not cover this call: 0 USD of it are left, and the call may cost up to 0\.2\d* USD\. An administrator grants credits; on a provider key of your own none are needed\.$/,
+  )
   await world.person.post(`/admin/accounts/${poor.id}/credits`, { amount_usd: 1, note: 'test' })
   const answer = await key.post(a, { model: 'sim/echo', messages: said('one two') })
   assert.equal(answer.status, 200, answer.text)
   const call = await world.record(answer.headers.get('x-request-id')!)
   assert.deepEqual([call.cost_nano, call.charged_nano, call.billing], [6_000n, 6_000n, 'credits'])
+})
+
+test('a run that is not covered says what it may cost, and not in words for all its readers what its sender has', async () => {
+  const sender = await world.server.person('Sender')
+  await world.person.post(`/admin/accounts/${sender.id}/credits`, { amount_usd: 0.000012345, note: 'test' })
+  const chat = (await sender.post('/chats', { title: 'Short', model: 'sim/echo' })).body.data
+  const failed = await sender.post(`/chats/${chat.id}/messages`, { content: 'one two' })
+  assert.deepEqual([failed.status, failed.body.error.code], [402, 'insufficient_credits'])
+  assert.match(
+    failed.body.error.message,
+    /^The credit balance does not cover this call, which may cost up to 0\.2\d* USD\. An administrator grants credits;/,
+  )
+  assert.doesNotMatch(failed.body.error.message, /12345|at most/)
 })

@@ -114,8 +114,14 @@ test('what passes by itself is tried again at the only provider; what does not i
   )
   const before = first.requests.length
   first.script({ status: 401, message: 'who are you' })
-  assert.equal((await ask('first/gpt-4o')).status, 502)
+  const refused = await ask('first/gpt-4o')
+  assert.equal(refused.status, 502)
+  assert.equal(refused.body.error.message, 'The provider did not accept the key of the endpoint `first`.')
   assert.equal(first.requests.length, before + 1)
+  await restore()
+  first.script({ status: 401, message: 'who are you' })
+  const own = await world.person.post('/inference/text', { model: 'first/gpt-4o', messages: said('hello') })
+  assert.match(own.body.error.message, /the key of the endpoint `first`\.$/)
   await restore()
 })
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLog } from '#engine/log.ts'
-import { testDatabase } from '../database.ts'
-import { type Caller, testServer } from '../server.ts'
+import { databaseUrl, testDatabase } from '../database.ts'
+import { startProgram } from '../program.ts'
+import { type Caller, caller, testServer } from '../server.ts'
 import { wayToDatabase } from '../way.ts'
 
 const long = JSON.stringify({
@@ -84,5 +85,36 @@ test(
     while ((answer = await ask()).status === 503) await new Promise((resolve) => setTimeout(resolve, 50))
     assert.equal(answer.status, 401)
     assert.equal((await key.get('/me')).body.error.code, 'revoked_api_key')
+  },
+)
+
+test(
+  'a process that stood still for six seconds serves what waited for it, and not the key that was revoked meanwhile',
+  { timeout: 60_000 },
+  async () => {
+    await using database = await testDatabase()
+    await using far = await testServer({ database })
+    const alice = await far.person('Alice')
+    const [kept, revoked] = [await alice.key(), await alice.key()]
+    await using program = startProgram({ UK_DATA_DIR: database.dataDir, DATABASE_URL: databaseUrl(database) })
+    const near = caller(await program.ready, kept.headers)
+    const stranger = caller(await program.ready, revoked.headers)
+    for (const one of [near, stranger]) assert.equal((await one.get('/me')).status, 200)
+    const hello = { model: 'sim/echo', messages: [{ role: 'user', content: 'hello' }] }
+
+    program.child.kill('SIGSTOP')
+    assert.equal((await alice.delete(`/api-keys/${revoked.keyId}`)).status, 200)
+    const waiting = Promise.all([
+      near.get('/me'),
+      near.post('/compat-a/v1/chat/completions', hello),
+      stranger.get('/me'),
+      stranger.post('/compat-a/v1/chat/completions', hello),
+    ])
+    await new Promise((resolve) => setTimeout(resolve, 6_000))
+    program.child.kill('SIGCONT')
+    assert.deepEqual(
+      (await waiting).map(({ status }) => status),
+      [200, 200, 401, 401],
+    )
   },
 )

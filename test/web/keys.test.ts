@@ -3,7 +3,10 @@ import { test } from 'node:test'
 import { needs } from '../needs.ts'
 import { caller, testServer } from '../server.ts'
 import { breaches } from './axe.ts'
+import { startOpenAI } from '../vendors/openai.ts'
 import { hasChromium, sharedBrowser, visit } from './browser.ts'
+import { environment } from './scene.ts'
+import { signIn } from './steps.ts'
 
 const browser = sharedBrowser()
 
@@ -47,6 +50,7 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
   await dialog.getByLabel('Name').fill(' ')
   await dialog.getByRole('button', { name: 'Create key' }).click()
   await dialog.locator('input[aria-invalid=true]').waitFor()
+  await dialog.getByText('Must have at least 1 character.').waitFor()
   await dialog.getByLabel('Name').fill('Laptop')
   await dialog.getByLabel('Gateway only').check()
   await dialog.getByLabel('Spend cap').fill('2.5')
@@ -179,5 +183,54 @@ test('ben follows the link of an invitation, makes an account with it, and is in
   await page.getByText('Accepted. What it opens').waitFor()
   const members = (await aki.get(`/workspaces/${id}/members`)).body.data.map(({ name }: { name: string }) => name)
   assert.deepEqual(members.toSorted(), ['Aki', 'Ben'])
+  assert.deepEqual(visitor.wrongs, [])
+})
+
+test('the example of a new key names a language model that this very key can call', chromium, async () => {
+  await using server = await testServer({ environment })
+  await using vendor = await startOpenAI()
+  const aki = await server.person('Aki')
+  const endpoint = (slug: string, models: object[]) =>
+    aki.post('/ai-gateway/provider-endpoints', {
+      slug,
+      name: slug,
+      shape: 'openai-chat',
+      base_url: `${vendor.origin}/v1`,
+      api_key: vendor.key,
+      models,
+    })
+  const { data: shop } = (await aki.post('/workspaces', { name: 'Print shop', spend_cap_usd: 2 })).body
+  await endpoint('acme', [{ id: 'gpt-4o-mini' }])
+  await using visitor = await visit(browser(), server.origin)
+  const { page } = visitor
+  await signIn(page, aki)
+  const exampleOf = async (given: { cap?: string; reaches?: string }) => {
+    await page.goto('/app/settings/developer')
+    await page.getByRole('button', { name: 'New key' }).first().click()
+    await page.getByLabel('Name').fill('Laptop')
+    if (given.cap) await page.getByLabel('Spend cap').fill(given.cap)
+    if (given.reaches) await page.getByLabel('Reaches').selectOption(given.reaches)
+    await page.getByRole('button', { name: 'Create key' }).click()
+    const curl = await page.getByLabel('curl example').innerText()
+    const body = /-d '(.*)'/.exec(curl)![1]!
+    const said = await fetch(/curl (\S+)/.exec(curl)![1]!, {
+      method: 'POST',
+      headers: { authorization: /Bearer \w+/.exec(curl)![0], 'content-type': 'application/json' },
+      body,
+    })
+    assert.equal(said.status, 200, await said.text())
+    return (JSON.parse(body) as { model: string }).model
+  }
+  // Nothing guards her own key, so what has no price may be called; a cap and a budget refuse it.
+  assert.equal(await exampleOf({}), 'acme/gpt-4o-mini')
+  assert.equal(await exampleOf({ cap: '5' }), 'sim/echo')
+  assert.equal(await exampleOf({ reaches: shop.id }), 'sim/echo')
+
+  await endpoint('bureau', [
+    { id: 'text-embedding-3-small', pricing: { input: 0.02, output: 0 } },
+    { id: 'gpt-4o', pricing: { input: 2.5, output: 10 } },
+  ])
+  assert.equal(await exampleOf({ cap: '5' }), 'bureau/gpt-4o')
+  assert.equal(await exampleOf({}), 'bureau/gpt-4o')
   assert.deepEqual(visitor.wrongs, [])
 })

@@ -10,6 +10,29 @@ import { drawnIn, signIn } from './steps.ts'
 
 const browser = sharedBrowser()
 
+/** Placeholders that are wider than their field. */
+const cutPlaceholders = `[...document.querySelectorAll('input[placeholder]')].flatMap((input) => {
+  const { fontSize, fontFamily, paddingLeft, paddingRight } = getComputedStyle(input)
+  const pen = document.createElement('canvas').getContext('2d')
+  pen.font = fontSize + ' ' + fontFamily
+  const room = input.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight)
+  return input.clientWidth > 0 && pen.measureText(input.placeholder).width > room ? [input.placeholder] : []
+})`
+
+/** Words in the names of rows that go on in a new line. */
+const cutWords = `[...document.querySelectorAll('th[scope=row]')].flatMap((head) => {
+  const texts = document.createTreeWalker(head, NodeFilter.SHOW_TEXT)
+  const cut = []
+  while (texts.nextNode())
+    for (const { 0: word, index } of texts.currentNode.data.matchAll(/[^\\s-]+/g)) {
+      const range = document.createRange()
+      range.setStart(texts.currentNode, index)
+      range.setEnd(texts.currentNode, index + word.length)
+      if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) cut.push(word)
+    }
+  return cut
+})`
+
 test(
   'every page, light and dark, wide and on a small phone: nothing for axe, nothing cut off, no breach of the policy',
   needs(hasChromium, 'Chromium'),
@@ -34,6 +57,8 @@ test(
         assert.deepEqual(await breaches(page), [], `${name}, ${colorScheme}`)
         const wide = await page.evaluate<number>('document.documentElement.scrollWidth')
         assert.ok(wide <= size.width, `${name} is ${wide} wide at ${size.width}`)
+        assert.deepEqual(await page.evaluate(cutPlaceholders), [], `${name}, ${size.width}`)
+        assert.deepEqual(await page.evaluate(cutWords), [], `${name}, ${size.width}`)
       }
       await page.setViewportSize(looks[0])
     }

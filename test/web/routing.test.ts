@@ -116,6 +116,32 @@ test(
 )
 
 test(
+  'the keys of the instance stand apart from one’s own: they cost credits and are asked later',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    await using server = await testServer({ environment })
+    const aki = await server.person('Aki')
+    const endpoint = async (name: string, instance: boolean) => {
+      const given = { preset: 'openai', name, slug: name.toLowerCase(), api_key: 'sk-0123456789', instance }
+      assert.equal((await aki.post('/ai-gateway/provider-endpoints', given)).status, 201)
+    }
+    await endpoint('House', true)
+    await using visitor = await visit(browser(), server.origin)
+    const { page } = visitor
+    await signIn(page, aki)
+    await page.goto('/app/ai-routing')
+    const [own, instance] = ['Your own keys', 'Keys of this instance'].map((name) => page.getByRole('region', { name }))
+    await instance!.getByRole('group', { name: 'House' }).waitFor()
+    await own!.getByText('Bring a key of yours').waitFor()
+    await endpoint('Mine', false)
+    await page.reload()
+    await own!.getByRole('group', { name: 'Mine' }).waitFor()
+    assert.equal(await own!.getByRole('group', { name: 'House' }).count(), 0)
+    assert.deepEqual(visitor.wrongs, [])
+  },
+)
+
+test(
   'a workspace gets a gateway key with a cap and a budget, and calls beyond it are refused',
   needs(hasChromium, 'Chromium'),
   async () => {

@@ -8,6 +8,8 @@ config({ jitless: true })
 
 /** The server's own client, by the session's cookie: what it answers is typed by the contracts. */
 export const uk = createClient(contracts, { origin: location.origin })
+/** The same by a key, which reaches what it reaches. */
+export const ukWith = (key: string): typeof uk => createClient(contracts, { origin: location.origin, key })
 
 type Area = typeof uk
 type Row<T> = T extends (...args: never[]) => Promise<{ rows: (infer R)[] }> ? R : never

@@ -151,21 +151,26 @@ export async function createAuthority(
     }
   }
 
+  function byKey(secret: string, connection?: object): Principal | Promise<Principal> {
+    if (!rights.inTouch()) return rights.catchUp().then(() => byKey(secret, connection))
+    const key = connection === undefined ? hash('sha256', secret, 'base64') : hashOn(connection, secret)
+    const entry = known.get(key)
+    if (entry) return admit(entry)
+    if (!isWellFormed(secret)) return refuse('invalid_api_key')
+    return loadKey(secret, key)
+  }
+
+  function bySession(token: string): Principal | Promise<Principal> {
+    if (!rights.inTouch()) return rights.catchUp().then(() => bySession(token))
+    const key = `session ${hash('sha256', token, 'base64')}`
+    const entry = known.get(key)
+    // Being used moves the idle end of a session on, which memory does not see: at its end the database is asked.
+    return entry && !hasEnded(entry) ? admit(entry) : loadSession(token, key)
+  }
+
   return {
-    byKey(secret, connection) {
-      const key = connection === undefined ? hash('sha256', secret, 'base64') : hashOn(connection, secret)
-      const entry = known.get(key)
-      if (entry) return admit(entry)
-      if (!isWellFormed(secret)) return refuse('invalid_api_key')
-      return loadKey(secret, key)
-    },
-    bySession(token) {
-      const key = `session ${hash('sha256', token, 'base64')}`
-      const entry = known.get(key)
-      // Being used moves the idle end of a session on, which memory does not see: at its end the database is asked.
-      return entry && !hasEnded(entry) ? admit(entry) : loadSession(token, key)
-    },
-    inTouch: rights.inTouch,
+    byKey,
+    bySession,
     async refresh() {
       await rights.poll()
       bus.poke('rights')

@@ -117,6 +117,50 @@ test('a preset fills in what is left out, and its models and prices are the cata
   await bob.delete(`${at}/${made.id}`)
 })
 
+test('a vendor whose API needs a key is not added without one, and what it needs is not taken away', async () => {
+  const nora = await server.person('Nora')
+  const place = { base_url: 'https://vendor.example/v1' }
+  for (const preset of ['openai', 'anthropic', 'google', 'azure', 'bedrock', 'vertex']) {
+    const refused = await nora.post(at, { preset, ...(['azure', 'bedrock', 'vertex'].includes(preset) && place) })
+    const { code, param, message } = refused.body.error
+    assert.deepEqual([refused.status, code, param], [400, 'missing_parameter', 'api_key'])
+    assert.match(message, new RegExp(`^The preset \`${preset}\` needs a key: give \`api_key\`, or `))
+  }
+  // A header of another vendor's opens nothing here.
+  const other = await nora.post(at, { preset: 'openai', headers: { 'x-api-key': 'sk-0123456789' } })
+  assert.deepEqual([other.status, other.body.error.param], [400, 'api_key'])
+  assert.match(other.body.error.message, /`authorization` in `headers`/)
+  assert.deepEqual((await nora.get('/ai-gateway/providers?limit=100')).body.data.filter(isOpenAI), [])
+
+  const byHeader = (await nora.post(at, { preset: 'openai', headers: { Authorization: 'Bearer sk-0' } })).body.data
+  assert.deepEqual([byHeader.has_api_key, byHeader.header_names], [false, ['authorization']])
+  const bare = await nora.patch(`${at}/${byHeader.id}`, { headers: {} })
+  assert.deepEqual([bare.status, bare.body.error.param], [400, 'api_key'])
+  assert.equal((await nora.patch(`${at}/${byHeader.id}`, { headers: {}, api_key: 'sk-0123456789' })).status, 200)
+  const taken = await nora.patch(`${at}/${byHeader.id}`, { api_key: null })
+  assert.deepEqual([taken.status, taken.body.error.param], [400, 'api_key'])
+  assert.equal((await nora.get(`${at}/${byHeader.id}`)).body.data.has_api_key, true)
+
+  const proxied = { preset: 'openai', slug: 'moved', base_url: 'https://moved.example/v1' }
+  const { id } = (await nora.post(at, proxied)).body.data
+  const garbage = await nora.patch(`${at}/${id}`, { base_url: 'garbage' })
+  assert.deepEqual([garbage.status, garbage.body.error.param], [400, 'base_url'])
+  const back = await nora.patch(`${at}/${id}`, { base_url: 'https://api.openai.com/v1' })
+  assert.deepEqual([back.status, back.body.error.param], [400, 'api_key'])
+
+  const claude = { preset: 'anthropic', headers: { 'x-api-key': 'sk-0123456789' } }
+  assert.equal((await nora.post(at, claude)).status, 201)
+  const local = [
+    { preset: 'vllm', base_url: 'https://gpu.example/v1' },
+    { preset: 'llama-cpp', base_url: 'https://gpu.example/v1' },
+  ]
+  const own = { slug: 'own', shape: 'openai-chat', base_url: 'https://gpu.example/v1' }
+  // A proxy of one's own may take no key, with the catalogue of the vendor that stands behind it.
+  const proxy = { preset: 'openai', slug: 'proxy', base_url: 'https://proxy.example/v1' }
+  for (const keyless of [...local, own, proxy]) assert.equal((await nora.post(at, keyless)).status, 201)
+})
+const isOpenAI = ({ slug }: { slug: string }): boolean => slug === 'openai'
+
 test("alice's key never goes to bob's endpoint, nor to an address that it was not given for", async () => {
   await using hers = await startOpenAI({ key: 'sk-alice-0123456789' })
   await using his = await startOpenAI({ key: 'sk-bob-0123456789' })
@@ -273,6 +317,95 @@ test('an unpriced model runs on one’s own key, and not under a cap', async () 
   assert.equal((await capped.post('/inference/text', hello('unpriced/gpt-4o'))).body.error.code, 'unpriced_model')
 })
 
+test('the preview leaves out what the call would be refused for its money', async () => {
+  await using vendor = await startOpenAI()
+  await bring(bob, vendor, 'unknown-price')
+  const preview = async (who: Caller, model: string) =>
+    (await who.post('/ai-gateway/routing-preview', { model })).body.data as {
+      candidates: { provider: string }[]
+      excluded: { provider: string; reason: string }[]
+    }
+  assert.equal((await preview(bob, 'unknown-price/gpt-4o')).candidates.length, 1)
+  const capped = await bob.key({ spend_cap_usd: 5 })
+  const unpriced = await preview(capped, 'unknown-price/gpt-4o')
+  assert.deepEqual(unpriced.candidates, [])
+  assert.match(unpriced.excluded[0]!.reason, /price is in no source/)
+  assert.equal((await preview(capped, 'sim/echo')).candidates.length, 1)
+  const tight = await bob.key({ spend_cap_usd: 0.000001 })
+  assert.equal((await tight.post('/inference/text', hello('sim/echo'))).body.error.code, 'spend_cap_reached')
+  const poor = await preview(tight, 'sim/echo')
+  assert.deepEqual(poor.candidates, [])
+  assert.match(poor.excluded[0]!.reason, /than balance and caps leave/)
+})
+
+test('a provider that does not say what it serves is not said to lack a model', async () => {
+  await using vendor = await startOpenAI()
+  const { id } = await bring(bob, vendor, 'silent', { api_key: 'sk-wrong' })
+  const key = await bob.key()
+  for (const [path, body] of [
+    ['/compat-a/v1/chat/completions', hello('silent/gpt-4o')],
+    ['/compat-b/v1/messages', hello('silent/gpt-4o', { max_tokens: 10 })],
+    ['/compat-c/v1/chat/completions', hello('silent/gpt-4o')],
+    ['/inference/text', hello('silent/gpt-4o')],
+    ['/ai-gateway/routing-preview', { model: 'silent/gpt-4o' }],
+  ] as const) {
+    const { status, text, headers } = await key.post(path, body)
+    assert.equal(status, 502, `${path}: ${text}`)
+    assert.match(text, /`silent` does not say which models it serves\. The provider answered 401.*Mend its key/)
+    assert.equal(headers.get('x-should-retry'), 'false')
+  }
+  assert.equal((await key.post('/compat-a/v1/chat/completions', hello('nobody/gpt-4o'))).status, 404)
+  const instead = { ...hello('silent/gpt-4o'), models: ['silent/gpt-4o', 'sim/echo'] }
+  assert.equal((await key.post('/compat-c/v1/chat/completions', instead)).body.model, 'sim/echo')
+
+  assert.equal((await bob.patch(`${at}/${id}`, { api_key: vendor.key })).status, 200)
+  assert.equal((await key.post('/compat-a/v1/chat/completions', hello('silent/gpt-4o'))).status, 200)
+})
+
+test('what a provider said of a key is told to whoever brought it, and to nobody else', async () => {
+  await using vendor = await startOpenAI()
+  const { id } = await bring(alice, vendor, 'house', { api_key: 'sk-wrong', instance: true })
+  const hers = await alice.post(`${at}/${id}/test`)
+  assert.match(hers.body.data.error, /401/)
+  const his = await (await bob.key()).post('/compat-a/v1/chat/completions', hello('house/gpt-4o'))
+  assert.equal(his.status, 502, his.text)
+  assert.match(his.text, /`house` does not say which models it serves\. Whoever brought it can test it/)
+  assert.doesNotMatch(his.text, /401|Incorrect|sk-/)
+  assert.equal((await alice.delete(`${at}/${id}`)).status, 200)
+})
+
+test('a provider that was away is asked again at once when it is called by name', async () => {
+  const late = createServer()
+  late.listen(0, '127.0.0.1')
+  await once(late, 'listening')
+  const { port } = late.address() as AddressInfo
+  late.close()
+  await once(late, 'close')
+  const away = { origin: `http://127.0.0.1:${port}`, key: 'sk-late' } as Vendor
+  await bring(bob, away, 'late')
+  const call = () => bob.post('/inference/text', hello('late/tiny'))
+  assert.equal((await call()).status, 503)
+  late.on('request', (request, response) =>
+    response.setHeader('content-type', 'application/json').end(
+      JSON.stringify(
+        request.url === '/v1/models'
+          ? { data: [{ id: 'tiny' }] }
+          : {
+              id: 'x',
+              choices: [{ index: 0, message: { role: 'assistant', content: 'here' }, finish_reason: 'stop' }],
+            },
+      ),
+    ),
+  )
+  late.listen(port, '127.0.0.1')
+  await once(late, 'listening')
+  const backAt = performance.now()
+  while ((await call()).status === 503) assert.ok(performance.now() - backAt < 5_000)
+  assert.equal((await call()).status, 200)
+  late.close()
+  late.closeAllConnections()
+})
+
 test('an Ollama that is there is found, and its models answer for nothing', async () => {
   await ollama.arrival()
   const carl = await server.person('Carl')
@@ -320,6 +453,9 @@ test('private addresses are refused to users unless the instance allows them; sl
   for (const headers of [{ Host: 'x' }, { 'content-length': '1' }, { 'a b': 'c' }, { a: 'b\r\nc: d' }])
     assert.equal((await make(user, { headers })).status, 400, JSON.stringify(headers))
   assert.equal((await make(user, { slug: undefined })).body.error.param, 'slug')
+  const remedies = async (who: Caller) => (await make(who, { base_url: 'http://127.0.0.1:9' })).body.error.message
+  assert.match(await remedies(user), /The administrator can allow it with UK_UPSTREAM_ALLOW=127\.0\.0\.1:9\.$/)
+  assert.match(await remedies(admin), /add the endpoint with `instance: true`.*UK_UPSTREAM_ALLOW=127\.0\.0\.1:9\.$/)
   assert.equal((await make(admin, { base_url: 'http://127.0.0.1:9', instance: true })).status, 201)
   const dead = (await admin.get(at)).body.data[0]
   const tested = (await admin.post(`${at}/${dead.id}/test`)).body.data
@@ -355,6 +491,26 @@ test('where the list of models answers to anybody, the test asks for more', asyn
   const good = (await alice.post(`${at}/${id}/test`)).body.data
   assert.equal(good.ok, true, good.error)
   await alice.delete(`${at}/${id}`)
+})
+
+test('a model has the same date on every surface, and no model is of 1970', async () => {
+  await using vendor = await startOpenAI()
+  const dora = await server.person('Dora')
+  await bring(dora, vendor, 'listed')
+  await bring(dora, vendor, 'given', { models: [{ id: 'gpt-4o' }] })
+  await bring(dora, vendor, 'known', { preset: 'openai' })
+  const key = await dora.key()
+  for (const slug of ['listed/gpt-4o', 'given/gpt-4o', 'known/gpt-4o', 'sim/echo']) {
+    const { created_at } = (await dora.get(`/models/${slug}`)).body.data
+    const seconds = Math.floor(Date.parse(created_at) / 1000)
+    assert.ok(seconds > Date.UTC(2020, 0) / 1000, slug)
+    const [a, b, c] = await Promise.all(
+      ['/compat-a/v1/models', '/compat-b/v1/models?limit=1000', '/compat-c/api/v1/models'].map(async (path) =>
+        (await key.get(path)).body.data.find(({ id }: { id: string }) => id === slug),
+      ),
+    )
+    assert.deepEqual([a.created, b.created_at, c.created], [seconds, created_at, seconds], slug)
+  }
 })
 
 test('a disabled endpoint is refused at once here, within a second elsewhere, and its streams end', async () => {

@@ -8,6 +8,13 @@ import { upstreamOf } from '#gateway/upstream.ts'
 /** A provider did not answer as it should. The sentence is safe to show. */
 export class AskFailed extends Error {
   override name = 'AskFailed'
+  /** What it answered; null: nothing, or nothing that can be read. */
+  readonly status: number | null
+
+  constructor(message: string, status: number | null = null) {
+    super(message)
+    this.status = status
+  }
 }
 
 const MOST_BYTES = 32 << 20
@@ -21,14 +28,14 @@ export async function ask(
   path: string,
   { body, timeoutMs = 10_000 }: { body?: unknown; timeoutMs?: number } = {},
 ): Promise<unknown> {
-  const fail = (message: string): never => {
-    throw new AskFailed(scrub({ kind: 'unreachable', message }, endpoint).message)
+  const fail = (message: string, status: number | null = null): never => {
+    throw new AskFailed(scrub({ kind: 'unreachable', message }, endpoint).message, status)
   }
   try {
     const { status, text } = await exchange(outbound, endpoint, path, body, timeoutMs)
     const json = parse(text)
     if (status >= 200 && status < 300) return json ?? fail('The provider answered something that is no JSON.')
-    return fail(`The provider answered ${status}${saidIn(json, text)}.`)
+    return fail(`The provider answered ${status}${saidIn(json, text)}.`, status)
   } catch (error) {
     if (error instanceof AskFailed) throw error
     return fail(error instanceof CarryFailed ? error.message : why(error))

@@ -1,6 +1,7 @@
 import type { Outbound } from '#engine/outbound/outbound.ts'
 import type { Log } from '#engine/log.ts'
 import type { Id } from '#kernel/ids.ts'
+import { AskFailed } from './ask.ts'
 import { type AskedModel, askModels } from './listing.ts'
 import { askDiscovered } from './local-engines.ts'
 import type { Source } from './sources.ts'
@@ -13,6 +14,10 @@ const MOST = 10_000
 
 interface Known {
   models: readonly AskedModel[] | null
+  /** Why it did not say so when it was asked last. */
+  failure: AskFailed | null
+  /** In a row. */
+  failures: number
   at: number
   running: Promise<void> | null
 }
@@ -34,6 +39,18 @@ export class AskedLists {
     return this.#known.get(keyOf(source))?.models ?? null
   }
 
+  /** Why nothing is known of what it serves; null where something is, or it was never asked. */
+  whyUnknown(source: Source): AskFailed | null {
+    const known = this.#known.get(keyOf(source))
+    return known === undefined || known.models !== null ? null : known.failure
+  }
+
+  /** Who was silent a moment ago is asked again soon, and less and less often. */
+  askSilent(source: Source, timeoutMs: number): Promise<void> {
+    const failures = this.#known.get(keyOf(source))?.failures ?? 0
+    return this.ask(source, timeoutMs, failures === 0 ? AGAIN_MS : Math.min(AGAIN_MS, 500 * 2 ** failures))
+  }
+
   wasAsked(source: Source): boolean {
     return this.#known.has(keyOf(source))
   }
@@ -45,13 +62,21 @@ export class AskedLists {
     if (known?.running) return known.running
     if (known && performance.now() - known.at < again) return Promise.resolve()
     if (this.#known.size >= MOST) this.#known.clear()
-    const entry: Known = { models: known?.models ?? null, at: performance.now(), running: null }
+    const entry: Known = {
+      models: known?.models ?? null,
+      failure: known?.failure ?? null,
+      failures: known?.failures ?? 0,
+      at: performance.now(),
+      running: null,
+    }
     this.#known.set(key, entry)
     const askFor = source.from === 'discovered' ? askDiscovered : askModels
     entry.running = askFor(this.#outbound, source.endpoint, timeoutMs)
       .then((models) => this.#learn(source, entry, models))
       .catch((error: unknown) => {
         const why = error instanceof Error ? error.message : String(error)
+        entry.failure = error instanceof AskFailed ? error : new AskFailed('It cannot be asked.')
+        entry.failures += 1
         this.#log.debug({ provider: source.endpoint.slug, why }, 'a provider does not say what it serves')
         if (source.from === 'discovered') this.#learn(source, entry, null)
       })
@@ -64,7 +89,7 @@ export class AskedLists {
 
   /** Takes over what a test of the endpoint learnt. */
   learn(source: Source, models: readonly AskedModel[]): void {
-    const entry: Known = { models: null, at: performance.now(), running: null }
+    const entry: Known = { models: null, failure: null, failures: 0, at: performance.now(), running: null }
     this.#known.set(keyOf(source), entry)
     this.#learn(source, entry, models)
   }
@@ -79,6 +104,8 @@ export class AskedLists {
   #learn(source: Source, entry: Known, models: readonly AskedModel[] | null): void {
     const before = JSON.stringify(entry.models)
     entry.models = models
+    entry.failure = null
+    entry.failures = 0
     if (JSON.stringify(models) !== before) this.#changed(source.ownerId)
   }
 }

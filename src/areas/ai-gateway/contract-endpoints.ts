@@ -50,7 +50,7 @@ const fields = {
     .regex(/^[\x21-\x7e]{1,4096}$/, 'must be visible ASCII without spaces')
     .nullable()
     .describe(
-      'Never shown again. Null takes it away. Of several parts for `bedrock`: `<access key id>:<secret>[:<session token>]`, or a Bedrock API key; for `vertex`: a service account’s key file in base64, or an access token.',
+      'Never shown again. Null takes it away. A preset with `needs_key` is refused without it, unless `headers` carry what its vendor takes instead. Of several parts for `bedrock`: `<access key id>:<secret>[:<session token>]`, or a Bedrock API key; for `vertex`: a service account’s key file in base64, or an access token.',
     ),
   headers: z
     .record(headerName, headerValue)
@@ -177,7 +177,7 @@ export const providerEndpoints = {
     role: 'admin',
     body: z.object(fields).partial().shape,
     reply: one(ProviderEndpoint),
-    errors: ['already_exists', 'policy_denied'],
+    errors: ['already_exists', 'policy_denied', 'missing_parameter'],
   }),
   delete: endpoint(`DELETE ${at}/:id`, {
     summary: 'Delete a provider endpoint and its key',

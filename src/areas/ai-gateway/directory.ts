@@ -6,10 +6,12 @@ import type { Postgres } from '#engine/postgres/client.ts'
 import { type RightsWatch, watchRights } from '#engine/rights.ts'
 import type { Secrets } from '#engine/secrets.ts'
 import type { Directory } from '#gateway/directory.ts'
+import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
 import type { Catalogue } from '#gateway/catalogue/catalogue.ts'
 import { originOf } from './address.ts'
+import type { AskFailed } from './ask.ts'
 import { AGAIN_MS, AskedLists } from './asked.ts'
 import { CATALOGUE, readCatalogue } from './catalogue-store.ts'
 import { environmentSources } from './environment.ts'
@@ -21,6 +23,7 @@ import type { Row } from './rows.ts'
 import { resealAll } from './sealing.ts'
 import { type Source, mustAsk, storedSource } from './sources.ts'
 import { type EndpointRow, INSTANCE, endpointStore } from './store.ts'
+import { Watchers } from './watchers.ts'
 
 declare module '#engine/context.ts' {
   interface Engine {
@@ -84,7 +87,7 @@ export async function createDirectory({
   const owned = new Map<Id, Owned | Promise<Owned>>()
   const views = new WeakMap<Principal, View>()
   const ownerOf = new Map<Id, Id>()
-  const watchers = new Map<Id, Set<{ id: Id; gone: () => void }>>()
+  const watchers = new Watchers(servingOf)
   // Grows with every change of what anybody is offered: a view of another epoch is put together again.
   let epoch = 0
   let lookedAt = -Infinity
@@ -120,17 +123,16 @@ export async function createDirectory({
   function forget(ownerId: Id): void {
     if (!owned.delete(ownerId)) return
     epoch++
-    const watching = watchers.get(ownerId)
-    if (watching) void tellGone(ownerId, watching)
+    watchers.look(ownerId)
   }
 
-  async function tellGone(ownerId: Id, watching: Set<{ id: Id; gone: () => void }>): Promise<void> {
+  async function servingOf(ownerId: Id): Promise<ReadonlySet<Id>> {
     try {
       const { sources } = await ownedBy(ownerId)
-      const serving = new Set(sources.map(({ endpoint }) => endpoint.id))
-      for (const { id, gone } of watching) if (!serving.has(id)) gone()
+      return new Set(sources.map(({ endpoint }) => endpoint.id))
     } catch (error) {
       log.warn({ error }, 'provider endpoints cannot be read')
+      throw error
     }
   }
 
@@ -236,10 +238,19 @@ export async function createDirectory({
     )
     const named = open.filter(({ endpoint }) => model.startsWith(`${endpoint.slug}/`))
     await Promise.all([
-      ...(named.length > 0 ? named : open.filter(mustAsk)).map((source) => asked.ask(source, ASK_MS)),
+      ...(named.length > 0
+        ? named.map((source) => asked.askSilent(source, ASK_MS))
+        : open.filter(mustAsk).map((source) => asked.ask(source, ASK_MS))),
       look(),
     ])
-    return withView(principal, (again) => offersIn(again, model))
+    const rows = await withView(principal, (again) => offersIn(again, model))
+    if (rows.length > 0) return rows
+    // Whether there is such a model is not known: to say that there is none would be final.
+    for (const source of named.filter(mustAsk)) {
+      const failure = asked.whyUnknown(source)
+      if (failure !== null) refuseUnknown(source, failure)
+    }
+    return rows
   }
 
   const running = resealAll(postgres.db, secrets, log).catch((error: unknown) =>
@@ -280,20 +291,7 @@ export async function createDirectory({
     watch(endpointId, gone) {
       const ownerId = ownerOf.get(endpointId)
       if (ownerId === undefined) return { [Symbol.dispose]() {} }
-      const watching = watchers.get(ownerId) ?? new Set()
-      watchers.set(ownerId, watching)
-      const entry = { id: endpointId, gone }
-      watching.add(entry)
-      // It may have gone while its first word was waited for.
-      void tellGone(ownerId, new Set([entry]))
-      return {
-        [Symbol.dispose]() {
-          // The stream is not to live on in what the set leaves behind when it grows.
-          entry.gone = nothing
-          watching.delete(entry)
-          if (watching.size === 0 && watchers.get(ownerId) === watching) watchers.delete(ownerId)
-        },
-      }
+      return watchers.add(ownerId, endpointId, gone)
     },
     async test(row) {
       const source = sourceOf(row)
@@ -310,7 +308,18 @@ export async function createDirectory({
   }
 }
 
-const nothing = (): void => {}
+/** What a provider answered is for the eyes of whoever brought it: it may tell of their account. */
+function refuseUnknown({ from, endpoint: { slug } }: Source, { message, status }: AskFailed): never {
+  const silent = `The endpoint \`${slug}\` does not say which models it serves.`
+  const why = from === 'account' ? `${silent} ${message}` : `${silent} Whoever brought it can test it.`
+  const lasts = status !== null && status >= 400 && status < 500 && status !== 408 && status !== 429
+  return lasts
+    ? refuse('provider_error', {
+        message: `${why} Mend its key, or name its models in \`models\`.`,
+        headers: { 'x-should-retry': 'false' },
+      })
+    : refuse('unavailable', { message: why, headers: { 'retry-after': '2' } })
+}
 
 const isDiscovered = ({ from }: Source): boolean => from === 'discovered'
 

@@ -12,8 +12,6 @@ import type { EndpointModel } from './store.ts'
 export interface Row extends Listed {
   id: Id
   kind: Kind
-  /** ISO 8601: released, or as long as the platform knows it. */
-  createdAt: string
   capabilityIndex: number | null
   capabilityIndexSource: string | null
   source: Source

@@ -16,7 +16,7 @@ import { AskFailed } from './ask.ts'
 import { aiGateway } from './contract.ts'
 import './directory.ts'
 import { administers, ownerFor, reachesOwn } from './owner.ts'
-import { presetOf, presets } from './presets.ts'
+import { checkHasKey, hasKey, presetOf, presets } from './presets.ts'
 import { previewRoute } from './preview.ts'
 import { sealHeaders, sealKey } from './sealing.ts'
 import { show, showPreset, showProvider } from './show.ts'
@@ -110,7 +110,10 @@ export const aiGatewayService = implement(
       const shape = input.shape ?? preset?.shape ?? missing('shape')
       const slug = input.slug ?? preset?.id ?? missing('slug')
       const id = newId()
-      const secrets = ctx.engine.secrets
+      const { secrets } = ctx.engine
+      const sealed = { ...sealKey(secrets, id, input.api_key), ...sealHeaders(secrets, id, input.headers) }
+      const base_url = checked(ctx, input.base_url ?? preset?.base_url ?? missing('base_url'), shape, owner.owner_id)
+      checkHasKey({ preset: preset?.id ?? null, base_url, ...sealed })
       const row = await change(ctx, 'provider_endpoint.created', async (ctx) => {
         if ((await endpointStore.countForCreate(ctx.db, owner.owner_id)) >= MOST_ENDPOINTS)
           refuse('limit_reached', {
@@ -125,9 +128,8 @@ export const aiGatewayService = implement(
             name: input.name ?? preset?.name ?? slug,
             preset: preset?.id ?? null,
             shape,
-            base_url: checked(ctx, input.base_url ?? preset?.base_url ?? missing('base_url'), shape, owner.owner_id),
-            ...sealKey(secrets, id, input.api_key),
-            ...sealHeaders(secrets, id, input.headers),
+            base_url,
+            ...sealed,
             models: input.models,
             enabled: input.enabled,
             priority: input.priority,
@@ -146,11 +148,14 @@ export const aiGatewayService = implement(
       const row = await change(ctx, 'provider_endpoint.updated', async (ctx) => {
         const row = await present(ctx, id)
         const shape = plain.shape ?? row.shape
+        const sealed = {
+          ...(api_key !== undefined && sealKey(secrets, id, api_key)),
+          ...(headers !== undefined && sealHeaders(secrets, id, headers)),
+        }
         const changes: EndpointChanges = {
           ...given(plain),
           ...(models !== undefined && { models: JSON.stringify(models) }),
-          ...(api_key !== undefined && sealKey(secrets, id, api_key)),
-          ...(headers !== undefined && sealHeaders(secrets, id, headers)),
+          ...sealed,
         }
         if (base_url !== undefined || plain.shape !== undefined) {
           changes.base_url = checked(ctx, base_url ?? row.base_url, shape, row.owner_id)
@@ -160,6 +165,8 @@ export const aiGatewayService = implement(
             if (row.sealed_headers !== null && headers === undefined) again('headers')
           }
         }
+        // One that never had a key may still be renamed, switched off, or given one.
+        if (hasKey(row)) checkHasKey({ ...row, ...sealed, base_url: changes.base_url ?? row.base_url })
         // Secrets are sealed and not compared: one that is given is a change.
         const renewed = api_key !== undefined || headers !== undefined
         if (!renewed && isDeepStrictEqual(row, { ...row, ...changes, models: models ?? row.models }))
@@ -206,7 +213,12 @@ export const aiGatewayService = implement(
 
 /** Only the administrator may send the instance's calls to addresses that are not public. */
 const checked = (ctx: Context, baseUrl: string, shape: EndpointRow['shape'], owner: Id): string =>
-  checkBaseUrl(baseUrl, shape, owner === INSTANCE ? null : addressPolicy(ctx.engine.config.upstreamAllow))
+  checkBaseUrl(
+    baseUrl,
+    shape,
+    owner === INSTANCE ? null : addressPolicy(ctx.engine.config.upstreamAllow),
+    administers(ctx),
+  )
 
 const missing = (param: string): never =>
   refuse('missing_parameter', { param, message: `\`${param}\` is required: no preset gives it.` })

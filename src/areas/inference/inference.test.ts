@@ -302,5 +302,5 @@ test('what a model thought goes back to it as it was answered, its signature byt
   assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'messages.1.content.0.opaque.signature'])
   const neither = await alice.post('/inference/text', { model: 'sim/echo', messages: [{ role: 'user', content: 5 }] })
   assert.equal(neither.body.error.param, 'messages.0.content')
-  assert.match(neither.body.error.message, /expected string or array, received number/)
+  assert.match(neither.body.error.message, /must be a string or a list, not a number/)
 })

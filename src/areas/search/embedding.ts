@@ -16,7 +16,10 @@ export async function embeddingModel(engine: Engine, principal: Principal): Prom
   const named = engine.config.embeddingModel
   if (named === 'off') return null
   if (named !== '') {
-    const offers = await engine.endpoints.offers(principal, named)
+    const offers = await Promise.resolve(engine.endpoints.offers(principal, named)).catch((error: unknown) => {
+      if (error instanceof Refusal) return []
+      throw error
+    })
     return offers.some(({ endpoint }) => endpoint.billing !== 'byok') ? named : null
   }
   const rows = await engine.endpoints.models(principal)

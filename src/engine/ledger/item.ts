@@ -23,6 +23,8 @@ export interface Shared {
   billing: string
   /** The part of a record that is known when a call begins, as JSON; a reservation keeps it for the case that its process dies. */
   text: string
+  /** The payer's account. */
+  payer: Id
   /** Whose balance such a call is taken off; null: nobody's. */
   account: Id | null
   holds: readonly Hold[]
@@ -91,6 +93,7 @@ export function sharedBy(call: MeteredCall): Shared {
       billing,
       ...countedIn(call),
     }),
+    payer: payer.accountId,
     account: draws(payer, billing) ? payer.accountId : null,
     holds: holdsOf(payer, startedAt),
   }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import * as fc from 'fast-check'
 import { Refusal } from '#kernel/errors.ts'
-import { newId } from '#kernel/ids.ts'
+import { type Id, newId } from '#kernel/ids.ts'
 import { testDatabase } from '#test/database.ts'
 import { call, outcome, payer } from '#test/engine/ledger-calls.ts'
 import { createLog } from '../log.ts'
@@ -85,6 +85,36 @@ test('what is held is given back when a call settles for less, and the lines sum
   assert.equal(await balance(by), 700n)
   assert.equal(await record(unsent.id), undefined)
   assert.equal(await open(), 0n)
+})
+
+test('a budget that is first spent from while others wait for a second one holds nobody up', async (t) => {
+  const { ledger: start, postgres, held } = await instance(t)
+  const ledgers = [await start(), await start(), await start(), await start()] as const
+  const [fresh, old] = [newId(), newId()]
+  const under = (...subjects: Id[]): Payer =>
+    payer({
+      tier: 'unlimited',
+      budgets: subjects.map((subject) => ({ kind: 'goal', subject, nano: 1_000n, period: 'total' })),
+    })
+  await ledgers[0].reserve(call(under(old)), 100n)
+  const waiting = async (count: number): Promise<void> => {
+    const text =
+      'select 1 from pg_locks join pg_stat_activity using (pid) where datname = current_database() and not granted'
+    while ((await postgres.pool.query(text)).rowCount !== count) t.signal.throwIfAborted()
+  }
+
+  const holder = await postgres.pool.connect()
+  await holder.query('begin')
+  await holder.query('select 1 from spends where subject = $1 for update', [old])
+  const one = ledgers[1].reserve(call(under(fresh, old)), 100n)
+  await waiting(1)
+  await ledgers[2].reserve(call(under(fresh)), 100n)
+  const other = ledgers[3].reserve(call(under(fresh, old)), 100n)
+  await waiting(2)
+  await holder.query('commit')
+  holder.release()
+  assert.deepEqual(await Promise.all([one, other]), [100n, 100n])
+  assert.deepEqual([await held(fresh), await held(old)], [300n, 300n])
 })
 
 test('two processes that settle the same calls at once record each of them once', async (t) => {

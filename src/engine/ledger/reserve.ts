@@ -1,7 +1,7 @@
 import type pg from 'pg'
-import { Refusal } from '#kernel/errors.ts'
+import { type Code, Refusal } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import { type Nano, formatUsd, toUsd } from '#kernel/money.ts'
+import { type Budget, type Nano, formatUsd, toUsd } from '#kernel/money.ts'
 import type { Hold } from './holds.ts'
 import { type Shared, sharedBy } from './item.ts'
 import type { MeteredCall } from './ledger.ts'
@@ -19,7 +19,7 @@ const most = (nano: Nano): Nano => (nano > MOST ? MOST : nano)
 
 const statement = {
   name: 'reserve_calls',
-  text: `select item, refused_by, amount from reserve_calls(${Array.from({ length: 18 }, (_, i) => `$${i + 1}`).join(', ')})`,
+  text: `select item, refused_by, amount from reserve_calls(${Array.from({ length: 21 }, (_, i) => `$${i + 1}`).join(', ')})`,
 }
 
 /** One round trip for all of them; answers per item what is held, or why nothing is. */
@@ -61,6 +61,9 @@ export async function reserveAll(pool: pg.Pool, processId: Id, items: readonly R
       list(holds.sums.map(most)),
       list(holds.caps),
       `[${shared.map(({ text }) => text).join(',')}]`,
+      list(shared.map(({ payer }) => payer)),
+      list(shared.map(({ holds }) => inList(holds.map(({ subject }) => subject)))),
+      list(shared.map(({ holds }) => inList(holds.map(({ period }) => period)))),
       list(over.map(({ account }) => account)),
       list(over.map((kind, i) => lasts[i]! - kind.holds.length + 1)),
       list(lasts),
@@ -83,6 +86,9 @@ export async function reserveAll(pool: pg.Pool, processId: Id, items: readonly R
 /** Numbers, ids and periods need no quotes. */
 const list = (values: readonly (string | number | bigint)[]): string => `{${values.join(',')}}`
 
+/** A list as an element of one. */
+const inList = (values: readonly string[]): string => `"${list(values)}"`
+
 /** The calls of a batch that share their payer and model: by place, the account and the holds that they stand under. */
 interface Kind {
   place: number
@@ -92,14 +98,11 @@ interface Kind {
 
 function refusal({ call, worst }: Reserve, hold: Hold | undefined, by: number, available: Nano): Error {
   if (by < 0) return new Error(`call ${call.id} is reserved already: every attempt needs an id of its own`)
-  const of = hold?.of ?? null
+  const purse = purses[hold?.of ?? 'account']
   const left = available > 0n ? available : 0n
-  return new Refusal(of === null ? 'insufficient_credits' : of === 'key' ? 'spend_cap_reached' : 'budget_reached', {
-    ...(of !== null &&
-      of !== 'key' && {
-        param: of === 'workspace' || of === 'agent' ? 'spend_cap_usd' : 'max_cost_usd',
-        message: `The budget of the ${of} does not cover this call: ${formatUsd(left)} USD of it are left, and the call may cost ${formatUsd(worst)}.`,
-      }),
+  return new Refusal(purse.code, {
+    ...(purse.param !== undefined && { param: purse.param }),
+    message: `${purse.called} does not cover this call${figures(purse, call, left, worst)} ${purse.remedy}`,
     details: {
       available_usd: toUsd(left),
       needed_usd: toUsd(worst),
@@ -107,6 +110,47 @@ function refusal({ call, worst }: Reserve, hold: Hold | undefined, by: number, a
       ...(hold && { period: hold.period, cap_usd: toUsd(hold.cap) }),
     },
   })
+}
+
+/** What a call is paid from, or counts for. */
+interface Purse {
+  code: Code
+  called: string
+  /** The field of what others may see too. */
+  param?: string
+  remedy: string
+}
+
+const budget = (of: Budget['kind'], param: 'spend_cap_usd' | 'max_cost_usd'): Purse => ({
+  code: 'budget_reached',
+  called: `The budget of the ${of}`,
+  param,
+  remedy: `Raise \`${param}\` of the ${of}.`,
+})
+
+const purses: Record<'account' | Hold['of'], Purse> = {
+  account: {
+    code: 'insufficient_credits',
+    called: 'The credit balance',
+    remedy: 'An administrator grants credits; on a provider key of your own none are needed.',
+  },
+  key: {
+    code: 'spend_cap_reached',
+    called: 'The spend cap of this key',
+    remedy: 'Raise `spend_cap_usd` of the key.',
+  },
+  workspace: budget('workspace', 'spend_cap_usd'),
+  agent: budget('agent', 'spend_cap_usd'),
+  automation: budget('automation', 'max_cost_usd'),
+  chat: budget('chat', 'max_cost_usd'),
+  goal: budget('goal', 'max_cost_usd'),
+  run: budget('run', 'max_cost_usd'),
+}
+
+function figures({ param }: Purse, { payer }: MeteredCall, left: Nano, worst: Nano): string {
+  // Why a run failed is read by all who read its chat, and what is left to its sender is the sender's alone.
+  if (param === undefined && payer.runId !== undefined) return `, which may cost up to ${formatUsd(worst)} USD.`
+  return `: ${formatUsd(left)} USD of it are left, and the call may cost up to ${formatUsd(worst)} USD.`
 }
 
 /** Accounts or holds without doubles, each with its place from 1, what is asked of it, and the lowest cap put to it. */

@@ -8,7 +8,7 @@ import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { loadContracts } from '#areas/contracts.ts'
 import { describeSettings } from '#config'
-import { list } from '#kernel/registry.ts'
+import { inputSchema, list } from '#kernel/registry.ts'
 import { needs } from '#test/needs.ts'
 import { testServer } from '#test/server.ts'
 import { things } from '#test/every-kind.ts'
@@ -192,6 +192,24 @@ test('every endpoint is a command with help, and no two share their words', asyn
   }
 })
 
+test('help shows an item of a list as it is typed: JSON where it is a thing, and one that the contract takes', async () => {
+  const all = list(await loadContracts())
+  const helpFor = (name: string) => helpOn([all.find((one) => one.name === name)!], recorder({ columns: 200 }))
+  const create = await helpFor('ai_gateway.create')
+  assert.match(
+    create,
+    /--models <json> .* An item is JSON, such as '\{"id":"gpt-4o","pricing":\{.*\}\}'\. Repeat it for more/,
+  )
+  const preview = await helpFor('ai_gateway.routing_preview')
+  assert.match(preview, /--models <item> .* Repeat it for more/)
+  assert.match(preview, /\$ uk ai-gateway routing-preview sim\/echo --models sim\/echo\n/)
+  for (const { name, endpoint } of all)
+    for (const field of fieldsOf(endpoint).filter(({ ofThings }) => ofThings)) {
+      const taken = inputSchema(endpoint).shape[field.name].safeParse([field.example])
+      assert.ok(taken.success, `${name} --${field.flag} ${JSON.stringify(field.example)}`)
+    }
+})
+
 test('help goes to stdout when asked for, and names the topics', async () => {
   for (const topic of [
     '',
@@ -276,6 +294,32 @@ test('a hint is of use: it names what there is, and nothing where there is nothi
   const help = recorder()
   assert.equal(await run(['help', 'zzzzzz'], help), exits.usage[0])
   assert.match(help.told.join('\n'), /See `uk help`\.$/)
+})
+
+test('the routing preview says in 80 columns who would answer, in which order, and at what price', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const { key } = await alice.key()
+  for (const slug of ['openai-2', 'house'])
+    await alice.post('/ai-gateway/provider-endpoints', {
+      slug,
+      name: slug,
+      shape: 'openai-chat',
+      base_url: 'https://models.example.com/v1',
+      models: [{ id: 'gpt-4o', pricing: { input: 2.5, output: 10 }, context_length: 128_000 }],
+    })
+  const asked = async (more: Partial<Terminal>) => {
+    const terminal = recorder({ env: { UK_KEY: key, UK_ORIGIN: server.origin }, ...more })
+    assert.equal(await run(['ai-gateway', 'routing-preview', 'gpt-4o', '--seed', '1'], terminal), 0)
+    return terminal.said.join('')
+  }
+  const shown = await asked({ interactive: true })
+  assert.match(shown, /^ {2}provider  model            price\.input  price\.output  max cost usd$/m)
+  for (const slug of ['openai-2', 'house'])
+    assert.match(shown, new RegExp(`^ {2}${slug} +${slug}/gpt-4o +2\\.5 +10 +0\\.\\d+$`, 'm'))
+  assert.match(shown, /^model +gpt-4o\nseed +1\ncandidates$/m, 'nothing is kept, so there is no id')
+  assert.match(await asked({ interactive: true, columns: 110 }), /max cost usd  reason .*\n.*your own endpoint/)
+  assert.match(await asked({}), /^id +\w{26}$/m, 'a pipe gets everything')
 })
 
 test('a list shows what a row is before what it points to', async () => {
@@ -414,5 +458,10 @@ test('tables fit the window and keep ids whole', () => {
     assert.match(lines[1]!, /^01KAJ8R3T2M6QK5W9V0XBZC4DE/)
   }
   assert.equal(table(rows, recorder()).split('\n')[0], 'id\tname\tnote\tcreated_at')
+  const [, told] = table(
+    [{ name: 'a', note: 'What is a sentence may be cut' }],
+    recorder({ interactive: true, columns: 24 }),
+  ).split('\n')
+  assert.equal(told, 'a     What is a sentenc…')
   assert.equal(fit('日本語', 5), '日本…')
 })

@@ -8,7 +8,21 @@ export interface Column {
 }
 
 /** Columns that say most come first; where the window is narrow, the last ones are left out. */
-const first = ['id', 'name', 'title', 'slug', 'username', 'email', 'type', 'kind', 'role', 'status', 'text']
+const first = [
+  'id',
+  'name',
+  'title',
+  'slug',
+  'username',
+  'email',
+  'provider',
+  'model',
+  'type',
+  'kind',
+  'role',
+  'status',
+  'text',
+]
 const last = ['created_at', 'updated_at', 'workspace_id', 'created_by']
 
 const column = (path: string, title = path.replaceAll('_', ' ')): Column => ({ path, title })
@@ -41,6 +55,9 @@ function fieldsIn(schema: Schema, defs: Record<string, Schema>): string[] {
 export function ordered(names: readonly string[], before: readonly Column[] = []): Column[] {
   const rank = (name: string): number => {
     if (first.includes(name)) return first.indexOf(name)
+    // What it costs and why it is so: nobody looks for these at the end of a line.
+    if (/^pric(e|ing)\.|_usd$/.test(name)) return 50
+    if (name === 'reason') return 60
     // What only points somewhere else says least.
     if (/_(id|source)$/.test(name) && !last.includes(name)) return 150
     return last.includes(name) ? 200 + last.indexOf(name) : 100

@@ -38,10 +38,13 @@ function sample({ name, kind, choices, inPath, fallback, example }: Field): stri
   if (name === 'id' || name.endsWith('_id') || name.endsWith('Id')) return '01KAJ8R3T2M6QK5W9V0XBZC4DE'
   if (name === 'email') return 'ada@example.com'
   if (inPath) return kebabWord(name)
-  const [first] = kind === 'list' && Array.isArray(example) ? (example as unknown[]) : [example]
   const plain = name.replaceAll('_', ' ')
-  if (first === null || first === plain) return `"${plain}"`
-  if (typeof first === 'string') return /^[\w./:@-]+$/.test(first) ? first : `"${first}"`
-  return `'${JSON.stringify(example)}'`
+  if (example === null || example === plain) return `"${plain}"`
+  if (typeof example === 'string') return /^[\w./:@-]+$/.test(example) ? example : `"${example}"`
+  return asWord(example)
 }
+
+/** JSON as a shell takes it. */
+export const asWord = (value: unknown): string => `'${JSON.stringify(value).replaceAll("'", `'\\''`)}'`
+
 const kebabWord = (name: string): string => name.replaceAll('_', '-')

@@ -22,7 +22,9 @@ export interface Field {
   /** The words it may be, where they are few. */
   choices: readonly string[]
   fallback: unknown
-  /** A value that it takes. */
+  /** A list whose items are JSON. */
+  ofThings: boolean
+  /** A value that it takes; of a list, an item. */
   example: unknown
 }
 
@@ -37,6 +39,7 @@ export function fieldsOf(endpoint: AnyEndpoint): Field[] {
     const variants = (schema.anyOf ?? schema.oneOf ?? [schema]).map((variant) => resolve(variant, defs))
     const types = variants.flatMap(({ type }) => type ?? [])
     const kind = kindOf(types, variants)
+    const items = kind === 'list' ? variants.find(({ type }) => type === 'array')?.items : undefined
     return {
       name,
       flag: kebab(name),
@@ -52,11 +55,20 @@ export function fieldsOf(endpoint: AnyEndpoint): Field[] {
         ),
       ),
       fallback: schema.default,
-      example: exampleOf(property, defs, name, 'required'),
+      ofThings: items !== undefined && isThing(items, defs),
+      example: items ? exampleOf(items, defs, singular(name), 'telling') : exampleOf(property, defs, name, 'required'),
     }
   })
   return endpoint.takes === 'multipart' ? [...fields, localFile] : fields
 }
+
+const isThing = (schema: Schema, defs: Record<string, Schema>): boolean => {
+  const { type, anyOf, oneOf } = resolve(schema, defs)
+  const forms = anyOf ?? oneOf
+  return forms ? forms.every((form) => isThing(form, defs)) : type === 'object'
+}
+
+const singular = (name: string): string => name.replace(/ies$/, 'y').replace(/s$/, '')
 
 /** What is sent as the part `file`. */
 const localFile: Field = {
@@ -70,6 +82,7 @@ const localFile: Field = {
   description: 'A file of this machine to send, of any size. Keeps its name unless --name is given.',
   choices: [],
   fallback: undefined,
+  ofThings: false,
   example: './report.pdf',
 }
 
@@ -110,6 +123,7 @@ export const textField = (name: string): Field => ({
   description: '',
   choices: [],
   fallback: undefined,
+  ofThings: false,
   example: '',
 })
 export const secretField = (name: string): Field => ({ ...textField(name), secret: true })

@@ -1,7 +1,7 @@
 import type { Listed } from '#kernel/registry.ts'
 import { refusalsOf } from '../refusals.ts'
 import { globals } from './globals.ts'
-import { exampleCommands, usageOf } from './examples.ts'
+import { asWord, exampleCommands, usageOf } from './examples.ts'
 import { Stop } from './exit.ts'
 import { type Field, fieldsOf, positionals } from './fields.ts'
 import { type Pair, columns, examples, sections } from './layout.ts'
@@ -120,16 +120,19 @@ function needs({ endpoint: { auth = 'any', scope } }: Listed): string {
   return scope === null ? 'A key.' : `A key with the scope ${scope}.`
 }
 
-function flagWords({ flag, kind, fallback }: Field): string {
+function flagWords({ flag, kind, fallback, ofThings }: Field): string {
   if (kind === 'switch') return fallback === true ? `--no-${flag}` : `--[no-]${flag}`
+  if (ofThings) return `--${flag} <json>`
   return `--${flag} <${{ text: 'text', time: 'time', day: 'day', number: 'number', list: 'item', json: 'json' }[kind]}>`
 }
 
-function aboutField({ description, choices, fallback, kind, required, inPath, secret }: Field): string {
+function aboutField(field: Field): string {
+  const { description, choices, fallback, kind, required, inPath, secret, ofThings, example } = field
   const parts = [
     description,
     choices.length > 0 && choices.length <= 8 ? `One of ${choices.join(', ')}.` : '',
     choices.length > 8 && choices.includes('user:read') ? '`uk help scopes` lists them.' : '',
+    ofThings ? `An item is JSON, such as ${asWord(example)}.` : '',
     kind === 'list' ? 'Repeat it for more.' : '',
     secret ? 'As - or @file.' : '',
     description.includes('Default') ? '' : defaultWords(fallback),

@@ -101,7 +101,7 @@ test('one thing has a field per line, nested ones by their path', async () => {
 test('a list of things within one is a table for a person, and whole for a program', async () => {
   const data = { id: 'X', by_model: [{ model: 'sim/echo', calls: 3, usage: { input_tokens: 9 } }], tags: [] }
   const { out } = await printed('get', answer({ data }), { terminal: { interactive: true } })
-  assert.equal(out, 'id    X\nby_model\n  model     calls\n  sim/echo  3\ntags\n')
+  assert.equal(out, 'id    X\nby_model\n  model     calls  usage.input tokens\n  sim/echo  3      9\ntags\n')
   const piped = await printed('get', answer({ data }))
   assert.match(piped.out, /^by_model  \[\{"model":"sim\/echo","calls":3,"usage":\{"input_tokens":9\}\}\]$/m)
 })

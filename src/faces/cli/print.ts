@@ -36,7 +36,10 @@ export async function print(printing: Printing): Promise<number> {
   else if (kind === 'page' && isPage(json)) await printPage(json, listed, terminal)
   else if (kind === 'results') await terminal.out(rowsOrNothing(json.items as Row[], listed, terminal))
   else if (kind === 'deleted') await terminal.out(`${terminal.interactive ? 'done: ' : ''}${clean(String(json.id))}\n`)
-  else await terminal.out(oneThing(json.data as Row, kind === 'operation' && response.status === 202, terminal))
+  else
+    await terminal.out(
+      oneThing(told(json.data as Row, listed, terminal), kind === 'operation' && response.status === 202, terminal),
+    )
   const { status, ok, run } = (json.data ?? {}) as { status?: unknown; ok?: unknown; run?: { status?: unknown } }
   const cancelled = run?.status === 'cancelled'
   if (cancelled && !globals.json) terminal.err(`${terminal.style('red', 'uk:')} The run was cancelled.`)
@@ -45,6 +48,14 @@ export async function print(printing: Printing): Promise<number> {
   return globals.wait && (status === 'failed' || status === 'cancelled' || status === 'expired')
     ? codeOf('failure')
     : codeOf('ok')
+}
+
+/** What was only worked out and is kept nowhere: its id and its time lead a person to nothing. */
+function told(data: Row, { endpoint: { method, reply, status } }: Listed, { interactive }: Terminal): Row {
+  const kept = method !== 'POST' || reply.kind !== 'one' || status === 201 || 'updated_at' in data
+  if (kept || !interactive) return data
+  const { id: _, created_at: __, ...rest } = data
+  return rest
 }
 
 interface ToolCall {

@@ -4,6 +4,8 @@ import { clean, fit, pad, type Terminal, widthOf } from './terminal.ts'
 type Row = Record<string, unknown>
 
 const WIDEST = 44
+/** Of a sentence so much is worth showing where the whole finds no room. */
+const SENTENCE = 16
 
 /**
  * Rows fitted to the window for a person; tab-separated and whole for a program, which finds the same columns in the
@@ -23,8 +25,12 @@ export function table(
   )
   let shown = 0
   for (let used = 0; shown < names.length; shown++) {
-    used += widths[shown]! + (shown > 0 ? 2 : 0)
-    if (used > terminal.columns && shown > 0) break
+    const left = terminal.columns - used - (shown > 0 ? 2 : 0)
+    if (widths[shown]! > left && shown > 0) {
+      if (left < SENTENCE || !lines.some((cells) => isSentence(cells[shown]!))) break
+      widths[shown] = left
+    }
+    used = terminal.columns - left + widths[shown]!
   }
   const line = (cells: readonly string[]): string =>
     cells
@@ -36,6 +42,9 @@ export function table(
   const head = terminal.style('dim', line(names))
   return [head, ...lines.map(line)].map((text) => `${text.trimEnd()}\n`).join('')
 }
+
+/** An id, a name or a time is shown whole or not at all. */
+const isSentence = (text: string): boolean => widthOf(text) > SENTENCE && text.split(' ').length > 2
 
 /** Whole fields only: a part of one stands in its field. */
 function separated(rows: readonly Row[], columns: readonly Column[], terminal: Terminal): string {
@@ -74,9 +83,18 @@ export function card(thing: Row, terminal: Terminal): string {
 
 function inside(value: unknown, terminal: Terminal): string {
   if (!terminal.interactive || !areThings(value)) return cell(value, terminal)
+  const paths = [...new Set(value.flatMap(pathsIn))]
   // Under the name of its field, two to the right.
-  return table(value, { ...terminal, columns: terminal.columns - 2 }).trimEnd()
+  return table(value, { ...terminal, columns: terminal.columns - 2 }, ordered(paths)).trimEnd()
 }
+
+/** The fields of a thing, and of a thing in it: `price.input`. */
+const pathsIn = (thing: Row): string[] =>
+  Object.entries(thing).flatMap(([name, value]) =>
+    value !== null && typeof value === 'object' && !Array.isArray(value)
+      ? Object.keys(value).map((inner) => `${name}.${inner}`)
+      : [name],
+  )
 
 const areThings = (value: unknown): value is Row[] =>
   Array.isArray(value) &&

@@ -23,8 +23,14 @@ export function parseJson(text: string): unknown {
 }
 
 /** Readers of a client's request: null is as good as absent, another type is the client's mistake. */
-const wrong = (param: string, right: string): never =>
+export const wrong = (param: string, right: string): never =>
   refuse('invalid_parameter', { message: `\`${param}\` must be ${right}.`, param })
+
+/** What each part of a content was read as (null: of a type that came after this was written). At least one must be known. */
+export function partsOf<T>(read: readonly (readonly T[] | null)[], param: string, right: string): T[] {
+  if (read.length > 0 && read.every((part) => part === null)) wrong(`${param}.0.type`, right)
+  return read.flatMap((part) => part ?? [])
+}
 
 export const missing = (param: string): never =>
   refuse('missing_parameter', { message: `\`${param}\` is required.`, param })
@@ -34,9 +40,10 @@ export function object(value: unknown, param: string): Json | undefined {
   return isObject(value) ? value : wrong(param, 'an object')
 }
 
-export function list(value: unknown, param: string): unknown[] | undefined {
+/** `right`: of a field that takes more than an array, and whose other forms have been read. */
+export function list(value: unknown, param: string, right = 'an array'): unknown[] | undefined {
   if (value === undefined || value === null) return undefined
-  return Array.isArray(value) ? value : wrong(param, 'an array')
+  return Array.isArray(value) ? value : wrong(param, right)
 }
 
 export function string(value: unknown, param: string): string | undefined {

@@ -20,10 +20,3 @@ export function sortKeys(keys: readonly ApiKey[]): { active: ApiKey[]; ended: Ap
     ended: keys.filter(({ status }) => status !== 'active'),
   }
 }
-
-/** A model that one can call right now, for examples: the ablest that anybody rated, else whichever there is. */
-export const exampleModelQuery = queryOptions({
-  queryKey: ['example-model'],
-  queryFn: async () => (await uk.models.search({ sort: 'capability_index', limit: 1 })).items[0]?.slug ?? null,
-  staleTime: 300_000,
-})

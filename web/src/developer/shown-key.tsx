@@ -6,8 +6,8 @@ import { Button } from '../ui/button.tsx'
 import { Copy } from '../ui/copy.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Snippets } from '../ui/snippet.tsx'
+import { exampleModelQuery } from './example-model.ts'
 import { examplesFor } from './examples.ts'
-import { exampleModelQuery } from './keys.ts'
 
 /** The only moment at which a key can be read. */
 export function ShownKey({
@@ -21,7 +21,7 @@ export function ShownKey({
   made: NewApiKey
   title: string
 }) {
-  const { data: model, isPending } = useQuery(exampleModelQuery)
+  const { data: model, isPending } = useQuery(exampleModelQuery(made))
   return (
     <Dialog
       open={open}

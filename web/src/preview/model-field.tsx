@@ -31,7 +31,7 @@ export function ModelField({
           <Autocomplete.Input
             {...control}
             className="field font-mono text-sm"
-            placeholder="provider/model, or only its name"
+            placeholder="provider/model, or its name"
             spellCheck={false}
           />
         )}

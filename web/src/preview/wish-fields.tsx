@@ -27,7 +27,7 @@ export function WishFields({ wish, onWish, at }: Props) {
         <TextField
           label="Answer at most"
           inputMode="numeric"
-          placeholder="the model’s limit"
+          placeholder="model’s limit"
           value={wish.max_tokens}
           onValue={(max_tokens) => set({ max_tokens })}
           error={at('max_tokens')}

@@ -29,23 +29,36 @@ export function Endpoints() {
       Add provider
     </Button>
   )
+  const own = endpoints?.filter(({ instance }) => !instance)
+  const shared = endpoints?.filter(({ instance }) => instance)
+  const doing = { change: editing.show, remove: deleting.show }
   return (
-    <Section
-      title="Your own keys"
-      about="Providers that you bring. They are asked before any that cost credits here."
-      action={endpoints?.length ? add : undefined}
-    >
-      {error && !endpoints ? (
-        <Failure what="Your providers" error={error} again={refetch} />
-      ) : !endpoints ? (
-        <Waiting what="your providers" />
-      ) : endpoints.length === 0 ? (
-        <Empty title="Bring a key of yours" action={add}>
-          OpenAI, Anthropic, OpenRouter or a server of your own: give its key once, and every program with a key of this
-          server can call its models, in whichever of the three wire shapes that program speaks.
-        </Empty>
-      ) : (
-        <Owners endpoints={endpoints} doing={{ change: editing.show, remove: deleting.show }} />
+    <>
+      <Section
+        title="Your own keys"
+        about="Providers that you bring. They are asked before any that cost credits here."
+        action={own?.length ? add : undefined}
+      >
+        {error && !own ? (
+          <Failure what="Your providers" error={error} again={refetch} />
+        ) : !own ? (
+          <Waiting what="your providers" />
+        ) : own.length === 0 ? (
+          <Empty title="Bring a key of yours" action={add}>
+            OpenAI, Anthropic, OpenRouter or a server of your own: give its key once, and every program with a key of
+            this server can call its models, in whichever of the three wire shapes that program speaks.
+          </Empty>
+        ) : (
+          <Owners endpoints={own} doing={doing} />
+        )}
+      </Section>
+      {shared && shared.length > 0 && (
+        <Section
+          title="Keys of this instance"
+          about="Providers for everybody here, on credits. They are asked after the keys that people bring themselves."
+        >
+          <Places endpoints={shared} doing={doing} />
+        </Section>
       )}
       {/* Stays while it is closed, with what was typed; each that is added begins a new one. */}
       <EndpointDialog key={endpoints?.length} before={null} open={adding} onOpen={setAdding} />
@@ -74,7 +87,7 @@ export function Endpoints() {
           </p>
         </Confirm>
       )}
-    </Section>
+    </>
   )
 }
 
@@ -85,9 +98,7 @@ function Owners({ endpoints, doing }: { endpoints: readonly Endpoint[]; doing: D
   const nameOf = (owner: string): string =>
     owner === 'mine'
       ? 'Only for you'
-      : owner === 'instance'
-        ? 'For everybody here, on credits'
-        : `For everyone in ${workspaces.find(({ id }) => id === owner)?.name ?? 'a workspace'}`
+      : `For everyone in ${workspaces.find(({ id }) => id === owner)?.name ?? 'a workspace'}`
   return (
     <div className="space-y-6">
       {byOwner.map(([owner, theirs]) => (

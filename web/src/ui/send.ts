@@ -62,6 +62,7 @@ export function sayAt(error: unknown, field: string): string | null {
 function plain(message: string, field: string): string {
   const left = message
     .replace(new RegExp(`^\`?${field}[\\w.[\\]]*\`?:?\\s+`), '')
-    .replace(/^Invalid input: expected (number|int), received \w+/, 'must be a number')
+    // Whoever types has no other choice than a string.
+    .replace(/^(must be a (whole )?number), not a string/, '$1')
   return left.charAt(0).toUpperCase() + left.slice(1)
 }

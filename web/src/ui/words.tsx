@@ -1,3 +1,5 @@
+import { Fragment } from 'react'
+
 /** A sentence of the server's: what it sets between backticks is code. */
 export function Words({ children }: { children: string }) {
   const sentence = children.charAt(0).toUpperCase() + children.slice(1)
@@ -11,3 +13,15 @@ export function Words({ children }: { children: string }) {
     ),
   )
 }
+
+/** A name such as `provider/model`, which goes on in a new line after a slash before it would within a word. */
+export const Name = ({ children }: { children: string }) => (
+  <span className="[overflow-wrap:anywhere]">
+    {children.split(/(?<=[/:])/).map((part, i) => (
+      <Fragment key={i}>
+        {i > 0 && <wbr />}
+        {part}
+      </Fragment>
+    ))}
+  </span>
+)

@@ -1,5 +1,6 @@
 import type { Usage } from './queries.ts'
 import { short, usd } from '../ui/format.ts'
+import { Name } from '../ui/words.tsx'
 import { measures } from './measures.ts'
 import type { View } from './view.ts'
 
@@ -25,16 +26,16 @@ export function Breakdown({
         <caption className="px-4 pt-3 pb-1 text-left font-serif text-base">{title}</caption>
         <thead>
           <tr className="text-left text-[0.8125rem] text-quiet">
-            <th scope="col" className="px-4 py-1.5 font-normal">
+            <th scope="col" className="py-1.5 pr-2 pl-4 font-normal">
               <span className="sr-only">Name</span>
             </th>
             <th scope="col" className="w-14 px-2 py-1.5 text-right font-normal">
               Calls
             </th>
-            <th scope="col" className="w-16 px-2 py-1.5 text-right font-normal">
+            <th scope="col" className="w-15 px-2 py-1.5 text-right font-normal">
               Tokens
             </th>
-            <th scope="col" className="w-26 py-1.5 pr-4 pl-2 text-right font-normal">
+            <th scope="col" className="w-24 py-1.5 sm:w-26 pr-4 pl-2 text-right font-normal">
               Cost
             </th>
           </tr>
@@ -42,8 +43,8 @@ export function Breakdown({
         <tbody>
           {ranked.map((row) => (
             <tr key={row.name} className="border-t border-line">
-              <th scope="row" className="px-4 py-2 text-left font-normal">
-                <span className="block [overflow-wrap:anywhere]">{row.name}</span>
+              <th scope="row" className="py-2 pr-2 pl-4 text-left font-normal">
+                <Name>{row.name}</Name>
                 <span aria-hidden="true" className="mt-1 block h-1 bg-sunk forced-color-adjust-none">
                   <span className="block h-full bg-ai" style={{ width: `${sum === 0 ? 0 : (of(row) / sum) * 100}%` }} />
                 </span>

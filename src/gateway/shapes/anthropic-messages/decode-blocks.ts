@@ -1,19 +1,31 @@
 import type { MediaSource, TurnPart } from '../../turn.ts'
 import { readBlockCitation } from '../citations.ts'
-import { boolean, compact, type Json, list, missing, object, objectOf, string, textOf } from '../json.ts'
+import { boolean, compact, type Json, list, missing, object, objectOf, partsOf, string, textOf } from '../json.ts'
 import { Losses, matters } from '../losses.ts'
 import { cacheOf } from './cache.ts'
 import { ANTHROPIC_FORMAT, openSignature } from './signature.ts'
+
+/** What the vendor takes, and a Turn has no place for; its own tools' results besides. */
+const lost: ReadonlySet<string> = new Set(
+  `server_tool_use mcp_tool_use mcp_tool_listing container_upload tool_reference tool_addition tool_removal browser_state
+  compaction fallback cache_edits connector_text`.split(/\s+/),
+)
 
 /** Content as a string or as blocks; empty text is no content. */
 export function contentOf(content: unknown, at: string, losses: Losses): TurnPart[] {
   if (content === undefined || content === null) return []
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-  return (list(content, at) ?? []).flatMap((block, i) => decodeBlock(block, `${at}.${i}`, losses))
+  const blocks = list(content, at, 'a string or an array') ?? []
+  const right = 'text, image, document, search_result, thinking, redacted_thinking, tool_use or tool_result'
+  return partsOf(
+    blocks.map((block, i) => decodeBlock(block, `${at}.${i}`, losses)),
+    at,
+    right,
+  )
 }
 
-/** One content block. Kinds that a Turn has no place for, such as the vendor's own tools' results, are losses. */
-export function decodeBlock(given: unknown, at: string, losses: Losses): TurnPart[] {
+/** One content block. Kinds that a Turn has no place for, such as the vendor's own tools' results, are losses; null: it is not known. */
+function decodeBlock(given: unknown, at: string, losses: Losses): TurnPart[] | null {
   const block = object(given, at) ?? missing(at)
   const type = string(block['type'], `${at}.type`) ?? missing(`${at}.type`)
   const cache = cacheOf(block)
@@ -64,7 +76,7 @@ export function decodeBlock(given: unknown, at: string, losses: Losses): TurnPar
     }
     default:
       losses.add(`messages.${type}`)
-      return []
+      return lost.has(type) || type.endsWith('_tool_result') ? [] : null
   }
 }
 

@@ -1,6 +1,6 @@
 import { refuse } from '#kernel/errors.ts'
 import type { TurnMessage, TurnPart } from '../../turn.ts'
-import { compact, type Json, list, missing, object, string } from '../json.ts'
+import { compact, type Json, list, missing, object, partsOf, string } from '../json.ts'
 import { Losses } from '../losses.ts'
 import { decodePart } from './decode-parts.ts'
 import { readDetails } from './reasoning.ts'
@@ -15,8 +15,10 @@ export function decodeMessages(messages: unknown[], losses: Losses): TurnMessage
     const message = object(given, at) ?? missing(at)
     const role = string(message['role'], `${at}.role`) ?? missing(`${at}.role`)
     const content = () => contentOf(message['content'], `${at}.content`, losses)
-    if (role === 'system' || role === 'developer') return { role: 'system', content: content() }
-    if (role === 'user') return { role: 'user', content: content() }
+    if (role === 'system' || role === 'developer' || role === 'user') {
+      if ((message['content'] ?? null) === null) missing(`${at}.content`)
+      return { role: role === 'user' ? role : 'system', content: content() }
+    }
     if (role === 'assistant') {
       const call = object(message['function_call'], `${at}.function_call`)
       const legacy = call ? [functionCall(call, `function_${calls++}`, `${at}.function_call`)] : []
@@ -39,7 +41,12 @@ export function decodeMessages(messages: unknown[], losses: Losses): TurnMessage
 function contentOf(content: unknown, at: string, losses: Losses): TurnPart[] {
   if (content === undefined || content === null) return []
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-  return (list(content, at) ?? []).flatMap((part, i) => decodePart(part, `${at}.${i}`, losses))
+  const parts = list(content, at, 'a string or an array') ?? []
+  return partsOf(
+    parts.map((part, i) => decodePart(part, `${at}.${i}`, losses)),
+    at,
+    'text, image_url, file or refusal',
+  )
 }
 
 /** Reasoning first, then text, then calls: the order in which models make them and vendors want them back. */

@@ -5,8 +5,17 @@ import { Losses } from '../losses.ts'
 import { sourceOf } from '../media.ts'
 import { cacheOf } from './cache.ts'
 
-/** One content part. Kinds that a Turn has no place for are losses. */
-export function decodePart(given: unknown, at: string, losses: Losses): TurnPart[] {
+/**
+ * What has no place in a Turn where it stands: sound, films, thoughts among the words, and the blocks of another vendor
+ * in the history that some frameworks send.
+ */
+const lost: ReadonlySet<string> = new Set(
+  `input_audio audio_url video_url input_video input_file thinking redacted_thinking reasoning tool_use tool_result
+  server_tool_use document search_result`.split(/\s+/),
+)
+
+/** One content part. Kinds that a Turn has no place for are losses; null: it is not known. */
+export function decodePart(given: unknown, at: string, losses: Losses): TurnPart[] | null {
   const part = object(given, at) ?? missing(at)
   const type = string(part['type'], `${at}.type`) ?? missing(`${at}.type`)
   const cache = cacheOf(part)
@@ -21,7 +30,7 @@ export function decodePart(given: unknown, at: string, losses: Losses): TurnPart
     return file ? [{ ...file, ...(cache && { cache }) }] : []
   }
   losses.add(`messages.${type}`)
-  return []
+  return lost.has(type) || type.endsWith('_tool_result') ? [] : null
 }
 
 function imageOf(part: Json, at: string): Extract<TurnPart, { type: 'image' }> {

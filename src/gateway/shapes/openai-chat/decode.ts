@@ -81,7 +81,9 @@ const modelOf = (body: Json): string | undefined => {
 
 function stopOf(value: unknown): string[] | undefined {
   if (typeof value === 'string') return [value]
-  const stops = list(value, 'stop')?.map((stop, i) => string(stop, `stop.${i}`) ?? '')
+  const stops = list(value, 'stop', 'a string or an array of strings')?.map(
+    (stop, i) => string(stop, `stop.${i}`) ?? '',
+  )
   return stops && stops.length > 0 ? stops : undefined
 }
 

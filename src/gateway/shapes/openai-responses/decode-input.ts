@@ -1,10 +1,16 @@
 import { refuse } from '#kernel/errors.ts'
 import type { TurnMessage, TurnPart } from '../../turn.ts'
-import { compact, type Json, list, missing, object, string, textOf } from '../json.ts'
+import { compact, type Json, list, missing, object, partsOf, string, textOf, wrong } from '../json.ts'
 import { Losses } from '../losses.ts'
 import { sourceOf } from '../media.ts'
 import { readReasoning } from './sealed.ts'
 import { flatName, wrapText } from './tools.ts'
+
+/** What the vendor takes, and a Turn has no place for: sound, screenshots, what it has sealed. */
+const lost: ReadonlySet<string> = new Set(
+  `input_image input_file input_audio output_audio input_video computer_screenshot reasoning_text summary_text
+  encrypted_content`.split(/\s+/),
+)
 
 /**
  * Items as messages. What a model said in one go — thoughts, text, calls — becomes one message of the assistant, and so
@@ -13,12 +19,13 @@ import { flatName, wrapText } from './tools.ts'
 export function decodeInput(input: unknown, losses: Losses): TurnMessage[] {
   if (typeof input === 'string') return [{ role: 'user', content: [{ type: 'text', text: input }] }]
   const messages: TurnMessage[] = []
+  let unread: string | null = null
   const join = (role: 'assistant' | 'tool', parts: TurnPart[]): void => {
     const last = messages.at(-1)
     if (last?.role === role) last.content.push(...parts)
     else if (parts.length > 0) messages.push({ role, content: parts })
   }
-  for (const [i, given] of (list(input, 'input') ?? []).entries()) {
+  for (const [i, given] of (list(input, 'input', 'a string or an array') ?? []).entries()) {
     const at = `input.${i}`
     const item = object(given, at) ?? missing(at)
     const type = string(item['type'], `${at}.type`) ?? (item['role'] === undefined ? missing(`${at}.type`) : 'message')
@@ -54,8 +61,15 @@ export function decodeInput(input: unknown, losses: Losses): TurnMessage[] {
         break
       default:
         losses.add(`input.${type}`)
+        unread ??= at
     }
   }
+  // Agents send items that came after this was written: they are done without, as long as something else is there.
+  if (messages.length === 0 && unread !== null)
+    wrong(
+      `${unread}.type`,
+      'message, reasoning, function_call, function_call_output, custom_tool_call or custom_tool_call_output',
+    )
   return messages
 }
 
@@ -65,6 +79,7 @@ function messageOf(
   losses: Losses,
 ): { role: Exclude<TurnMessage['role'], 'tool'>; content: TurnPart[] } {
   const role = string(item['role'], `${at}.role`) ?? missing(`${at}.role`)
+  if (role !== 'assistant' && (item['content'] ?? null) === null) missing(`${at}.content`)
   const content = contentOf(item['content'], `${at}.content`, losses)
   if (role === 'user' || role === 'assistant') return { role, content }
   if (role === 'system' || role === 'developer') return { role: 'system', content }
@@ -95,10 +110,16 @@ const resultOf = (item: Json, at: string, losses: Losses): TurnPart => ({
 
 function contentOf(content: unknown, at: string, losses: Losses): TurnPart[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-  return (list(content, at) ?? []).flatMap((part, i) => partOf(part, `${at}.${i}`, losses))
+  const parts = list(content, at, 'a string or an array') ?? []
+  return partsOf(
+    parts.map((part, i) => partOf(part, `${at}.${i}`, losses)),
+    at,
+    'input_text, input_image, input_file, output_text or refusal',
+  )
 }
 
-function partOf(given: unknown, at: string, losses: Losses): TurnPart[] {
+/** Null: of a type that is not known. */
+function partOf(given: unknown, at: string, losses: Losses): TurnPart[] | null {
   const part = object(given, at) ?? missing(at)
   const type = string(part['type'], `${at}.type`) ?? missing(`${at}.type`)
   if (type === 'input_text' || type === 'output_text' || type === 'text' || type === 'refusal') {
@@ -116,9 +137,8 @@ function partOf(given: unknown, at: string, losses: Losses): TurnPart[] {
     const source = media(data, `${at}.${part['file_data'] ? 'file_data' : 'file_url'}`)
     return [compact({ type: 'file', source, name: string(part['filename'], `${at}.filename`) })]
   }
-  // Files that OpenAI holds, sound, screenshots.
   losses.add(part['file_id'] ? 'input.file_id' : `input.${type}`)
-  return []
+  return lost.has(type) ? [] : null
 }
 
 function media(given: unknown, param: string) {

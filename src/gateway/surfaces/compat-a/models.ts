@@ -1,10 +1,10 @@
 import type { Listed } from '../../directory.ts'
 
-/** `GET /models/{id}` of OpenAI. An unknown release date is the epoch. */
-export const writeModel = ({ slug, endpoint, releasedAt }: Listed): object => ({
+/** `GET /models/{id}` of OpenAI. */
+export const writeModel = ({ slug, endpoint, createdAt }: Listed): object => ({
   id: slug,
   object: 'model',
-  created: releasedAt === null ? 0 : Math.floor(Date.parse(releasedAt) / 1000),
+  created: Math.floor(Date.parse(createdAt) / 1000),
   owned_by: endpoint.slug,
 })
 

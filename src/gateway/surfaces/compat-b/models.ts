@@ -5,19 +5,19 @@ import type { Listed } from '../../directory.ts'
 const ACTIVE = 'active'
 const LINES = ['haiku', 'sonnet', 'opus', 'fable', 'mythos']
 
-/** `GET /v1/models/{id}` of Anthropic. An unknown release date is the epoch, as there. */
+/** `GET /v1/models/{id}` of Anthropic. */
 export const writeModel = ({
   slug,
   name,
   upstreamModel,
-  releasedAt,
+  createdAt,
   contextLength,
   maxOutputTokens,
 }: Listed): object => ({
   type: 'model',
   id: slug,
   display_name: name,
-  created_at: new Date(releasedAt ?? 0).toISOString(),
+  created_at: createdAt,
   lifecycle: ACTIVE,
   deprecated_at: null,
   retires_at: null,

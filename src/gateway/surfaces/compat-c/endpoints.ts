@@ -3,6 +3,7 @@ import type { Listed } from '../../directory.ts'
 import type { Lately } from '../../health.ts'
 import { supportedParameters } from '../../parameters.ts'
 import type { Visit } from '../../visit.ts'
+import { unknownModel } from '../unknown-model.ts'
 import { writeModel } from './models.ts'
 import { writePricing } from './pricing.ts'
 
@@ -13,11 +14,7 @@ export function showEndpoints(visit: Visit, model: string): void {
     // The directory's offers are rows of its list.
     const rows = offers as readonly Listed[]
     const [first] = rows
-    if (first === undefined)
-      return refuse('not_found', {
-        message: `The model \`${model}\` does not exist, or you have no access to it.`,
-        param: 'model',
-      })
+    if (first === undefined) return refuse('not_found', { message: unknownModel(visit.surface, model), param: 'model' })
     const { id, name, created, description, architecture } = writeModel(first) as Record<string, unknown>
     const endpoints = rows.map((row) => endpointRow(row, health))
     visit.json(200, { data: { id, name, created, description, architecture, endpoints } })

@@ -4,13 +4,13 @@ import { writePricing } from './pricing.ts'
 
 /** One row of OpenRouter's `GET /models`. */
 export function writeModel(row: Listed): object {
-  const { slug, name, releasedAt, contextLength, maxOutputTokens, modalities } = row
+  const { slug, name, createdAt, contextLength, maxOutputTokens, modalities } = row
   return {
     id: slug,
     canonical_slug: slug,
     hugging_face_id: null,
     name,
-    created: releasedAt === null ? 0 : Math.floor(Date.parse(releasedAt) / 1000),
+    created: Math.floor(Date.parse(createdAt) / 1000),
     description: '',
     context_length: contextLength,
     architecture: {
