@@ -177,6 +177,9 @@ test('Gemini and Claude on Vertex: one token from the service account for many c
   )
   const tokens = () => vertex.requests.filter(({ path }) => path === '/token').length
   assert.equal(tokens(), 1)
+  await world.bring(azure, 'other', { preset: 'azure', base_url: `${azure.origin}/openai/v1`, models: [priced('x')] })
+  await gemini()
+  assert.equal(tokens(), 1, 'a change of another endpoint leaves this one its token')
   assert.match(last(vertex).path, /\/publishers\/google\/models\/gemini-3\.8-flash:streamGenerateContent$/)
 
   const ask = { model: 'vc/claude-sonnet-5-5', max_tokens: 50, messages: said('three four') }

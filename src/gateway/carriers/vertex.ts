@@ -2,6 +2,7 @@ import { type KeyObject, createPrivateKey } from 'node:crypto'
 import type { Outbound } from '#engine/outbound/outbound.ts'
 import type { Send } from '#engine/outbound/send.ts'
 import { RetrieveFailed, retrieve } from '#engine/outbound/retrieve.ts'
+import type { Id } from '#kernel/ids.ts'
 import type { ProviderEndpoint } from '../directory.ts'
 import { isObject, parseJson, textOf } from '../shapes/json.ts'
 import { readFault } from '../shapes/faults.ts'
@@ -14,16 +15,19 @@ const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
 /** A token is renewed so long before its end. */
 const EARLY_MS = 120_000
 const MOST_TOKEN = 65_536
+/** Endpoints whose tokens are kept; of more, the one that was looked up longest ago is asked for anew. */
+const MOST_KEPT = 10_000
 
 /**
  * Google's Vertex AI: Gemini (shape `gemini`) and Claude (shape `anthropic-messages`) under one project and location. The
  * key is the JSON of a service account's key file, as it is or in base64, for which access tokens are got and kept; or an
  * access token itself.
  */
-export function vertexCarrier({ apiKey, headers, shape, mayBePrivate }: ProviderEndpoint, base: string): Carrier {
+export function vertexCarrier(endpoint: ProviderEndpoint, base: string): Carrier {
+  const { apiKey, headers, shape } = endpoint
   const settings = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
   const allowed = allowedBetas(settings.get('x-uk-betas'))
-  const tokens = apiKey === null ? null : tokensOf(apiKey, mayBePrivate)
+  const tokens = apiKey === null ? null : keptTokens(endpoint, apiKey)
   const claude = shape === 'anthropic-messages'
   return {
     async carry(send, { model, stream }, outbound) {
@@ -77,6 +81,20 @@ interface Account {
   key: string
   keyId: string
   tokenUri: URL
+}
+
+const byEndpoint = new Map<Id, { apiKey: string; mayBePrivate: boolean; tokens: Tokens }>()
+
+/** An endpoint is read anew whenever one of its owner's changes: its token outlives that, as long as its key does. */
+function keptTokens({ id, mayBePrivate }: ProviderEndpoint, apiKey: string): Tokens {
+  const before = byEndpoint.get(id)
+  byEndpoint.delete(id)
+  const same = before !== undefined && before.apiKey === apiKey && before.mayBePrivate === mayBePrivate
+  const entry = same ? before : { apiKey, mayBePrivate, tokens: tokensOf(apiKey, mayBePrivate) }
+  byEndpoint.set(id, entry)
+  const [oldest] = byEndpoint.keys()
+  if (byEndpoint.size > MOST_KEPT && oldest !== undefined) byEndpoint.delete(oldest)
+  return entry.tokens
 }
 
 function tokensOf(apiKey: string, mayBePrivate: boolean): Tokens {
