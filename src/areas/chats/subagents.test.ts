@@ -216,7 +216,7 @@ test('a server is killed while a task is under way: both runs go on in another, 
     async () => (await alice.get(`/operations/${operation}`)).body.data.status,
     (status) => status === 'running',
   )
-  const wait = call('operations_await', { id: operation, since_status: 'running', timeout_seconds: 3 })
+  const wait = call('operations_await', { id: operation, since_status: 'running', timeout_seconds: 60 })
   const chat = await chatOf(boss, there)
   const content = script([hand(helper, script([wait], [say('waited')]))], [say('good')])
   void send(chat, content, {}, there).catch(() => {})
@@ -226,6 +226,7 @@ test('a server is killed while a task is under way: both runs go on in another, 
     (count) => count === 2,
   )
   await doomed.kill()
+  await alice.post(`/operations/${operation}/cancel`)
 
   const run = await runOf(chat, alice)
   const log = await allEvents(alice, `/chats/${chat}/runs/${run.id}/events`)

@@ -69,7 +69,7 @@ test('a server is killed during calls of tools: what may be repeated is, what ma
   await using doomed = await doomedServer()
   const there = doomed.alice
   const operation = await longOperation(there)
-  const safe = await inCall(there, 'operations.await', { id: operation, since_status: 'running', timeout_seconds: 3 })
+  const safe = await inCall(there, 'operations.await', { id: operation, since_status: 'running', timeout_seconds: 60 })
   const other = await chatOf(there)
   const pursued = await chatOf(there)
   await there.post(`/chats/${pursued}/goal`, { objective: endless })
@@ -86,6 +86,7 @@ test('a server is killed during calls of tools: what may be repeated is, what ma
 
   await using server = await testServer({ database: doomed.database })
   const here = caller(server.origin, there.headers)
+  await here.post(`/operations/${operation}/cancel`)
   const { run } = await wentOn(here, safe)
   // Each turn of the model is one call and is paid once.
   await server.app.engine.ledger.flush()
@@ -125,7 +126,7 @@ test('a server stops while agents use tools: another goes on where they were; wh
   const there = caller(second.origin, alice.headers)
   const operation = await longOperation(there)
   const other = await chatOf(there)
-  const safe = await inCall(alice, 'operations.await', { id: operation, since_status: 'running', timeout_seconds: 2 })
+  const safe = await inCall(alice, 'operations.await', { id: operation, since_status: 'running', timeout_seconds: 60 })
 
   const tools = [{ name: 'chats.send', policy: 'ask' }]
   const agent = (await alice.post('/agents', { name: 'Asker', model: 'sim/script', tools })).body.data.id
@@ -139,6 +140,7 @@ test('a server stops while agents use tools: another goes on where they were; wh
   while ((await there.get(`/chats/${other}/messages`)).body.data.length !== 2);
   await first[Symbol.asyncDispose]()
 
+  await there.post(`/operations/${operation}/cancel`)
   await wentOn(there, safe)
 
   let waits = (await there.get(path)).body.data
