@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testDatabase } from '#test/database.ts'
 import { wayToDatabase } from '#test/way.ts'
+import { until } from '#test/until.ts'
 import { connectBus } from './bus.ts'
 import { createLog } from './log.ts'
 import { connectPostgres } from './postgres/client.ts'
@@ -27,7 +28,7 @@ test('after its database was away the bus listens once, not once per attempt', a
     await new Promise((resolve) => setTimeout(resolve, 5_000))
     assert.ok(way.attempts >= 2 && way.attempts <= 10, `${way.attempts} attempts in 5 s`)
     way.open = true
-    while ((await listening()) === 0) await new Promise((resolve) => setTimeout(resolve, 50))
+    await until(listening, (count) => count > 0)
     await new Promise((resolve) => setTimeout(resolve, 1_500))
     assert.equal(await listening(), 1)
   } finally {

@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { testDatabase } from '#test/database.ts'
+import { until } from '#test/until.ts'
 import { every, startJobs } from './jobs.ts'
 import { createLeases } from './leases.ts'
 import { createLog } from './log.ts'
@@ -137,9 +138,12 @@ async function cutWhileWaiting(pool: pg.Pool, holding: string, work: () => Promi
   }
 }
 
-async function waitFor(pool: pg.Pool, waiting: number, words: string, signal: AbortSignal): Promise<void> {
+async function waitFor(pool: pg.Pool, waiting: number, words: string): Promise<void> {
   const text = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like $1`
-  while ((await pool.query(text, [`%${words}%`])).rows.length < waiting) await sleep(10, undefined, { signal })
+  await until(
+    () => pool.query(text, [`%${words}%`]),
+    ({ rows }) => rows.length >= waiting,
+  )
 }
 
 test(
@@ -156,7 +160,7 @@ test(
       create trigger names_wait before insert on graphile_worker._private_tasks execute function names_wait()`)
     await cutWhileWaiting(postgres.pool, 'select pg_advisory_xact_lock(1)', async () => {
       await jobs.work({ 'test.some': async () => done.resolve() })
-      await waitFor(postgres.pool, 1, '_private_tasks', t.signal)
+      await waitFor(postgres.pool, 1, '_private_tasks')
     })
     await jobs.add(postgres, 'test.some', {})
     await done.promise
@@ -185,11 +189,14 @@ test(
     await begun.promise
     await cutWhileWaiting(postgres.pool, 'lock table graphile_worker._private_jobs in exclusive mode', async () => {
       may.resolve()
-      await waitFor(postgres.pool, 4, '_private_jobs', t.signal)
+      await waitFor(postgres.pool, 4, '_private_jobs')
     })
     await jobs.add(postgres, 'test.some', { n: 5 })
     const left = `select 1 from graphile_worker.jobs where task_identifier = 'test.some'`
-    while ((await postgres.pool.query(left)).rows.length > 0) await sleep(20, undefined, { signal: t.signal })
+    await until(
+      () => postgres.pool.query(left),
+      ({ rows }) => rows.length === 0,
+    )
     assert.deepEqual([...new Set(seen)].toSorted(), [0, 1, 2, 3, 4, 5])
     assert.ok(seen.length > 6, 'some were done again')
   },
@@ -274,8 +281,10 @@ test(
     await next.promise
     const wait = `select extract(epoch from run_at - now())::float8 as seconds from graphile_worker._private_jobs
     where key = 'every:test.hourly' and locked_at is null and run_at > now()`
-    let rows: { seconds: number }[] = []
-    while (rows.length === 0) ({ rows } = await postgres.pool.query<{ seconds: number }>(wait))
+    const { rows } = await until(
+      () => postgres.pool.query<{ seconds: number }>(wait),
+      ({ rowCount }) => rowCount !== 0,
+    )
     assert.ok(rows[0]!.seconds > 3_590 && rows[0]!.seconds <= 3_600, `in ${rows[0]!.seconds} s`)
 
     next = Promise.withResolvers()

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { type Row, failing, fire, isOver, isRunning, make, runIs, slow } from '#test/automations/hooks.ts'
 import { createLog } from '#engine/log.ts'
 import { type Person, testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
 import { tendRuns } from './heard.ts'
 
 const chatRun = async (person: Person, { chat_id, run_id }: Row): Promise<string> =>
@@ -119,7 +120,10 @@ test('nine have failed; then one succeeds and one fails in one moment: that is n
     await held.query('select 1 from automations where id = $1 for update', [other.id])
     await alice.post(`/chats/${chat_id}/stop`)
     const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    while ((await pool.query(waits)).rowCount === 0) await sleep(20)
+    await until(
+      () => pool.query(waits),
+      ({ rowCount }) => rowCount !== 0,
+    )
     const answeredBy = (model: string) =>
       pool.query(
         `update agents set model = $2 where id = (select action->>'agent_id' from automations where id = $1)`,

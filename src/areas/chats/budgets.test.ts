@@ -4,6 +4,7 @@ import { call, script } from '#test/chats.ts'
 import type { Answer, Caller } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
 import { startOpenRouter } from '#test/vendors/openrouter.ts'
+import { until } from '#test/until.ts'
 
 // 1 / 2 USD per million tokens, which are words: 100 words in and 100 out cost 0.0003 USD. A call without a limit of its
 // own holds at least 1,024 tokens of output, 0.002048 USD, and a token per byte of what it sends.
@@ -79,7 +80,10 @@ test('a run and a goal have budgets of their own, and stop at the chat’s', asy
 
   await alice.post(`/chats/${chat.id}/goal`, { objective: words(20_000), max_cost_usd: 1 })
   let goal = await read(`/chats/${chat.id}/goal`)
-  while (goal.status === 'active') goal = await read(`/chats/${chat.id}/goal`)
+  goal = await until(
+    () => read(`/chats/${chat.id}/goal`),
+    ({ status }) => status !== 'active',
+  )
   assert.deepEqual([goal.status, goal.error.code, goal.error.details.budget], ['failed', 'budget_reached', 'chat'])
 })
 

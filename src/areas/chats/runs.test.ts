@@ -4,6 +4,7 @@ import { script } from '#test/chats.ts'
 import { type Sent, allEvents, readEvents, types } from '#test/events.ts'
 import type { Person } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
+import { until } from '#test/until.ts'
 
 const { server, alice, beyond } = await twoServers()
 
@@ -133,10 +134,10 @@ test('what is stopped before it said anything costs what was read', async () => 
   const content = script({ delay_ms: 60_000 })
   const { id } = (await capped.post(`/chats/${chat}/messages`, { content, background: true })).body.data.resource
   const { pool } = server.app.engine.postgres
-  while (
-    (await pool.query(`select 1 from reservations where sent_at is not null and call ->> 'run_id' = $1`, [id]))
-      .rowCount === 0
-  );
+  await until(
+    () => pool.query(`select 1 from reservations where sent_at is not null and call ->> 'run_id' = $1`, [id]),
+    ({ rowCount }) => rowCount !== 0,
+  )
   const stopped = (await alice.post(`/chats/${chat}/stop`)).body.data
   const [, message] = (await alice.get(`/chats/${chat}/messages`)).body.data
   assert.deepEqual([stopped.status, message.status, message.text], ['cancelled', 'incomplete', ''])
@@ -165,7 +166,10 @@ test('messages to a busy chat wait their turn, are refused, or take it', async (
         .post(`/chats/${chat}/messages`, { content: script({ text: name }) })
         .then((answer) => void order.push(answer.body.data.text)),
     )
-    while ((await alice.get(`/chats/${chat}`)).body.data.message_count === before);
+    await until(
+      async () => (await alice.get(`/chats/${chat}`)).body.data.message_count,
+      (count) => count !== before,
+    )
   }
   const queued = (await alice.get(`/chats/${chat}/runs?status=queued`)).body.data
   assert.deepEqual(
@@ -184,7 +188,10 @@ test('messages to a busy chat wait their turn, are refused, or take it', async (
 
   const second = await begun(chat, 'cut off')
   const left = alice.post(`/chats/${chat}/messages`, { content: script({ text: 'not reached' }) })
-  while ((await alice.get(`/chats/${chat}/runs?status=queued`)).body.data.length === 0);
+  await until(
+    async () => (await alice.get(`/chats/${chat}/runs?status=queued`)).body.data.length,
+    (length) => length > 0,
+  )
   const at = performance.now()
   const taking = await beyond.post(`/chats/${chat}/messages`, {
     content: script({ text: 'now' }),
@@ -374,7 +381,10 @@ test(
     const run = await begun(chat)
     const reading = ended(chat, run)
     const waiting = alice.post(`/chats/${chat}/messages`, { content: 'never answered' })
-    while ((await alice.get(`/chats/${chat}/runs`)).body.data.length < 2);
+    await until(
+      async () => (await alice.get(`/chats/${chat}/runs`)).body.data.length,
+      (length) => length >= 2,
+    )
     assert.equal((await beyond.delete(`/workspaces/${team}?confirm=Gone%20soon`)).status, 200)
     assert.equal((await waiting).status, 404)
     assert.equal(joined(await reading), 'first words')

@@ -83,7 +83,10 @@ test('what an answer had cost when its server was killed reaches its message, it
   await using server = await testServer({ database: doomed.database })
   const here = caller(server.origin, there.headers)
   let ended = await runOf(here, chat, run)
-  while (ended.status === 'running' || ended.cost_usd === null) ended = await runOf(here, chat, run)
+  ended = await until(
+    () => runOf(here, chat, run),
+    ({ status, cost_usd }) => status !== 'running' && cost_usd !== null,
+  )
   const expected = Number(estimate) / 1e9
   assert.deepEqual([ended.status, ended.cost_usd], ['failed', expected])
   const [, message] = (await here.get(`/chats/${chat}/messages`)).body.data
@@ -107,7 +110,10 @@ test('a server that stops lets runs come to their end, and hands on or ends thos
   const patient = alice.post(`/chats/${await made(alice)}/messages`, {
     content: script({ delay_ms: 400 }, { text: 'just in time' }),
   })
-  while ((await alice.get('/chats?limit=1')).body.data[0].active_run_id === null);
+  await until(
+    async () => (await alice.get('/chats?limit=1')).body.data[0],
+    ({ active_run_id }) => active_run_id !== null,
+  )
   await first[Symbol.asyncDispose]()
   assert.deepEqual([(await patient).status, (await patient).body.data?.text], [200, 'just in time'])
 

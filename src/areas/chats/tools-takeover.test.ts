@@ -73,8 +73,11 @@ test('a server is killed during calls of tools: what may be repeated is, what ma
   const other = await chatOf(there)
   const pursued = await chatOf(there)
   await there.post(`/chats/${pursued}/goal`, { objective: endless })
-  let goal = (await there.get(`/chats/${pursued}/goal`)).body.data
-  while (goal.run_id === null) goal = (await there.get(`/chats/${pursued}/goal`)).body.data
+  const goalOf = async (who: Caller) => (await who.get(`/chats/${pursued}/goal`)).body.data
+  let goal = await until(
+    () => goalOf(there),
+    ({ run_id }) => run_id !== null,
+  )
   // Once it has said something it cannot begin again as if nothing had been.
   for await (const { event } of readEvents(there, `/chats/${pursued}/runs/${goal.run_id}/events`))
     if (event === 'text.delta') break
@@ -98,8 +101,10 @@ test('a server is killed during calls of tools: what may be repeated is, what ma
   assert.deepEqual([rows[0].calls, Number(rows[0].nano) / 1e9], [2, run.cost_usd])
 
   const path = `/chats/${unsafe.chat}/runs/${unsafe.run}`
-  let waits = (await here.get(path)).body.data
-  while (waits.status === 'running') waits = (await here.get(path)).body.data
+  const waits = await until(
+    async () => (await here.get(path)).body.data,
+    ({ status }) => status !== 'running',
+  )
   assert.deepEqual([waits.status, waits.status_reason], ['requires_action', 'interrupted'])
   const [action] = waits.pending_actions
   assert.deepEqual([action.kind, action.tool, action.arguments.id], ['interrupted', 'chats.send', other])
@@ -111,7 +116,10 @@ test('a server is killed during calls of tools: what may be repeated is, what ma
   assert.equal((await here.get(`/chats/${other}/messages`)).body.data.length, 2)
 
   // Its goal goes on with another turn.
-  while (goal.turns_used < 2 || goal.run_id === null) goal = (await here.get(`/chats/${pursued}/goal`)).body.data
+  goal = await until(
+    () => goalOf(here),
+    ({ turns_used, run_id }) => turns_used >= 2 && run_id !== null,
+  )
   assert.deepEqual([goal.status, goal.turns_used], ['active', 2])
   const [, broken] = (await here.get(`/chats/${pursued}/runs`)).body.data
   assert.deepEqual([broken.status, broken.error.code, broken.goal_id], ['failed', 'interrupted', goal.id])
@@ -137,18 +145,25 @@ test('a server stops while agents use tools: another goes on where they were; wh
   await alice.post(`${path}/actions`, { actions: [{ id: run.pending_actions[0].id, decision: 'allow' }] })
   const { pool } = second.app.engine.postgres
   await twoCallsBegun(pool)
-  while ((await there.get(`/chats/${other}/messages`)).body.data.length !== 2);
+  const told = (count: number) =>
+    until(
+      async () => (await there.get(`/chats/${other}/messages`)).body.data.length,
+      (length) => length === count,
+    )
+  await told(2)
   await first[Symbol.asyncDispose]()
 
   await there.post(`/operations/${operation}/cancel`)
   await wentOn(there, safe)
 
-  let waits = (await there.get(path)).body.data
-  while (waits.status !== 'requires_action') waits = (await there.get(path)).body.data
+  const waits = await until(
+    async () => (await there.get(path)).body.data,
+    ({ status }) => status === 'requires_action',
+  )
   assert.deepEqual([waits.status_reason, waits.pending_actions[0].kind], ['interrupted', 'interrupted'])
   assert.equal((await there.get(`/chats/${other}/messages`)).body.data.length, 2)
   // To allow it again is to do it again.
   await there.post(`${path}/actions`, { actions: [{ id: waits.pending_actions[0].id, decision: 'allow' }] })
-  while ((await there.get(`/chats/${other}/messages`)).body.data.length !== 4);
+  await told(4)
   await there.post(`/chats/${asking}/stop`)
 })

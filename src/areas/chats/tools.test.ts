@@ -5,6 +5,7 @@ import { type Sent, allEvents, readEvents, types } from '#test/events.ts'
 import type { Caller, Person } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
 import { startOpenAI } from '#test/vendors/openai.ts'
+import { until } from '#test/until.ts'
 import { keptParts } from './answer.ts'
 import { bounded, openCalls, policyOf } from './toolset.ts'
 
@@ -32,7 +33,10 @@ test('an agent with tools finishes a goal: it writes a file, is judged, and all 
   const started = await alice.post(`/chats/${chat}/goal`, { objective, max_cost_usd: 1 })
   assert.equal(started.status, 201, started.text)
   let goal = started.body.data
-  while (goal.status === 'active') goal = (await alice.get(`/chats/${chat}/goal`)).body.data
+  goal = await until(
+    async () => (await alice.get(`/chats/${chat}/goal`)).body.data,
+    ({ status }) => status !== 'active',
+  )
   assert.deepEqual([goal.status, goal.turns_used], ['achieved', 1], JSON.stringify(goal))
 
   const files = (await alice.get(`/drive/files?workspace_id=${alice.workspaceId}`)).body.data

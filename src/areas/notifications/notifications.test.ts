@@ -6,6 +6,7 @@ import { readEvents } from '#test/events.ts'
 import { type Mailbox, mailbox } from '#test/mailbox.ts'
 import { type PushService, pushService } from '#test/push-service.ts'
 import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
 import { watchCaps } from './caps.ts'
 
 let server: TestServer
@@ -274,13 +275,18 @@ test('a browser subscribes; the push is signed for its service and only the brow
   service.answerWith(503)
   await dave.post('/notifications', { title: 'Once more' })
   const asked = service.asked()
-  while (service.asked() === asked) await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(
+    async () => service.asked(),
+    (now) => now > asked,
+  )
   service.answerWith(201)
   assert.equal((await service.next()).payload.title, 'Once more')
   service.answerWith(410)
   const last = await dave.post('/notifications', { title: 'Nobody there' })
-  while ((await dave.get('/notifications/push-subscriptions')).body.data.length > 0)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(
+    async () => (await dave.get('/notifications/push-subscriptions')).body.data,
+    ({ length }) => length === 0,
+  )
   for (;;) {
     const [push] = (await dave.get(`/notifications/${last.body.data.id}`)).body.data.deliveries
     if (push.status === 'skipped') break
@@ -321,8 +327,10 @@ test('a run in the background, an invitation, a membership: each tells those who
     [`workspace:${third}`, bob.id],
   )
   server.app.engine.bus.poke('deliveries')
-  while ((await pool.query(`select 1 from deliveries where consumer = 'notifications'`)).rowCount !== 0)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(
+    () => pool.query(`select 1 from deliveries where consumer = 'notifications'`),
+    ({ rowCount }) => rowCount === 0,
+  )
   assert.equal((await told(bob, 'member.added')).length, 1)
 })
 
@@ -330,8 +338,10 @@ test('a run in the background, an invitation, a membership: each tells those who
 async function allTold(): Promise<void> {
   const id = (await alice.post('/workspaces', { name: 'Mark' })).body.data.id
   await alice.post(`/workspaces/${id}/members`, { user_id: bob.id })
-  while (!(await told(bob, 'member.added')).some(({ workspace_id }) => workspace_id === id))
-    await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(
+    () => told(bob, 'member.added'),
+    (all) => all.some(({ workspace_id }) => workspace_id === id),
+  )
 }
 
 async function endOf(person: Person, operation: string): Promise<string> {
@@ -515,10 +525,10 @@ test('a key, a budget and a balance near their end are told of at 80 % and at 10
   assert.deepEqual((await bob.get('/notifications?type=cap.near')).body.data, [])
 
   await alice.post(`/admin/accounts/${carol.id}/credits`, { amount_usd: 1, note: 'a gift' })
-  while (
-    (await engine.postgres.pool.query('select 1 from filled_balances where account_id = $1', [carol.id])).rowCount === 0
+  await until(
+    () => engine.postgres.pool.query('select 1 from filled_balances where account_id = $1', [carol.id]),
+    ({ rowCount }) => rowCount !== 0,
   )
-    await new Promise((resolve) => setTimeout(resolve, 20))
   await engine.postgres.pool.query('update balances set nano = 150000000 where account_id = $1', [carol.id])
   await watchCaps(engine)
   assert.match((await told(carol, 'cap.near'))[0]!.title, /^80 % of your credits are used$/)

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { mailbox } from '#test/mailbox.ts'
 import { pushService } from '#test/push-service.ts'
 import { caller, testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
 import { notificationSchedules } from './service.ts'
 
 test('much is sent at once through two server processes: each word comes by one mail and by one push, also when its delivery is asked for again', async () => {
@@ -43,8 +44,8 @@ test('much is sent at once through two server processes: each word comes by one 
         `select count(*)::int as n from graphile_worker.jobs where task_identifier ~ '^(mail|notifications.deliver)'`,
       )
     ).rows[0]!.n
-  while ((await deliveries()).some(({ status }) => status === 'waiting') || (await jobs()) > 0)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(deliveries, (all) => !all.some(({ status }) => status === 'waiting'))
+  await until(jobs, (count) => count === 0)
   assert.deepEqual(await deliveries(), [
     { channel: 'email', status: 'sent', n: 12 },
     { channel: 'push', status: 'sent', n: 12 },

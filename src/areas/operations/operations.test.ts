@@ -9,6 +9,7 @@ import { type TestDatabase, testDatabase } from '#test/database.ts'
 import { readEvents } from '#test/events.ts'
 import { type Work, endless, worksService } from '#test/operations/works.ts'
 import { type Caller, type Person, type TestServer, caller, testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
 import { type Outcome, defineOperation } from './service.ts'
 import { operations } from './store.ts'
 
@@ -93,8 +94,10 @@ test('work goes on in the background: it is awaited, tells its progress, and its
   await began.promise
   const running = await key.get(`/operations/${id}/await?since_status=queued`)
   assert.deepEqual([running.status, running.body.data.status], [200, 'running'])
-  while ((await key.get(`/operations/${id}`)).body.data.progress !== 0.25)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(
+    async () => (await key.get(`/operations/${id}`)).body.data.progress,
+    (progress) => progress === 0.25,
+  )
   assert.equal((await key.get(`/operations/${id}/content`)).body.error.code, 'not_ready')
   const early = await key.get(`/operations/${id}/await?since_status=running&timeout_seconds=0`)
   assert.deepEqual([early.status, early.body.data.status], [200, 'running'])

@@ -4,6 +4,7 @@ import { retainChanges } from '#engine/changes.ts'
 import { newId } from '#kernel/ids.ts'
 import { type Sent, readEvents } from '#test/events.ts'
 import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
 
 let server: TestServer
 let alice: Person
@@ -58,8 +59,10 @@ const team = async (...members: Person[]): Promise<string> => {
     assert.equal((await alice.post(`/workspaces/${id}/members`, { user_id, role: 'member' })).status, 201)
   // What was told of its beginning is in the log before anybody listens.
   const { pool } = server.app.engine.postgres
-  while ((await pool.query('select 1 from outbox limit 1')).rowCount !== 0)
-    await new Promise((resolve) => setTimeout(resolve, 5))
+  await until(
+    () => pool.query('select 1 from outbox limit 1'),
+    ({ rowCount }) => rowCount === 0,
+  )
   return id
 }
 
@@ -309,14 +312,14 @@ test('rights that change again and again are asked once at a time, and the last 
     await held.query('begin')
     await held.query('lock table chats in access exclusive mode')
     await allow('agent:read')
-    while ((await looks()) === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    await until(looks, (count) => count > 0)
     for (const more of [['agent:write'], ['agent:read'], []]) await allow(...more)
     assert.equal(await looks(), 1)
   } finally {
     await held.query('rollback')
     held.release()
   }
-  while ((await looks()) > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(looks, (count) => count === 0)
   await new Promise((resolve) => setTimeout(resolve, 300))
   await alice.post('/agents', { name: 'Not for bob', workspace_id: workspaceId })
   const made = (await alice.post('/chats', { workspace_id: workspaceId })).body.data.id

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
 
 const share = (type: string, id: string, grantee: object, access = 'view') => ({
   resource_type: type,
@@ -110,7 +111,10 @@ test('of a chat that was shared with a workspace nobody in it is told who may no
       .filter(({ type }: { type: string }) => type === 'share.received')
       .map(({ title }: { title: string }) => title)
       .sort()
-  while ((await notified(carol)).length < 2) await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(
+    () => notified(carol),
+    ({ length }) => length >= 2,
+  )
   assert.deepEqual(await notified(carol), ['Alice shared a chat with you', 'Alice shared an agent with you'])
   assert.deepEqual(await notified(bob), ['Alice shared an agent with you'])
 })

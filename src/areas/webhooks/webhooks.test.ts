@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import { type Person, type TestServer, caller, testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
 import { webhookSchedules } from './service.ts'
 
 let server: TestServer
@@ -61,8 +62,10 @@ async function receiver() {
 async function team(): Promise<string> {
   const id = (await alice.post('/workspaces', { name: 'Team' })).body.data.id as string
   const { pool } = server.app.engine.postgres
-  while ((await pool.query('select 1 from outbox limit 1')).rowCount !== 0)
-    await new Promise((resolve) => setTimeout(resolve, 5))
+  await until(
+    () => pool.query('select 1 from outbox limit 1'),
+    ({ rowCount }) => rowCount === 0,
+  )
   return id
 }
 
@@ -161,8 +164,10 @@ test('what fails is sent again with the same id; an address that is gone is swit
     pool.query(`update webhook_deliveries set due_at = now() where endpoint_id = $1 and status = 'waiting'`, [
       endpoint.id,
     ])
-  let waiting = await settled(endpoint.id, 'waiting')
-  while (waiting.attempts.length === 0) waiting = await settled(endpoint.id, 'waiting')
+  const waiting = await until(
+    () => settled(endpoint.id, 'waiting'),
+    ({ attempts }) => attempts.length > 0,
+  )
   assert.equal(waiting.attempts[0].error, 'It answered 500.')
   const seconds = (Date.parse(waiting.next_attempt_at) - Date.parse(waiting.attempts[0].at)) / 1000
   assert.ok(seconds >= 4.9 && seconds < 8, `${seconds} s`)
@@ -172,8 +177,10 @@ test('what fails is sent again with the same id; an address that is gone is swit
   assert.equal(second.headers['webhook-id'], first.headers['webhook-id'])
   hook.answer(() => ({ status: 200 }))
   // The redirect was a failure too.
-  while ((await settled(endpoint.id, 'waiting')).attempts.length < 2)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(
+    () => settled(endpoint.id, 'waiting'),
+    ({ attempts }) => attempts.length >= 2,
+  )
   await due()
   assert.equal((await hook.next()).headers['webhook-id'], first.headers['webhook-id'])
   assert.equal((await settled(endpoint.id, 'succeeded')).attempts.length, 3)
@@ -205,8 +212,10 @@ test('what fails is sent again with the same id; an address that is gone is swit
   hook.answer(() => ({ status: 410 }))
   await alice.post(`/webhook-endpoints/${endpoint.id}/test`, {})
   await hook.next()
-  while ((await alice.get(`/webhook-endpoints/${endpoint.id}`)).body.data.disabled_reason !== 'gone')
-    await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(
+    async () => (await alice.get(`/webhook-endpoints/${endpoint.id}`)).body.data.disabled_reason,
+    (reason) => reason === 'gone',
+  )
 })
 
 test('two processes send side by side: each event once, and one that a process took and did not send by the other', async () => {
@@ -228,7 +237,7 @@ test('two processes send side by side: each event once, and one that a process t
   const waiting = async (): Promise<number> =>
     (await pool.query(`select 1 from webhook_deliveries where endpoint_id = $1 and status = 'waiting'`, [endpoint.id]))
       .rowCount!
-  while ((await waiting()) > 0) await sleep(20)
+  await until(waiting, (count) => count === 0)
   assert.equal(hook.unread.length, 0)
   // As it stands a minute after its process was killed over it.
   await pool.query(
@@ -237,7 +246,7 @@ test('two processes send side by side: each event once, and one that a process t
     [endpoint.id],
   )
   assert.ok(made.includes(JSON.parse((await hook.next()).body).resource.id))
-  while ((await waiting()) > 0) await sleep(20)
+  await until(waiting, (count) => count === 0)
   assert.equal(hook.unread.length, 0)
 })
 

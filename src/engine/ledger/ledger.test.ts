@@ -14,6 +14,7 @@ import { connectPostgres } from '../postgres/client.ts'
 import { startProcess } from '../processes.ts'
 import { createLedger } from './create-ledger.ts'
 import type { Budget } from '#kernel/money.ts'
+import { until } from '#test/until.ts'
 import type { Ledger, Payer } from './ledger.ts'
 import { totalOf } from './usage-days.ts'
 
@@ -100,7 +101,10 @@ test('a budget that is first spent from while others wait for a second one holds
   const waiting = async (count: number): Promise<void> => {
     const text =
       'select 1 from pg_locks join pg_stat_activity using (pid) where datname = current_database() and not granted'
-    while ((await postgres.pool.query(text)).rowCount !== count) t.signal.throwIfAborted()
+    await until(
+      () => postgres.pool.query(text),
+      ({ rowCount }) => rowCount === count,
+    )
   }
 
   const holder = await postgres.pool.connect()
@@ -349,7 +353,7 @@ test('calls of a process that was killed are settled when they were sent, and re
 
   await using late = await start()
   void late
-  while ((await open()) > 0n) await new Promise((resolve) => setImmediate(resolve))
+  await until(open, (count) => count === 0n)
   assert.equal(await balance(by), 9_700n)
   assert.equal(await lines(by), 9_700n)
   assert.equal(await held(by.key!.id), 0n)
@@ -399,7 +403,10 @@ test('calls that nothing held are known after their process was killed, as they 
   assert.equal(readdirSync(dir).length, 1)
 
   const late = await start(dir)
-  while ((await record(open)) === undefined) await new Promise((resolve) => setImmediate(resolve))
+  await until(
+    () => record(open),
+    (found) => found !== undefined,
+  )
   const told = async (id: string) => {
     const { status, cost_nano, cost_source, finish_reason } = await record(id)
     return { status, cost_nano, cost_source, finish_reason }
@@ -419,7 +426,10 @@ test('calls that nothing held are known after their process was killed, as they 
   assert.equal(await record(unsent), undefined)
   assert.deepEqual(await late.spent([{ id: by.key!.id, period: 'total' }]), new Map([[by.key!.id, 300n]]))
   assert.equal((await totalOf(postgres.db, { accountId: by.accountId })).calls, 2)
-  while (readdirSync(dir).length > 1) await new Promise((resolve) => setImmediate(resolve))
+  await until(
+    async () => readdirSync(dir),
+    ({ length }) => length <= 1,
+  )
 })
 
 test('what no column can hold is refused to its caller alone, and an absurd bill is recorded as far as it goes', async (t) => {
