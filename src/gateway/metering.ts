@@ -100,7 +100,8 @@ export class Metering {
     try {
       this.#reserved = await this.#ledger.reserve(call, worst, least)
     } catch (error) {
-      if (!(error instanceof Refusal) || error.status !== 402) throw error
+      // Who is not told what is left is not told either what that would buy.
+      if (!(error instanceof Refusal) || error.details?.['available_usd'] === undefined) throw error
       const left = await this.#ledger.affordable(call.payer, call.billing)
       const tokens = left === null ? most : covered(left, maxTokens === null ? OF_A_LIMIT : 0)
       // Whoever sends to a chat names no limit.

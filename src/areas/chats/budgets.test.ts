@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { call, script } from '#test/chats.ts'
+import { call, results, script } from '#test/chats.ts'
+import { allEvents } from '#test/events.ts'
 import type { Answer, Caller } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
 import { startOpenRouter } from '#test/vendors/openrouter.ts'
@@ -166,6 +167,55 @@ test('what an agent’s tools spend counts for its run and chat; what they begin
   // The 20 words of the one call of `inference.text` that was made.
   const asked = 0.00003
   assert.equal((await read(`/chats/${chat.id}`)).spent_usd, Number((own + 0.0003 + asked).toFixed(9)))
+})
+
+test('what is left to the sender is told to nobody else who reads the chat, whether a run or its tool was refused', async () => {
+  const bob = await server.person('Bob, who pays')
+  const team = await made('/workspaces', { name: 'Readers' })
+  const invitation = { email: bob.email, role: 'member' }
+  const { token } = (await alice.post(`/workspaces/${team.id}/invitations`, invitation)).body.data
+  assert.equal((await bob.post('/invitations/accept', { token })).status, 200)
+  const agent = await made('/agents', {
+    name: 'Asker',
+    workspace_id: team.id,
+    model: 'sim/script',
+    tools: [{ name: 'inference.text', policy: 'allow' }],
+  })
+  const chat = await made('/chats', { workspace_id: team.id, agent_id: agent.id })
+  const grant = (amount_usd: number) => alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd })
+  const capped = (spend_cap_usd: number) => bob.key({ spend_cap_usd, spend_cap_period: 'week' })
+  // A reply of the model that is affordable, and within it one that is not.
+  const messages = [{ role: 'user', content: 'x' }]
+  const dear = script([call('inference_text', { model: 'sim/echo', messages, max_output_tokens: 100_000 })], [])
+
+  const unpaid = await say(chat.id, dear, {}, bob)
+  await grant(0.0351)
+  const toolUnpaid = await say(chat.id, dear, {}, bob)
+  await grant(9)
+  const over = await say(chat.id, dear, {}, await capped(0.000351))
+  const toolOver = await say(chat.id, dear, {}, await capped(0.0351))
+  const refusals = [
+    unpaid.body.error,
+    over.body.error,
+    ...[toolUnpaid, toolOver].map(({ body }) => results(body.data)[0]!.output.error),
+  ]
+  assert.deepEqual(
+    refusals.map(({ code, details }) => [code, Object.keys(details).filter((name) => name !== 'run_id')]),
+    [
+      ['insufficient_credits', ['needed_usd']],
+      ['spend_cap_reached', ['needed_usd']],
+      ['insufficient_credits', ['needed_usd']],
+      ['spend_cap_reached', ['needed_usd']],
+    ],
+  )
+  const runs: { id: string }[] = (await alice.get(`/chats/${chat.id}/runs`)).body.data
+  const read = [
+    runs,
+    (await alice.get(`/chats/${chat.id}/messages?branch=all`)).body.data,
+    ...(await Promise.all(runs.map(({ id }) => allEvents(alice, `/chats/${chat.id}/runs/${id}/events`)))),
+  ]
+  assert.equal(runs.length, 4)
+  assert.doesNotMatch(JSON.stringify(read), /available_usd|cap_usd"|affordable|are left|at most|week/)
 })
 
 test('agents that hand on to one another come to an end', async () => {

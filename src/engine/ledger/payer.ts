@@ -21,10 +21,19 @@ export function payerOf(
         : null
   const cap = principal.memberships.get(workspaceId)?.budget
   const within = credential.kind === 'server' ? (credential.run?.budgets ?? []) : []
+  const overheard = more.runId !== undefined || (credential.kind === 'server' && credential.run !== undefined)
   const all: readonly Budget[] = [
     ...(cap === undefined ? [] : [{ kind: 'workspace' as const, subject: workspaceId, ...cap }]),
     ...within,
     ...budgets,
   ]
-  return { accountId, tier, key, workspaceId, ...more, ...(all.length > 0 && { budgets: all }) }
+  return {
+    accountId,
+    tier,
+    key,
+    workspaceId,
+    ...more,
+    ...(overheard && { overheard }),
+    ...(all.length > 0 && { budgets: all }),
+  }
 }

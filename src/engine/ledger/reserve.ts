@@ -100,14 +100,16 @@ function refusal({ call, worst }: Reserve, hold: Hold | undefined, by: number, a
   if (by < 0) return new Error(`call ${call.id} is reserved already: every attempt needs an id of its own`)
   const purse = purses[hold?.of ?? 'account']
   const left = available > 0n ? available : 0n
+  // A balance and a key are the payer's alone, and so is what is left of them.
+  const told = purse.param !== undefined || !call.payer.overheard
   return new Refusal(purse.code, {
     ...(purse.param !== undefined && { param: purse.param }),
-    message: `${purse.called} does not cover this call${figures(purse, call, left, worst)} ${purse.remedy}`,
+    message: `${purse.called} does not cover this call${told ? `: ${formatUsd(left)} USD of it are left, and the call` : ', which'} may cost up to ${formatUsd(worst)} USD. ${purse.remedy}`,
     details: {
-      available_usd: toUsd(left),
+      ...(told && { available_usd: toUsd(left) }),
       needed_usd: toUsd(worst),
       ...(hold && hold.of !== 'key' && { budget: hold.of, subject: hold.subject }),
-      ...(hold && { period: hold.period, cap_usd: toUsd(hold.cap) }),
+      ...(told && hold && { period: hold.period, cap_usd: toUsd(hold.cap) }),
     },
   })
 }
@@ -145,12 +147,6 @@ const purses: Record<'account' | Hold['of'], Purse> = {
   chat: budget('chat', 'max_cost_usd'),
   goal: budget('goal', 'max_cost_usd'),
   run: budget('run', 'max_cost_usd'),
-}
-
-function figures({ param }: Purse, { payer }: MeteredCall, left: Nano, worst: Nano): string {
-  // Why a run failed is read by all who read its chat, and what is left to its sender is the sender's alone.
-  if (param === undefined && payer.runId !== undefined) return `, which may cost up to ${formatUsd(worst)} USD.`
-  return `: ${formatUsd(left)} USD of it are left, and the call may cost up to ${formatUsd(worst)} USD.`
 }
 
 /** Accounts or holds without doubles, each with its place from 1, what is asked of it, and the lowest cap put to it. */
