@@ -10,6 +10,7 @@ import { turnShapes } from './provider-chunks.ts'
 import { refusalOf } from './refusal.ts'
 import { newSeed, route } from './router.ts'
 import { isSimulated } from './sim/offers.ts'
+import { noSuchModel } from './surfaces/unknown-model.ts'
 import type { Chunk, Turn } from './turn.ts'
 import { type Served, TurnAttempt } from './turn-attempt.ts'
 import { conversationOf } from './warmth.ts'
@@ -71,7 +72,8 @@ async function* run(
   const offers = await gateway.directory.offers(principal, turn.model)
   if (offers.length === 0)
     refuse('not_found', {
-      message: `The model \`${turn.model}\` does not exist, or you have no access to it.`,
+      // Which models there are is told to the caller alone.
+      message: noSuchModel(turn.model, options.payer.overheard ? [] : await gateway.directory.models(principal)),
       param: 'model',
     })
   const needs = turn.tools?.length ? ['tools'] : []

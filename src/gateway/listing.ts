@@ -19,6 +19,6 @@ export function showModel(visit: Visit, id: string): void {
     const named = rows.filter(({ upstreamModel }) => upstreamModel === id)
     const found = rows.find(({ slug }) => slug === id) ?? (named.length === 1 ? named[0] : undefined)
     if (found) visit.json(200, visit.surface.model(found))
-    else refuse('not_found', { message: unknownModel(visit.surface, id), param: 'model' })
+    else refuse('not_found', { message: unknownModel(visit.surface, id, rows), param: 'model' })
   })
 }

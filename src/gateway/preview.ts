@@ -11,8 +11,9 @@ import type { Gateway } from './parts.ts'
 import { readPreferences } from './preferences.ts'
 import { type Candidate, type Route, newSeed, routeModels } from './router.ts'
 import type { Excluded } from './router-filter.ts'
+import { noSuchModel } from './surfaces/unknown-model.ts'
 import { isServedIn } from './translate.ts'
-import { askedModels, variantHint } from './variants.ts'
+import { askedModels } from './variants.ts'
 import { wishFor } from './wish.ts'
 
 /** What a call would ask, as far as its route hangs on it. */
@@ -61,7 +62,7 @@ export const createPreviewRoute =
     if (first === undefined && unserved === undefined && unknown !== undefined) throw unknown
     if (unserved !== undefined || first === undefined)
       return refuse('not_found', {
-        message: `The model \`${unserved?.model}\` does not exist, or you have no access to it.${variantHint(unserved?.model ?? '')}`,
+        message: noSuchModel(unserved?.model ?? '', await gateway.directory.models(principal)),
         param: unserved === asked[0] ? 'model' : 'models',
       })
     const { wish: preferred, together } = readPreferences(provider, () => [...parameters])

@@ -7,7 +7,7 @@ import { isWrapped, lossesOnTheWay } from './carriers/losses.ts'
 import { choose } from './choose.ts'
 import { costOf } from './cost.ts'
 import type { Dialect } from './dialects/dialect.ts'
-import type { Offer } from './directory.ts'
+import type { Listed, Offer } from './directory.ts'
 import { namesAddress } from './fetched-media.ts'
 import { type Asked, type Candidate, newSeed } from './router.ts'
 import type { AnswerAbout } from './shapes/about.ts'
@@ -23,6 +23,7 @@ import { conversationOf } from './warmth.ts'
 import { seedIn, sketchOf, strictIn, wishFor } from './wish.ts'
 
 const none: readonly never[] = []
+type Chosen = readonly Candidate[]
 
 /** What a client asks of a model, who may serve it, and how each of them is asked. */
 export class Question {
@@ -70,27 +71,39 @@ export class Question {
     const { principal } = visit.caller
     this.#seed = seedIn(visit.request.headers['x-uk-seed']) ?? newSeed()
     const strict = strictIn(visit.request.headers['x-uk-strict'])
-    const found = (candidates: readonly Candidate[]): void =>
+    const found = (candidates: Chosen): void =>
       then(strict ? lossless(candidates, (offer) => this.lossesTo(offer, this.wayTo(offer))) : candidates)
     if (this.#demands === null)
-      visit.after(directory.offers(principal, this.model), (offers) =>
-        found(this.#only(offers) ?? this.#choose([{ model: this.model, offers }])),
-      )
+      visit.after(directory.offers(principal, this.model), (offers) => {
+        const only = this.#only(offers)
+        if (only !== null) found(only)
+        else this.#chosen([{ model: this.model, offers }], found)
+      })
     else
       visit.after(askedModels(directory, principal, this.#demands.models), (asked) => {
         this.#unserved = asked.flatMap(({ model, offers }) => (offers.length === 0 ? [model] : []))
-        found(this.#choose(asked))
+        this.#chosen(asked, found)
       })
   }
 
+  /** What the caller is listed is read only where a name leads nowhere. */
+  #chosen(asked: readonly Asked[], found: (candidates: Chosen) => void): void {
+    const { visit } = this
+    if (asked.every(({ offers }) => offers.length > 0)) found(this.#choose(asked, none))
+    else
+      visit.after(visit.gateway.directory.models(visit.caller.principal), (offered) =>
+        found(this.#choose(asked, offered)),
+      )
+  }
+
   /** Most models are served by one offer alone, which then is asked whatever old data says that it cannot do. */
-  #only(offers: readonly Offer[]): readonly Candidate[] | null {
+  #only(offers: readonly Offer[]): Chosen | null {
     const [offer] = offers
     if (offers.length !== 1 || !isServed(this.visit.surface, offer!)) return null
     return [{ offer: offer!, asked: this.model, variant: '', weight: 1, reason: '' }]
   }
 
-  #choose(asked: readonly Asked[]): readonly Candidate[] {
+  #choose(asked: readonly Asked[], offered: readonly Listed[]): Chosen {
     const { surface, gateway, caller, request } = this.visit
     this.#conversation = conversationOf(caller.limitId, this.body.json, request.headers['x-session-id'])
     const warm = this.#conversation === null ? null : gateway.warmth.of(this.#conversation)
@@ -105,7 +118,7 @@ export class Question {
       ...this.#demands?.wish,
     }
     return choose(asked, wish, gateway.health, this.#demands?.together ?? false, {
-      unserved: (model) => unknownModel(surface, model),
+      unserved: (model) => unknownModel(surface, model, offered),
       shapes: (shapes) =>
         surface.translates
           ? `\`${this.model}\` is served in the shape ${shapes}, which ${surface.name} does not translate to.`

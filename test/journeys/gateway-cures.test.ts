@@ -235,8 +235,35 @@ test('whoever asks for a model that is not there is told where those that are st
       await world.key.post(paths[surface], asking(surface, said('hi'), 'sim/ecko')),
       await world.key.get(`${list}/sim/ecko`),
     ])
-      assert.ok(answer.body.error.message.endsWith(` GET ${list} lists what you can call.`), answer.text)
+      assert.ok(
+        answer.body.error.message.endsWith(` Did you mean \`sim/echo\`? GET ${list} lists what you can call.`),
+        answer.text,
+      )
     assert.equal((await world.key.get(list)).status, 200)
+  }
+})
+
+test('a name that is nearly one that you are offered is told wherever you ask, and what others are offered is not', async () => {
+  const bob = await (await world.server.person('Bob')).key()
+  const model = 'cl/claude-haiku-5-4'
+  for (const [by, near] of [
+    [world.key, ' Did you mean `cl/claude-haiku-4-5`?'],
+    [bob, ''],
+  ] as const) {
+    const chat = (await by.post('/chats', {})).body.data.id
+    const plain = { model, messages: said('hi') }
+    for (const answer of [
+      await by.post(paths.a, plain),
+      await by.get(`/compat-c/v1/models/${model}/endpoints`),
+      await by.post('/inference/text', plain),
+      await by.post('/inference/text', { ...plain, background: true }),
+      await by.post('/ai-gateway/routing-preview', { model }),
+      await by.post(`/chats/${chat}/messages`, { content: 'hi', model }),
+    ]) {
+      const { message } = answer.body.error
+      assert.ok(message.includes(`\`${model}\` does not exist, or you have no access to it.${near}`), answer.text)
+      assert.equal(message.includes('mean'), near !== '')
+    }
   }
 })
 

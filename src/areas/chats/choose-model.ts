@@ -1,6 +1,7 @@
 import { callersAccount } from '#areas/accounts/service.ts'
 import type { Context } from '#engine/context.ts'
 import type { Listed } from '#gateway/directory.ts'
+import { noSuchModel } from '#gateway/surfaces/unknown-model.ts'
 import { refuse } from '#kernel/errors.ts'
 
 /**
@@ -24,7 +25,11 @@ export async function chooseModel(ctx: Context, named: readonly (string | null |
   if (offers.length === 0)
     refuse('not_found', {
       param: 'model',
-      message: `The model \`${first}\` does not exist, or you have no access to it.`,
+      // What a run or a goal is told is read by others too.
+      message: noSuchModel(
+        first,
+        ctx.principal.credential.kind === 'server' ? [] : await endpoints.models(ctx.principal),
+      ),
     })
   return first
 }

@@ -1,6 +1,7 @@
 import { defineOperation, startOperation } from '#areas/operations/service.ts'
 import { type Context, implement } from '#engine/context.ts'
 import { refusalOf } from '#gateway/refusal.ts'
+import { noSuchModel } from '#gateway/surfaces/unknown-model.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { Answer, type Completed, type Part } from './answer.ts'
@@ -42,7 +43,7 @@ export const inferenceService = implement(inference, {
     if ((await ctx.engine.endpoints.offers(ctx.principal, ask.model)).length === 0)
       refuse('not_found', {
         param: 'model',
-        message: `The model \`${ask.model}\` does not exist, or you have no access to it.`,
+        message: noSuchModel(ask.model, await ctx.engine.endpoints.models(ctx.principal)),
       })
     return startOperation(ctx, textOperation, { ...ask, workspaceId }, { workspaceId })
   },

@@ -14,7 +14,10 @@ export function showEndpoints(visit: Visit, model: string): void {
     // The directory's offers are rows of its list.
     const rows = offers as readonly Listed[]
     const [first] = rows
-    if (first === undefined) return refuse('not_found', { message: unknownModel(visit.surface, model), param: 'model' })
+    if (first === undefined)
+      return visit.after(directory.models(visit.caller.principal), (offered) =>
+        refuse('not_found', { message: unknownModel(visit.surface, model, offered), param: 'model' }),
+      )
     const { id, name, created, description, architecture } = writeModel(first) as Record<string, unknown>
     const endpoints = rows.map((row) => endpointRow(row, health))
     visit.json(200, { data: { id, name, created, description, architecture, endpoints } })

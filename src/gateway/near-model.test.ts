@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { nearModel } from './near-model.ts'
+
+const names = [
+  'anthropic/claude-opus-4-5',
+  'anthropic/claude-sonnet-4-5-20250929',
+  'mine/gpt-5-mini',
+  'mistral/mistral-large-2411',
+  'openai/gpt-4o-2024-05-13',
+  'openai/gpt-4o-2024-08-06',
+  'openai/gpt-5',
+  'openai/gpt-5-mini',
+  'openai/o3',
+  'openrouter/meta-llama/llama-3.3-70b-instruct',
+  'sim/echo',
+]
+
+for (const [asked, meant] of [
+  ['openai/gpt-5-mimi', 'openai/gpt-5-mini'],
+  ['openai/gpt5-mini', 'openai/gpt-5-mini'],
+  ['OpenAI/GTP-5', 'openai/gpt-5'],
+  ['opnai/gpt-5-mini', 'openai/gpt-5-mini'],
+  ['gpt-5-mni', 'mine/gpt-5-mini'],
+  // By its provider, by its date.
+  ['azure/gpt-5', 'openai/gpt-5'],
+  ['azure/o3', 'openai/o3'],
+  ['openai/gpt-4o-2024-08-07', 'openai/gpt-4o-2024-08-06'],
+  ['openai/gpt-4o-latest', 'openai/gpt-4o-2024-05-13'],
+  ['anthropic/claude-sonet-4.5', 'anthropic/claude-sonnet-4-5-20250929'],
+  ['claude-sonnet-4-5@20240101', 'anthropic/claude-sonnet-4-5-20250929'],
+  ['mistral-large', 'mistral/mistral-large-2411'],
+  ['meta-llama/llama-3-3-70b-instruct', 'openrouter/meta-llama/llama-3.3-70b-instruct'],
+  ['openai/gpt-5-mimi:nitro', 'openai/gpt-5-mini:nitro'],
+] as const)
+  test(`who asks for ${asked} means ${meant}`, () => assert.equal(nearModel(asked, names), meant))
+
+test('what is like nothing is not guessed at', () => {
+  for (const asked of ['', '/', 'o4', 'x', 'text-embedding-3-large', 'openai/', 'gemini-2.5-pro', 'x'.repeat(40)])
+    assert.equal(nearModel(asked, names), null, asked)
+  assert.equal(nearModel('gpt-5', []), null)
+})
+
+test('however long a name and a list are, it is soon over', () => {
+  const many = Array.from({ length: 200_000 }, (_, i) => `mine/${'ab'.repeat(45)}${i}`)
+  const at = performance.now()
+  assert.equal(nearModel('ab'.repeat(4_000_000), many), null)
+  for (const most of ['ab', 'ba', 'aa', 'ac']) nearModel(`mine/${most.repeat(46)}`, many)
+  assert.ok(performance.now() - at < 5_000)
+})
+
+test('a letter too many, too few, wrong or misplaced leads back to the only name', () => {
+  const letter = fc.constantFrom(...'abcdefgh-5')
+  fc.assert(
+    fc.property(
+      fc.string({ unit: letter, minLength: 8, maxLength: 60 }),
+      fc.nat(),
+      letter,
+      fc.constantFrom(0, 1, 2, 3),
+      (name, at, other, how) => {
+        const i = at % (name.length - 1)
+        const [head, one, two, tail] = [name.slice(0, i), name[i]!, name[i + 1]!, name.slice(i + 2)]
+        const wrong = [
+          head + two + tail,
+          head + one + other + two + tail,
+          head + other + two + tail,
+          head + two + one + tail,
+        ]
+        assert.equal(nearModel(wrong[how]!, [`vendor/${name}`]), `vendor/${name}`)
+      },
+    ),
+  )
+})
