@@ -159,6 +159,42 @@ test('a vendor whose API needs a key is not added without one, and what it needs
   const proxy = { preset: 'openai', slug: 'proxy', base_url: 'https://proxy.example/v1' }
   for (const keyless of [...local, own, proxy]) assert.equal((await nora.post(at, keyless)).status, 201)
 })
+
+test('an endpoint whose vendor needs a key and that was stored without one serves nothing, and says why until it is given one', async () => {
+  const olga = await server.person('Olga')
+  const made = (await olga.post(at, { preset: 'openai', api_key: 'sk-0123456789' })).body.data
+  assert.deepEqual([made.status, made.status_reason], ['available', null])
+  const deployed = { preset: 'azure', base_url: 'https://olga.example/openai/v1', api_key: 'k' }
+  const azure = (await olga.post(at, deployed)).body.data
+  // As they were stored before they were refused.
+  const { pool } = server.app.engine.postgres
+  await pool.query('update provider_endpoints set sealed_key = null, api_key_last4 = null where id = any($1)', [
+    [made.id, azure.id],
+  ])
+  for (const { id, name } of [made, azure]) {
+    const renamed = await olga.patch(`${at}/${id}`, { name: `${name}, old` })
+    const { status, status_reason, enabled } = renamed.body.data
+    assert.deepEqual([renamed.status, status, enabled], [200, 'needs_key', true])
+    assert.match(status_reason, /^The preset `(openai|azure)` needs a key: give `api_key`, or /)
+    const { ok, error, models_count } = (await olga.post(`${at}/${id}/test`)).body.data
+    assert.deepEqual([ok, error, models_count], [false, status_reason, null])
+  }
+  const listed = (await olga.get(at)).body.data.map(({ status }: { status: string }) => status)
+  assert.deepEqual(listed, ['needs_key', 'needs_key'])
+  assert.deepEqual((await olga.get('/ai-gateway/providers?limit=100')).body.data.filter(isOpenAI), [])
+  assert.deepEqual(
+    (await slugs(olga)).filter((slug) => slug.startsWith('openai/')),
+    [],
+  )
+  assert.equal((await olga.post('/inference/text', hello('openai/gpt-4o'))).status, 404)
+  assert.equal((await olga.post('/inference/text', hello('azure/mine'))).status, 404)
+
+  const off = await olga.patch(`${at}/${made.id}`, { enabled: false })
+  assert.deepEqual([off.status, off.body.data.status], [200, 'disabled'])
+  const given = (await olga.patch(`${at}/${made.id}`, { enabled: true, api_key: 'sk-0123456789' })).body.data
+  assert.deepEqual([given.status, given.status_reason], ['available', null])
+  assert.ok((await slugs(olga)).some((slug) => slug.startsWith('openai/')))
+})
 const isOpenAI = ({ slug }: { slug: string }): boolean => slug === 'openai'
 
 test("alice's key never goes to bob's endpoint, nor to an address that it was not given for", async () => {

@@ -83,6 +83,12 @@ export const ProviderEndpoint = z
     header_names: z.array(z.string()),
     models: z.array(EndpointModel),
     enabled: z.boolean(),
+    status: z
+      .enum(['available', 'disabled', 'needs_key'])
+      .describe(
+        '`needs_key`: its vendor lets nobody in without a key and it has none, so it serves nothing. How the calls of one that serves go is told by `GET /ai-gateway/providers`.',
+      ),
+    status_reason: z.string().nullable(),
     priority: z.int(),
     weight: z.number(),
     data_policy: z.object({ keeps: knows, trains: knows }),

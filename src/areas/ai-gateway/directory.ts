@@ -20,6 +20,7 @@ import { discoveredSources } from './local-engines.ts'
 import { type Owned, type Reach, ownedOf, partsOf, reachableRows, resolve } from './owned.ts'
 import { type Owners, ownersOf } from './owners.ts'
 import type { Row } from './rows.ts'
+import { hasKey } from './presets.ts'
 import { resealAll } from './sealing.ts'
 import { type Source, mustAsk, storedSource } from './sources.ts'
 import { type EndpointRow, INSTANCE, endpointStore } from './store.ts'
@@ -168,7 +169,8 @@ export async function createDirectory({
 
   async function load(ownerId: Id): Promise<Owned> {
     const rows = await endpointStore.enabledOf(postgres.db, ownerId)
-    const stored = rows.flatMap((row) => sourceOf(row) ?? [])
+    // Older ones may lack what is asked of new ones.
+    const stored = rows.filter(hasKey).flatMap((row) => sourceOf(row) ?? [])
     const sources = ownerId === INSTANCE ? [...stored, ...fixed, ...unlessGiven(looked, stored)] : stored
     // Without its list an endpoint would serve nothing; one that does not answer is not waited for again.
     const silent = sources.filter((source) => mustAsk(source) && !isDiscovered(source) && !asked.wasAsked(source))

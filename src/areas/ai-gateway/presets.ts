@@ -107,11 +107,14 @@ export function hasKey({ preset, base_url, sealed_key, header_names }: Keyed): b
 
 /** Without a key it would take the names of its vendor's models and answer none of them. */
 export function checkHasKey(endpoint: Keyed): void {
-  if (hasKey(endpoint)) return
+  const message = whyKeyless(endpoint)
+  if (message !== null) refuse('missing_parameter', { param: 'api_key', message })
+}
+
+/** What would give it the key that it lacks; null: it lacks none. */
+export function whyKeyless(endpoint: Keyed): string | null {
+  if (hasKey(endpoint)) return null
   const { id, key_headers, base_url } = presetOf(endpoint.preset)!
   const names = key_headers.map((name) => `\`${name}\``).join(' or ')
-  refuse('missing_parameter', {
-    param: 'api_key',
-    message: `The preset \`${id}\` needs a key: give \`api_key\`, or ${names} in \`headers\`.${base_url === null ? '' : ' A server of your own that takes none is named by `base_url`.'}`,
-  })
+  return `The preset \`${id}\` needs a key: give \`api_key\`, or ${names} in \`headers\`.${base_url === null ? '' : ' A server of your own that takes none is named by `base_url`.'}`
 }

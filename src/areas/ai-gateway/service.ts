@@ -16,7 +16,7 @@ import { AskFailed } from './ask.ts'
 import { aiGateway } from './contract.ts'
 import './directory.ts'
 import { administers, ownerFor, reachesOwn } from './owner.ts'
-import { checkHasKey, hasKey, presetOf, presets } from './presets.ts'
+import { checkHasKey, hasKey, presetOf, presets, whyKeyless } from './presets.ts'
 import { previewRoute } from './preview.ts'
 import { sealHeaders, sealKey } from './sealing.ts'
 import { show, showPreset, showProvider } from './show.ts'
@@ -190,6 +190,8 @@ export const aiGatewayService = implement(
       const startedAt = performance.now()
       const about = { id: row.id, created_at: iso(ctx.now()) }
       const took = () => Math.round(performance.now() - startedAt)
+      const keyless = whyKeyless(row)
+      if (keyless !== null) return { ...about, ok: false, latency_ms: took(), models_count: null, error: keyless }
       try {
         const models = await ctx.engine.endpoints.test({
           ...row,

@@ -6,7 +6,7 @@ import { type Id, idOf } from '#kernel/ids.ts'
 import { iso } from '#kernel/time.ts'
 import type { Preset as PresetSchema, ProviderEndpoint } from './contract-endpoints.ts'
 import type { Provider } from './contract.ts'
-import type { Preset } from './presets.ts'
+import { type Preset, whyKeyless } from './presets.ts'
 import type { Row } from './rows.ts'
 import type { Source } from './sources.ts'
 import { type EndpointRow, INSTANCE } from './store.ts'
@@ -24,6 +24,7 @@ export const show = (row: EndpointRow): z.output<typeof ProviderEndpoint> => ({
   header_names: row.header_names,
   models: row.models,
   enabled: row.enabled,
+  ...showStatus(row),
   priority: row.priority,
   weight: row.weight,
   data_policy: row.data_policy,
@@ -33,6 +34,12 @@ export const show = (row: EndpointRow): z.output<typeof ProviderEndpoint> => ({
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),
 })
+
+function showStatus(row: EndpointRow): Pick<z.output<typeof ProviderEndpoint>, 'status' | 'status_reason'> {
+  if (!row.enabled) return { status: 'disabled', status_reason: null }
+  const keyless = whyKeyless(row)
+  return { status: keyless === null ? 'available' : 'needs_key', status_reason: keyless }
+}
 
 export const showPreset = (
   { id, name, shape, base_url, needs_key, reports_cost, local, catalogue }: Preset,

@@ -5,6 +5,7 @@ import { plural } from '../ui/format.ts'
 import { Actions } from '../ui/menu.tsx'
 import { Refused } from '../ui/notice.tsx'
 import { useSend } from '../ui/send.ts'
+import { Words } from '../ui/words.tsx'
 import { refreshRouting } from './queries.ts'
 import { test, useTrial } from './test-endpoint.ts'
 import { TrialLine } from './trial-line.tsx'
@@ -22,7 +23,7 @@ interface Props {
 }
 
 export function EndpointRow({ endpoint, up, down, shared, alone, onChange, onDelete }: Props) {
-  const { id, name, slug, base_url, has_api_key, api_key_last4, models, enabled, weight } = endpoint
+  const { id, name, slug, base_url, has_api_key, api_key_last4, models, enabled, status_reason, weight } = endpoint
   const trial = useTrial(id)
   return (
     <div
@@ -57,6 +58,11 @@ export function EndpointRow({ endpoint, up, down, shared, alone, onChange, onDel
           {shared && <> · weight {weight}</>}
           {!enabled && <> · switched off</>}
         </p>
+        {status_reason && (
+          <p className="text-[0.8125rem] text-seal">
+            <Words>{status_reason}</Words>
+          </p>
+        )}
         <TrialLine trial={trial} />
       </div>
       <div className="flex items-center gap-1 max-sm:col-span-3 max-sm:justify-end">
