@@ -1,6 +1,7 @@
 import { billed } from '#engine/ledger/item.ts'
 import type { Ledger, MeteredCall, Outcome, Payer } from '#engine/ledger/ledger.ts'
-import { Refusal } from '#kernel/errors.ts'
+import { unpriced } from '#engine/ledger/unpriced.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { type Usage, usageOf } from '#kernel/usage.ts'
@@ -117,12 +118,18 @@ export class Metering {
     return this.#reserved < worst ? covered(this.#reserved) : null
   }
 
-  /** The same for so many pictures. Null, and pictures without a price of their own, cannot be bounded: as unpriced. */
+  /** The same for so many pictures. Null, as of sound, and pictures without a price of their own cannot be bounded. */
   async holdImages(images: number | null, inputTokens: number): Promise<null> {
     const { pricing } = this.offer
     if (images !== null && pricing?.image !== undefined)
       this.#reserved = worstCost(pricing, inputTokens, 0, 1) + worstImages(pricing.image, images)
-    await this.#ledger.reserve(this.call, this.#reserved)
+    const { call } = this
+    if (this.#reserved === null && this.#ledger.guards(call.payer, call.billing))
+      refuse('unpriced_model', {
+        message: images === null ? unpriced.sound(call) : unpriced.pictures(call),
+        details: { model: call.model },
+      })
+    await this.#ledger.reserve(call, this.#reserved)
     return null
   }
 

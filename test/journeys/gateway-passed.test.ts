@@ -270,12 +270,24 @@ test('under a cap only what can be bounded is made; a refusal of the vendor is t
   assert.equal((await post('/images/generations', { model: 'st/dall-e-3', prompt: 'x' })).status, 200)
   const many = await post('/images/generations', { model: 'st/dall-e-3', prompt: 'x', n: 1000 })
   assert.equal(many.status, 402)
-  for (const body of [
-    { model: 'st/gpt-image-1', prompt: 'x' },
-    { model: 'st/unpriced', prompt: 'x' },
-  ])
-    assert.equal((await post('/images/generations', body)).body.error.code, 'unpriced_model')
-  assert.equal((await post('/audio/speech', { model: 'st/tts-1', input: 'x', voice: 'alloy' })).status, 402)
+  for (const model of ['st/gpt-image-1', 'st/unpriced']) {
+    const { code, message } = (await post('/images/generations', { model, prompt: 'x' })).body.error
+    assert.deepEqual(
+      [code, message],
+      [
+        'unpriced_model',
+        `Pictures by the model \`${model}\` have no known price of their own, so they cannot be made under a balance or a cap. Give them one, \`image\` in USD per million pictures, in \`models[].pricing\` of the endpoint \`st\`; an administrator can too, with \`PUT /v1/admin/model-overrides\`.`,
+      ],
+    )
+  }
+  const spoken = await post('/audio/speech', { model: 'st/tts-1', input: 'x', voice: 'alloy' })
+  assert.deepEqual(
+    [spoken.status, spoken.body.error.message],
+    [
+      402,
+      'What sound costs with the model `st/tts-1` is known only once it is made, so it cannot run under a balance or a cap. It does on a provider key of your own, with an API key and a workspace that have no cap.',
+    ],
+  )
   assert.equal(heard.length, count + 1)
 
   answer = (response) =>

@@ -9,7 +9,7 @@ export const prices = {
   cache_read: price.optional(),
   cache_write_5m: price.optional(),
   cache_write_1h: price.optional(),
-  image: price.optional(),
+  image: price.optional().describe('USD per million pictures.'),
   audio_input: price.optional(),
   audio_output: price.optional(),
   request: price.optional().describe('USD per request.'),

@@ -10,13 +10,14 @@ import { createBatches } from '../batches.ts'
 import { books, draws, guards, holdsOf } from './holds.ts'
 import { releaseItem, settleItem, sharedBy } from './item.ts'
 import { createJournal, journalsIn, noJournal } from './journal.ts'
-import type { Ledger, MeteredCall, Payer } from './ledger.ts'
+import type { Ledger, Payer } from './ledger.ts'
 import { createMarks } from './marks.ts'
 import { createSettleQueue } from './queue.ts'
 import { recover, startReconciler } from './reconcile.ts'
 import { refundCall } from './refund.ts'
 import { type Reserve, reserveAll } from './reserve.ts'
 import './tables.ts'
+import { unpriced } from './unpriced.ts'
 
 /** Callers per round trip: more would make the first of them wait for the last. */
 const RESERVE_BATCH = 500
@@ -63,7 +64,7 @@ export function createLedger({
     async reserve(call, worst, least = worst) {
       if (!books(call.payer, call.billing)) return worst ?? 0n
       if (worst === null && guards(call.payer, call.billing))
-        return refuse('unpriced_model', { message: unpriced(call), details: { model: call.model } })
+        return refuse('unpriced_model', { message: unpriced.tokens(call), details: { model: call.model } })
       if (queue.full())
         return refuse('unavailable', { message: 'Calls cannot be recorded now.', headers: { 'retry-after': '1' } })
       // An id that was released and not yet written would take its new reservation away again.
@@ -136,15 +137,6 @@ export function createLedger({
     const { balance, used } = rows[0]!
     return [...(draws(payer, billing) ? [balance] : []), ...holds.map(({ cap }, i) => cap - BigInt(used[i]!))]
   }
-}
-
-const unpriced = ({ model, provider, billing }: MeteredCall): string => {
-  const price = `in \`models[].pricing\` of the endpoint \`${provider}\``
-  const remedy =
-    billing === 'byok'
-      ? `Give it one ${price}; an administrator can too, with \`PUT /v1/admin/model-overrides\`.`
-      : `An administrator gives it one ${price}, or with \`PUT /v1/admin/model-overrides\`.`
-  return `The model \`${model}\` has no known price, so it cannot run under a balance or a cap. ${remedy}`
 }
 
 const least = (amounts: readonly Nano[]): Nano => {
