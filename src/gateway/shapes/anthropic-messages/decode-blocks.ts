@@ -25,7 +25,7 @@ export function contentOf(content: unknown, at: string, losses: Losses): TurnPar
 }
 
 /** One content block. Kinds that a Turn has no place for, such as the vendor's own tools' results, are losses; null: it is not known. */
-function decodeBlock(given: unknown, at: string, losses: Losses): TurnPart[] | null {
+export function decodeBlock(given: unknown, at: string, losses: Losses): TurnPart[] | null {
   const block = object(given, at) ?? missing(at)
   const type = string(block['type'], `${at}.type`) ?? missing(`${at}.type`)
   const cache = cacheOf(block)

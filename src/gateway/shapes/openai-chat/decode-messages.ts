@@ -1,35 +1,35 @@
 import { refuse } from '#kernel/errors.ts'
 import type { TurnMessage, TurnPart } from '../../turn.ts'
-import { compact, type Json, list, missing, object, partsOf, string } from '../json.ts'
+import { compact, type Json, list, missing, object, string } from '../json.ts'
 import { Losses } from '../losses.ts'
-import { decodePart } from './decode-parts.ts'
+import { contentOf } from './decode-parts.ts'
 import { readDetails } from './reasoning.ts'
 
-/** Messages of every role; tool results stay where they stood, one message each. */
+/** Messages of every role; tool results stay where they stood, one message each. Of Anthropic's those of a user come before the rest of it. */
 export function decodeMessages(messages: unknown[], losses: Losses): TurnMessage[] {
   // The old function calls have no ids: the n-th call and the n-th result belong together.
   let calls = 0
   let results = 0
-  return messages.map((given, i) => {
+  return messages.flatMap((given, i): TurnMessage[] => {
     const at = `messages.${i}`
     const message = object(given, at) ?? missing(at)
     const role = string(message['role'], `${at}.role`) ?? missing(`${at}.role`)
-    const content = () => contentOf(message['content'], `${at}.content`, losses)
+    const content = () => contentOf(message['content'], `${at}.content`, role, losses)
     if (role === 'system' || role === 'developer' || role === 'user') {
       if ((message['content'] ?? null) === null) missing(`${at}.content`)
-      return { role: role === 'user' ? role : 'system', content: content() }
+      return role === 'user' ? userMessages(content()) : [{ role: 'system', content: content() }]
     }
     if (role === 'assistant') {
       const call = object(message['function_call'], `${at}.function_call`)
       const legacy = call ? [functionCall(call, `function_${calls++}`, `${at}.function_call`)] : []
-      return { role: 'assistant', content: [...assistantParts(message, at, content(), losses), ...legacy] }
+      return [{ role, content: [...assistantParts(message, at, content(), losses), ...legacy] }]
     }
     if (role === 'tool' || role === 'function') {
       const id =
         role === 'function'
           ? `function_${results++}`
           : (string(message['tool_call_id'], `${at}.tool_call_id`) ?? missing(`${at}.tool_call_id`))
-      return { role: 'tool', content: [{ type: 'tool_result', id, content: content(), is_error: false }] }
+      return [{ role: 'tool', content: [{ type: 'tool_result', id, content: content(), is_error: false }] }]
     }
     return refuse('invalid_parameter', {
       message: `\`${at}.role\` must be developer, system, user, assistant or tool.`,
@@ -38,15 +38,11 @@ export function decodeMessages(messages: unknown[], losses: Losses): TurnMessage
   })
 }
 
-function contentOf(content: unknown, at: string, losses: Losses): TurnPart[] {
-  if (content === undefined || content === null) return []
-  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-  const parts = list(content, at, 'a string or an array') ?? []
-  return partsOf(
-    parts.map((part, i) => decodePart(part, `${at}.${i}`, losses)),
-    at,
-    'text, image_url, file or refusal',
-  )
+function userMessages(content: TurnPart[]): TurnMessage[] {
+  const results = content.filter(({ type }) => type === 'tool_result')
+  if (results.length === 0) return [{ role: 'user', content }]
+  const rest = content.filter(({ type }) => type !== 'tool_result')
+  return [{ role: 'tool', content: results }, ...(rest.length > 0 ? [{ role: 'user', content: rest } as const] : [])]
 }
 
 /** Reasoning first, then text, then calls: the order in which models make them and vendors want them back. */
@@ -68,7 +64,10 @@ function assistantParts(message: Json, at: string, content: TurnPart[], losses: 
     }
     return [functionCall(called, string(call['id'], `${path}.id`) ?? missing(`${path}.id`), `${path}.function`)]
   })
-  return [...reasoning, ...content, ...(refusal ? [{ type: 'text' as const, text: refusal }] : []), ...calls]
+  // Some frameworks write a call in both ways.
+  const ids = new Set(calls.flatMap((call) => (call.type === 'tool_call' ? [call.id] : [])))
+  const own = content.filter((part) => part.type !== 'tool_call' || !ids.has(part.id))
+  return [...reasoning, ...own, ...(refusal ? [{ type: 'text' as const, text: refusal }] : []), ...calls]
 }
 
 const functionCall = (called: Json, id: string, at: string): TurnPart =>

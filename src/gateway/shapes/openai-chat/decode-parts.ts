@@ -1,21 +1,38 @@
 import { refuse } from '#kernel/errors.ts'
 import type { TurnPart } from '../../turn.ts'
-import { compact, type Json, missing, object, string } from '../json.ts'
+import { decodeBlock } from '../anthropic-messages/decode-blocks.ts'
+import { compact, type Json, list, missing, object, partsOf, string } from '../json.ts'
 import { Losses } from '../losses.ts'
 import { sourceOf } from '../media.ts'
+import { decodeAnthropicPart } from './anthropic-parts.ts'
 import { cacheOf } from './cache.ts'
 
 /**
- * What has no place in a Turn where it stands: sound, films, thoughts among the words, and the blocks of another vendor
- * in the history that some frameworks send.
+ * What has no place in a Turn where it stands: sound, films, thoughts among the words, and of the blocks of another vendor
+ * that some frameworks send what is not plain.
  */
 const lost: ReadonlySet<string> = new Set(
   `input_audio audio_url video_url input_video input_file thinking redacted_thinking reasoning tool_use tool_result
   server_tool_use document search_result`.split(/\s+/),
 )
 
+/** Where a part stands that stands in a tool's result. */
+const RESULT = 'result'
+
+/** Content as a string or as parts; empty text is no content. */
+export function contentOf(content: unknown, at: string, role: string, losses: Losses): TurnPart[] {
+  if (content === undefined || content === null) return []
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  const parts = list(content, at, 'a string or an array') ?? []
+  return partsOf(
+    parts.map((part, i) => decodePart(part, `${at}.${i}`, role, losses)),
+    at,
+    'text, image_url, file or refusal',
+  )
+}
+
 /** One content part. Kinds that a Turn has no place for are losses; null: it is not known. */
-export function decodePart(given: unknown, at: string, losses: Losses): TurnPart[] | null {
+function decodePart(given: unknown, at: string, role: string, losses: Losses): TurnPart[] | null {
   const part = object(given, at) ?? missing(at)
   const type = string(part['type'], `${at}.type`) ?? missing(`${at}.type`)
   const cache = cacheOf(part)
@@ -29,6 +46,11 @@ export function decodePart(given: unknown, at: string, losses: Losses): TurnPart
     const file = fileOf(part, at, losses)
     return file ? [{ ...file, ...(cache && { cache }) }] : []
   }
+  const result = (content: unknown, at: string): TurnPart[] => contentOf(content, at, RESULT, losses)
+  const foreign = decodeAnthropicPart(role, part, at, losses, result)
+  if (foreign !== null) return foreign
+  // In a result pictures and papers are Anthropic's too.
+  if (role === RESULT && (type === 'image' || type === 'document')) return decodeBlock(part, at, losses)
   losses.add(`messages.${type}`)
   return lost.has(type) || type.endsWith('_tool_result') ? [] : null
 }

@@ -1,18 +1,20 @@
 import type { Tool, Turn } from '../../turn.ts'
 import { boolean, compact, isObject, type Json, list, missing, object, string } from '../json.ts'
 import { Losses } from '../losses.ts'
+import { anthropicChoice, isAnthropicTool } from './anthropic-parts.ts'
 import { cacheOf } from './cache.ts'
 
 type Choice = NonNullable<Turn['tool_choice']>
 
-/** `tools`, nested as OpenAI's chat has them or flat as its responses do, and the old `functions`. Other kinds are losses. */
+/** `tools`, nested as OpenAI's chat has them, flat as its responses do or as Anthropic's, and the old `functions`. Other kinds are losses. */
 export function decodeTools(body: Json, losses: Losses): Tool[] {
   const tools: Tool[] = []
   for (const [i, given] of (list(body['tools'], 'tools') ?? []).entries()) {
     const at = `tools.${i}`
     const tool = object(given, at) ?? {}
     const type = string(tool['type'], `${at}.type`) ?? 'function'
-    if (type !== 'function') losses.add(`tools.${type}`)
+    if (isAnthropicTool(tool)) tools.push(functionOf({ ...tool, parameters: tool['input_schema'] }, at, tool))
+    else if (type !== 'function') losses.add(`tools.${type}`)
     else tools.push(functionOf(object(tool['function'], `${at}.function`) ?? tool, `${at}.function`, tool))
   }
   for (const [i, given] of (list(body['functions'], 'functions') ?? []).entries()) {
@@ -30,19 +32,24 @@ const functionOf = (given: Json, at: string, around: Json): Tool =>
     cache: cacheOf(around),
   })
 
-/** Whether a tool of a chat is written as responses have it, which chat completions refuse: some clients mix both. */
+/** Whether a tool of a chat is written as responses or Anthropic have it, which chat completions refuse: some clients mix them. */
 export const hasFlatTools = ({ tools }: Json): boolean =>
   Array.isArray(tools) &&
   tools.some(
     (tool) =>
       isObject(tool) &&
-      (tool['type'] === 'function' || tool['type'] === 'custom') &&
-      tool[tool['type']] === undefined &&
-      typeof tool['name'] === 'string',
+      (isAnthropicTool(tool) ||
+        ((tool['type'] === 'function' || tool['type'] === 'custom') &&
+          tool[tool['type']] === undefined &&
+          typeof tool['name'] === 'string')),
   )
 
 /** The choice, and the tools that it leaves: `allowed_tools` narrows them. */
-export function decodeToolChoice(body: Json, tools: Tool[], losses: Losses): { tools?: Tool[]; tool_choice?: Choice } {
+export function decodeToolChoice(
+  body: Json,
+  tools: Tool[],
+  losses: Losses,
+): Pick<Turn, 'tools' | 'tool_choice' | 'parallel_tool_calls'> {
   const given = body['tool_choice'] ?? body['function_call']
   const some = tools.length > 0 ? { tools } : {}
   if (given === undefined || given === null) return some
@@ -54,6 +61,8 @@ export function decodeToolChoice(body: Json, tools: Tool[], losses: Losses): { t
   }
   if (given['type'] === 'allowed_tools')
     return allowed(object(given['allowed_tools'], 'tool_choice.allowed_tools'), tools)
+  const foreign = anthropicChoice(given)
+  if (foreign !== null) return { ...some, ...foreign }
   const named = object(given['function'], 'tool_choice.function') ?? given
   const name = string(named['name'], 'tool_choice.function.name')
   if (name !== undefined && (given['type'] ?? 'function') === 'function') return { ...some, tool_choice: { name } }

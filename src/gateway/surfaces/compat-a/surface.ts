@@ -1,7 +1,7 @@
 import { openaiChat } from '../../dialects/openai-chat.ts'
 import type { Body } from '../../body.ts'
 import { decode } from '../../shapes/openai-chat/decode.ts'
-import { hasFlatTools } from '../../shapes/openai-chat/decode-tools.ts'
+import { isMixed } from '../../shapes/openai-chat/mixed.ts'
 import { writeError } from '../../shapes/openai-chat/errors.ts'
 import { writeAnswer } from '../../shapes/openai-chat/write-answer.ts'
 import { StreamWriter } from '../../shapes/openai-chat/write-stream.ts'
@@ -13,7 +13,7 @@ import { writeModel, writeModels } from './models.ts'
 
 /** Some clients write a request of the Responses API to this path, and read chat completions back. */
 const isResponses = (json: Record<string, unknown>): boolean => json.messages === undefined && json.input !== undefined
-const writesResponses = ({ json }: Body): boolean => isResponses(json) || hasFlatTools(json)
+const writesResponses = ({ json }: Body): boolean => isResponses(json) || isMixed(json)
 
 /** OpenAI: chat completions. */
 export const compatA: Surface = {

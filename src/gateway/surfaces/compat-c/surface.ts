@@ -1,7 +1,7 @@
 import { openaiChat } from '../../dialects/openai-chat.ts'
 import type { ErrorAnswer } from '../../problem.ts'
 import { decode } from '../../shapes/openai-chat/decode.ts'
-import { hasFlatTools } from '../../shapes/openai-chat/decode-tools.ts'
+import { isMixed } from '../../shapes/openai-chat/mixed.ts'
 import { writeError } from '../../shapes/openai-chat/errors.ts'
 import { objectOf } from '../../shapes/json.ts'
 import { answerId, writeAnswer } from '../../shapes/openai-chat/write-answer.ts'
@@ -29,7 +29,7 @@ export const compatC: Surface = {
   dialect: openaiChat,
   ...chat,
   translates: true,
-  foreign: ({ json }) => hasFlatTools(json),
+  foreign: ({ json }) => isMixed(json),
   // Usage and cost are in every stream there.
   usageOnRequest: false,
   closing: 'data: [DONE]\n\n',

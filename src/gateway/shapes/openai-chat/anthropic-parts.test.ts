@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decode } from './decode.ts'
+import { isMixed } from './mixed.ts'
+
+const hi = { role: 'user', content: 'hi' }
+const read = (more: object) => decode({ model: 'm', messages: [hi], ...more })
+const schema = { type: 'object', properties: { at: { type: 'number' } } }
+const use = { type: 'tool_use', id: 't1', name: 'look', input: { at: 1 } }
+const result = { type: 'tool_result', tool_use_id: 't1', content: 'a cat' }
+
+test('Anthropic’s tools are tools, whatever type they are given, and those that are anything else stay that', () => {
+  for (const type of [undefined, null, 'custom', 'function']) {
+    const tools = [{ ...(type !== undefined && { type }), name: 'look', description: 'd', input_schema: schema }]
+    const { turn, losses } = read({ tools })
+    assert.deepEqual([turn.tools, losses], [[{ name: 'look', description: 'd', parameters: schema }], []])
+    assert.ok(isMixed({ tools }))
+  }
+  const tools = [{ name: 'look', input_schema: schema, cache_control: { type: 'ephemeral', ttl: '1h' } }]
+  assert.equal(read({ tools }).turn.tools![0]!.cache, '1h')
+  const both = { type: 'function', function: { name: 'look', parameters: schema }, input_schema: {}, name: 'x' }
+  assert.deepEqual(read({ tools: [both] }).turn.tools, [{ name: 'look', parameters: schema }])
+  assert.equal(isMixed({ tools: [both] }), false)
+  const vendors = [
+    { type: 'bash_20250124', name: 'bash' },
+    { type: 'custom', name: 'grammar' },
+  ]
+  assert.deepEqual(read({ tools: vendors }).losses, ['tools.bash_20250124', 'tools.custom'])
+})
+
+test('Anthropic’s choice of a tool is one', () => {
+  const tools = [{ name: 'look', input_schema: schema }]
+  const chosen = (tool_choice: object) => {
+    const { turn, losses } = read({ tools, parallel_tool_calls: true, tool_choice })
+    return [turn.tool_choice, turn.parallel_tool_calls, losses]
+  }
+  assert.deepEqual(chosen({ type: 'auto' }), ['auto', true, []])
+  assert.deepEqual(chosen({ type: 'any', disable_parallel_tool_use: true }), ['required', false, []])
+  assert.deepEqual(chosen({ type: 'none' }), ['none', true, []])
+  assert.deepEqual(chosen({ type: 'tool', name: 'look' }), [{ name: 'look' }, true, []])
+  assert.deepEqual(chosen({ type: 'tool' }), [undefined, true, ['tool_choice']])
+  assert.deepEqual(chosen({ type: 'constructor' }), [undefined, true, ['tool_choice']])
+})
+
+test('calls and results stand where Anthropic has them: results before what else the user says', () => {
+  const messages = [
+    hi,
+    { role: 'assistant', content: [{ type: 'text', text: 'I look.' }, use] },
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'well?' },
+        { ...result, cache_control: { type: 'ephemeral' } },
+      ],
+    },
+    { role: 'assistant', content: [{ ...use, id: 't2', input: {} }] },
+    {
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: 't2', is_error: true }],
+    },
+  ]
+  const { turn, losses } = decode({ model: 'm', messages })
+  assert.deepEqual(losses, [])
+  assert.deepEqual(turn.messages.slice(1), [
+    {
+      role: 'assistant',
+      content: [
+        { type: 'text', text: 'I look.' },
+        { type: 'tool_call', id: 't1', name: 'look', arguments: '{"at":1}' },
+      ],
+    },
+    {
+      role: 'tool',
+      content: [
+        { type: 'tool_result', id: 't1', content: [{ type: 'text', text: 'a cat' }], is_error: false, cache: '5m' },
+      ],
+    },
+    { role: 'user', content: [{ type: 'text', text: 'well?' }] },
+    { role: 'assistant', content: [{ type: 'tool_call', id: 't2', name: 'look', arguments: '{}' }] },
+    { role: 'tool', content: [{ type: 'tool_result', id: 't2', content: [], is_error: true }] },
+  ])
+})
+
+test('a result may hold parts of either vendor; what a Turn has no place for is a loss there too', () => {
+  const parts = [
+    { type: 'text', text: 'x' },
+    { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
+    { type: 'image', source: { type: 'url', url: 'https://example.com/b.png' } },
+    { type: 'tool_reference', tool_name: 'x' },
+  ]
+  const messages = [
+    hi,
+    { role: 'assistant', content: [use] },
+    { role: 'user', content: [{ ...result, content: parts }] },
+  ]
+  const { turn, losses } = decode({ model: 'm', messages })
+  const [held] = turn.messages[2]!.content
+  assert.deepEqual(held?.type === 'tool_result' && held.content.map(({ type }) => type), ['text', 'image', 'image'])
+  assert.deepEqual(losses, ['messages.tool_reference'])
+})
+
+test('what could mean something else is not taken for a call or a result', () => {
+  for (const [role, part] of [
+    ['user', use],
+    ['system', use],
+    ['assistant', result],
+    ['tool', result],
+    ['assistant', { ...use, id: '' }],
+    ['assistant', { ...use, name: undefined }],
+    ['assistant', { ...use, input: '{"at":1}' }],
+    ['user', { ...result, tool_use_id: undefined }],
+    ['user', { ...result, content: { text: 'x' } }],
+  ] as const) {
+    const messages = [hi, { role, tool_call_id: 'c', content: [{ type: 'text', text: 'x' }, part] }]
+    assert.deepEqual(decode({ model: 'm', messages }).losses, [`messages.${part.type}`], `${role} ${part.type}`)
+    assert.equal(isMixed({ messages }), false)
+  }
+  assert.equal(isMixed({ messages: [hi, null, 1, { content: [null, 'x'] }, { role: 'user', content: null }] }), false)
+  assert.equal(isMixed({ messages: 'x', tools: [null] }), false)
+})

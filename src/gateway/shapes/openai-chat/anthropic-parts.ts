@@ -1,0 +1,72 @@
+import type { Turn, TurnPart } from '../../turn.ts'
+import { decodeBlock } from '../anthropic-messages/decode-blocks.ts'
+import { compact, isObject, type Json } from '../json.ts'
+import type { Losses } from '../losses.ts'
+
+/**
+ * Some clients and frameworks write calls, results and tools as Anthropic has them into chats of OpenAI's shape. What can
+ * mean nothing else is read as that; the rest is what it was.
+ */
+const isUse = (role: unknown, { type, id, name, input }: Json): boolean =>
+  type === 'tool_use' && role === 'assistant' && isWord(id) && isWord(name) && isObject(input)
+
+const isResult = (role: unknown, { type, tool_use_id: id, content = null }: Json): boolean =>
+  type === 'tool_result' &&
+  role === 'user' &&
+  isWord(id) &&
+  (content === null || typeof content === 'string' || Array.isArray(content))
+
+const isWord = (value: unknown): boolean => typeof value === 'string' && value !== ''
+
+/** `{name, input_schema}`, which has no place for its arguments in any of OpenAI's forms. */
+export const isAnthropicTool = (tool: Json): boolean =>
+  isObject(tool['input_schema']) &&
+  isWord(tool['name']) &&
+  ['custom', 'function'].includes(String(tool['type'] ?? 'custom')) &&
+  tool['parameters'] === undefined &&
+  tool['function'] === undefined &&
+  tool['custom'] === undefined
+
+/** Whether calls or results are written so anywhere: a server of OpenAI's shape refuses them. */
+export const hasAnthropicParts = ({ messages }: Json): boolean =>
+  Array.isArray(messages) &&
+  messages.some(
+    (message) =>
+      isObject(message) &&
+      Array.isArray(message['content']) &&
+      message['content'].some(
+        (part) => isObject(part) && (isUse(message['role'], part) || isResult(message['role'], part)),
+      ),
+  )
+
+/** Null: it is nothing of the kind. `inner` reads what stands in a result. */
+export function decodeAnthropicPart(
+  role: string,
+  part: Json,
+  at: string,
+  losses: Losses,
+  inner: (content: unknown, at: string) => TurnPart[],
+): TurnPart[] | null {
+  if (isUse(role, part)) return decodeBlock(part, at, losses)
+  if (!isResult(role, part)) return null
+  const { content, ...around } = part
+  const [result] = decodeBlock(around, at, losses) ?? []
+  return result?.type === 'tool_result' ? [{ ...result, content: inner(content, `${at}.content`) }] : null
+}
+
+type Choice = Pick<Turn, 'tool_choice' | 'parallel_tool_calls'>
+
+const choices: Record<string, 'auto' | 'required' | 'none'> = { auto: 'auto', any: 'required', none: 'none' }
+
+/** Null: it is nothing of the kind. */
+export function anthropicChoice({ type, name, disable_parallel_tool_use: one }: Json): Choice | null {
+  const choice =
+    type === 'tool' && typeof name === 'string'
+      ? { name }
+      : typeof type === 'string' && Object.hasOwn(choices, type)
+        ? choices[type]
+        : undefined
+  return choice === undefined
+    ? null
+    : compact({ tool_choice: choice, parallel_tool_calls: one === true ? false : undefined })
+}

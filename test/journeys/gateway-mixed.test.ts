@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startAnthropic } from '#test/vendors/anthropic.ts'
+import { startOpenAI } from '#test/vendors/openai.ts'
+import type { Vendor } from '#test/vendors/vendor.ts'
+import { type World, gatewayWorld, priced, said } from './gateway-world.ts'
+
+let world: World
+let claude: Vendor
+let gpt: Vendor
+
+before(async () => {
+  claude = await startAnthropic()
+  gpt = await startOpenAI()
+  world = await gatewayWorld()
+  const asAnthropic = { shape: 'anthropic-messages', base_url: claude.origin }
+  await world.bring(claude, 'an', { ...asAnthropic, models: [priced('claude-haiku-4-5')] })
+  await world.bring(gpt, 'oa', { preset: 'openai', models: [priced('gpt-4o')] })
+})
+after(async () => {
+  await world[Symbol.asyncDispose]()
+  await claude[Symbol.asyncDispose]()
+  await gpt[Symbol.asyncDispose]()
+})
+
+const sentTo = (vendor: Vendor) => vendor.requests.findLast(({ method }) => method === 'POST')!.json()
+const strict = { 'x-uk-strict': '1' }
+const schema = { type: 'object', properties: { city: { type: 'string' } } }
+const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } }
+
+const use = (id: string, city: string) => ({ type: 'tool_use', id, name: 'weather', input: { city } })
+const result = (tool_use_id: string, content: unknown, more: object = {}) => ({
+  type: 'tool_result',
+  tool_use_id,
+  content,
+  ...more,
+})
+/** As Cursor writes a chat with Claude to an address of OpenAI's shape. */
+const conversation = {
+  max_tokens: 64,
+  tools: [{ name: 'weather', description: 'Now', input_schema: schema }],
+  tool_choice: { type: 'auto', disable_parallel_tool_use: true },
+  messages: [
+    { role: 'system', content: 'Be brief.' },
+    ...said('Weather in Kyōto and Oslo?'),
+    {
+      role: 'assistant',
+      content: [{ type: 'text', text: 'I look.' }, use('toolu_1', 'Kyōto'), use('toolu_2', 'Oslo')],
+    },
+    {
+      role: 'user',
+      content: [
+        result('toolu_1', 'Cold.'),
+        result('toolu_2', [{ type: 'text', text: 'Broken' }, picture], { is_error: true }),
+        { type: 'text', text: 'And?' },
+      ],
+    },
+  ],
+}
+
+for (const surface of ['compat-a', 'compat-c'])
+  test(`Anthropic's calls, results and tools in a chat of ${surface} are carried whole to whoever serves it`, async () => {
+    const ask = async (model: string) => {
+      const answer = await world.key.post(`/${surface}/v1/chat/completions`, { model, ...conversation }, strict)
+      assert.equal(answer.status, 200, answer.text)
+      assert.equal(answer.headers.get('x-uk-losses'), null)
+      assert.equal(answer.body.object, 'chat.completion')
+    }
+    await ask('oa/gpt-4o')
+    const chat = sentTo(gpt)
+    assert.deepEqual(chat['tools'], [
+      { type: 'function', function: { name: 'weather', description: 'Now', parameters: schema } },
+    ])
+    assert.deepEqual([chat['tool_choice'], chat['parallel_tool_calls']], ['auto', false])
+    const [, , called, cold, broken, next] = chat['messages']
+    const calledAs = (id: string, city: string) => ({
+      id,
+      type: 'function',
+      function: { name: 'weather', arguments: JSON.stringify({ city }) },
+    })
+    assert.deepEqual(called, {
+      role: 'assistant',
+      content: 'I look.',
+      tool_calls: [calledAs('toolu_1', 'Kyōto'), calledAs('toolu_2', 'Oslo')],
+    })
+    assert.deepEqual(cold, { role: 'tool', tool_call_id: 'toolu_1', content: 'Cold.' })
+    assert.match(broken.content, /^Error: Broken\n/)
+    assert.deepEqual([broken.role, broken.tool_call_id], ['tool', 'toolu_2'])
+    assert.match(JSON.stringify(next), /image_url.*base64/)
+    assert.match(JSON.stringify(chat['messages'].slice(5)), /And\?/)
+
+    await ask('an/claude-haiku-4-5')
+    const body = sentTo(claude)
+    assert.deepEqual(body['tools'], conversation.tools)
+    assert.deepEqual(body['tool_choice'], conversation.tool_choice)
+    assert.deepEqual(body['messages'].slice(1), conversation.messages.slice(2).map(withTexts))
+  })
+/** Anthropic takes text as a string or as blocks; the gateway writes blocks. */
+const withTexts = ({ role, content }: (typeof conversation.messages)[number]) => ({
+  role,
+  content: (content as { content?: unknown }[]).map((block) =>
+    typeof block.content === 'string' ? { ...block, content: [{ type: 'text', text: block.content }] } : block,
+  ),
+})
+
+test('blocks in the history alone are read too, and a call that is there in both ways is one', async () => {
+  const { tools: _, tool_choice: __, ...rest } = conversation
+  const [system, user, , results] = conversation.messages
+  const twice = {
+    role: 'assistant',
+    content: [use('toolu_1', 'Kyōto')],
+    tool_calls: [
+      { id: 'toolu_1', type: 'function', function: { name: 'weather', arguments: '{"city":"Kyōto"}' } },
+      { id: 'toolu_2', type: 'function', function: { name: 'weather', arguments: '{"city":"Oslo"}' } },
+    ],
+  }
+  const body = { ...rest, messages: [system, user, twice, results], model: 'oa/gpt-4o' }
+  const answer = await world.key.post('/compat-a/v1/chat/completions', body, strict)
+  assert.equal(answer.status, 200, answer.text)
+  assert.deepEqual(
+    sentTo(gpt)['messages'][2].tool_calls.map(({ id }: { id: string }) => id),
+    ['toolu_1', 'toolu_2'],
+  )
+})
+
+test('what is not plainly a call or a result stays what it was: a loss on the way to Claude, the client’s own bytes to OpenAI', async () => {
+  for (const message of [
+    {
+      role: 'assistant',
+      content: [
+        { type: 'text', text: 'x' },
+        { type: 'tool_use', name: 'weather', input: {} },
+      ],
+    },
+    { role: 'user', content: [{ type: 'text', text: 'x' }, { ...use('toolu_1', 'Oslo') }] },
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'x' },
+        { type: 'tool_result', content: 'x' },
+      ],
+    },
+  ]) {
+    const ask = (model: string, headers = {}) =>
+      world.key.post(
+        '/compat-a/v1/chat/completions',
+        { model, max_tokens: 9, messages: [...said('hi'), message, ...said('go on')] },
+        headers,
+      )
+    const { type } = message.content[1]!
+    const told = await ask('an/claude-haiku-4-5')
+    assert.deepEqual([told.status, told.headers.get('x-uk-losses')], [200, `messages.${type}`], told.text)
+    assert.equal((await ask('an/claude-haiku-4-5', strict)).status, 400)
+    assert.equal((await ask('oa/gpt-4o')).status, 400)
+    assert.deepEqual(sentTo(gpt)['messages'][1], message)
+  }
+})
