@@ -45,6 +45,8 @@ export async function watchRights(
   // Every transaction below this had ended when it was read, so what is at or above it is all that can be new.
   let from = (await postgres.pool.query<{ x: string }>('select pg_snapshot_xmin(pg_current_snapshot())::text as x'))
     .rows[0]!.x
+  /** What the last read answered, by transaction and account: what is still open elsewhere makes it come again. */
+  let told: ReadonlySet<string> = new Set()
   let heardAt = performance.now()
   /** Whoever asked last waited in vain: until the database is heard of, the others need not. */
   let lost = false
@@ -53,16 +55,19 @@ export async function watchRights(
 
   async function read(): Promise<void> {
     const startedAt = performance.now()
-    const { rows } = await postgres.pool.query<{ x: string; ids: Id[] | null }>({
+    const { rows } = await postgres.pool.query<{ x: string; changes: string[] | null }>({
       name: 'rights_poll',
       text: `select pg_snapshot_xmin(pg_current_snapshot())::text as x,
-        (select array_agg(distinct account_id::text) from rights_changes where xid >= $1::xid8) as ids`,
+        (select array_agg(distinct xid::text || ' ' || account_id) from rights_changes where xid >= $1::xid8) as changes`,
       values: [from],
     })
+    const changes = new Set(rows[0]!.changes)
+    const fresh = changes.difference(told)
     from = rows[0]!.x
+    told = changes
     heardAt = startedAt
     lost = false
-    for (const id of rows[0]!.ids ?? []) onChange(id)
+    for (const id of new Set([...fresh].map((change) => change.slice(change.indexOf(' ') + 1)))) onChange(id)
   }
   /** A read that began after this was called: one in flight may have missed what was committed meanwhile. */
   function poll(): Promise<void> {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { type World, gatewayWorld, priced, said } from './gateway-world.ts'
 
@@ -243,13 +244,14 @@ test('with `models`, any failure moves on to the next model, and the answer says
   assert.deepEqual([unknown.status, unknown.body.error.availability.code], [400, 'model_not_found'])
 })
 
+const row = async (slug: string) => {
+  const { body } = await world.key.get('/ai-gateway/providers')
+  return body.data.find((one: { slug: string }) => one.slug === slug)
+}
+
 test('the list of providers tells who is set aside, why and until when, until its owner changes something', async () => {
   for (const slug of slugs) await change(slug, { models: [priced('one')], priority: 0 })
   await heal()
-  const row = async (slug: string) => {
-    const { body } = await world.key.get('/ai-gateway/providers')
-    return body.data.find((one: { slug: string }) => one.slug === slug)
-  }
   assert.deepEqual([(await row('north')).status, (await row('north')).set_aside_until], ['available', null])
   failing.set('north', 401)
   assert.equal((await call({ model: 'north/one' })).status, 502)
@@ -260,4 +262,21 @@ test('the list of providers tells who is set aside, why and until when, until it
   assert.equal((await row('east')).status, 'available')
   await change('north', { api_key: 'sk-of-north' })
   assert.equal((await row('north')).status, 'available', 'a new key is tried at once')
+})
+
+test('a change is heard of once, however long transactions stay open elsewhere', async () => {
+  const client = await world.server.app.engine.postgres.pool.connect()
+  try {
+    await client.query('begin; select pg_current_xact_id()')
+    await change('north', { models: [priced('one')], weight: 7 })
+    await heal()
+    failing.set('north', 401)
+    assert.equal((await call({ model: 'north/one' })).status, 502)
+    // Longer than changes are looked for by themselves.
+    await sleep(1_000)
+    assert.equal((await row('north')).status, 'set_aside')
+  } finally {
+    await client.query('rollback')
+    client.release()
+  }
 })
