@@ -16,3 +16,20 @@ export async function until<T>(ask: () => Promise<T>, holds: (answer: T) => bool
     await sleep(10)
   }
 }
+
+/** Counts the milliseconds that this process had from now on: those that it stood still, for want of a processor, are none. */
+export function stopwatch(): () => number {
+  let had = 0
+  let last = performance.now()
+  const look = (): number => {
+    const now = performance.now()
+    had += Math.min(now - last, MOST_MS)
+    last = now
+    return had
+  }
+  setInterval(look, TURN_MS).unref()
+  return look
+}
+/** Between two looks at the clock; more than `MOST_MS` between them was no time of this process. */
+const TURN_MS = 10
+const MOST_MS = 50

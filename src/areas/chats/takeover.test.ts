@@ -82,8 +82,7 @@ test('what an answer had cost when its server was killed reaches its message, it
 
   await using server = await testServer({ database: doomed.database })
   const here = caller(server.origin, there.headers)
-  let ended = await runOf(here, chat, run)
-  ended = await until(
+  const ended = await until(
     () => runOf(here, chat, run),
     ({ status, cost_usd }) => status !== 'running' && cost_usd !== null,
   )
@@ -110,10 +109,11 @@ test('a server that stops lets runs come to their end, and hands on or ends thos
   const patient = alice.post(`/chats/${await made(alice)}/messages`, {
     content: script({ delay_ms: 400 }, { text: 'just in time' }),
   })
-  await until(
-    async () => (await alice.get('/chats?limit=1')).body.data[0],
-    ({ active_run_id }) => active_run_id !== null,
+  const begins = until(
+    async () => (await alice.get('/chats?limit=1')).body.data[0].active_run_id,
+    (id) => id !== null,
   )
+  await Promise.race([begins, patient])
   await first[Symbol.asyncDispose]()
   assert.deepEqual([(await patient).status, (await patient).body.data?.text], [200, 'just in time'])
 
@@ -135,7 +135,7 @@ test('a process that lost its run writes nothing more', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const chat = await made(alice)
-  const { run } = await begun(alice, chat, 'mine', 400)
+  const { run } = await begun(alice, chat, 'mine', 2_000)
   // As another process does that takes it for dead.
   const { pool } = server.app.engine.postgres
   await pool.query(`update runs set fence = fence + 1, process_id = $2 where id = $1`, [run, '0'.repeat(26)])
