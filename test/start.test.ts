@@ -11,14 +11,14 @@ import {
   statfsSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { needs } from './needs.ts'
 import { type Program, startProgram, temporaryDir } from './program.ts'
 import { caller } from './server.ts'
+import { until } from './until.ts'
 
 const signUp = { email: 'alice@example.com', password: 'a long password', name: 'Alice' }
 const csrf = { 'x-uk-csrf': '1' }
@@ -129,7 +129,10 @@ test('a setting that is not known is a warning with the nearest name', async () 
   using dir = temporaryDir()
   await using program = startProgram({ UK_DATA_DIR: dir.path, UK_PROT: '1' })
   await program.ready
-  assert.match(program.output().stderr, /UK_PROT is not a setting; did you mean UK_PORT\?/)
+  await until(
+    async () => program.output().stderr,
+    (said) => /UK_PROT is not a setting; did you mean UK_PORT\?/.test(said),
+  )
 })
 
 test('what few callers need is loaded with the first of them, and what only starting needs is given back', async () => {
@@ -165,21 +168,40 @@ test('what few callers need is loaded with the first of them, and what only star
   ])
 })
 
+/** A request that the server waits for the body of. */
+async function begun(origin: string, path: string, body: object) {
+  const { hostname, port } = new URL(origin)
+  const text = JSON.stringify(body)
+  const socket = connect(Number(port), hostname)
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nhost: localhost\r\nx-uk-csrf: 1\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: ${text.length}\r\n\r\n`,
+  )
+  const [proceed] = (await once(socket, 'data')) as [Buffer]
+  assert.match(proceed.toString(), /^HTTP\/1.1 100 /)
+  let answer = ''
+  socket.on('data', (part: Buffer) => (answer += part)).on('error', () => {})
+  return {
+    /** Sends the body; the answer, once the server has closed the connection. */
+    async end(): Promise<string> {
+      socket.write(text)
+      await once(socket, 'close')
+      return answer
+    },
+  }
+}
+
 test('a stopping server finishes what it has begun', async () => {
   using dir = temporaryDir()
   const program = startProgram({ UK_DATA_DIR: dir.path })
-  const origin = await program.ready
-  // Hashing the password keeps this request busy while the signal arrives.
-  const begun = caller(origin, csrf).post('/auth/sign-up', signUp)
-  await setTimeout(10)
+  const request = await begun(await program.ready, '/v1/auth/sign-up', signUp)
   program.child.kill('SIGTERM')
-  assert.equal((await begun).status, 201)
+  assert.match(await request.end(), /^HTTP\/1.1 201 /)
   assert.equal(await program.exited, 0)
 })
 
 test('several processes share one port, and each answers', async () => {
   using dir = temporaryDir()
-  await using program = startProgram({ UK_DATA_DIR: dir.path, UK_WORKERS: '2', UK_PORT: String(await freePort()) })
+  await using program = startProgram({ UK_DATA_DIR: dir.path, UK_WORKERS: '2' })
   const origin = await program.ready
   const answer = await caller(origin, csrf).post('/auth/sign-up', signUp)
   const cookie = answer.headers.get('set-cookie')!.split(';')[0]!
@@ -258,14 +280,6 @@ function canMount(): boolean {
   }
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
 /** `npm start` in a group of its own, as a terminal or a service manager has it. */
 function startByNpm(environment: Record<string, string>) {
   const child = spawn('npm', ['start'], {
@@ -300,24 +314,14 @@ for (const [way, workers] of [
   test(`npm start, ${way}, ${workers} at work: a request in progress is answered, and nothing is left running`, async () => {
     using dir = temporaryDir()
     const { child, ready, ended } = startByNpm({ UK_DATA_DIR: dir.path, UK_WORKERS: workers, UK_DRAIN_SECONDS: '20' })
-    const { hostname, port } = new URL(await ready)
-    const body = JSON.stringify({ email: 'nobody@example.com', password: 'a password' })
-    const socket = connect(Number(port), hostname)
-    socket.write(
-      `POST /v1/auth/sign-in HTTP/1.1\r\nhost: localhost\r\nx-uk-csrf: 1\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: ${body.length}\r\n\r\n`,
-    )
-    const [proceed] = (await once(socket, 'data')) as [Buffer]
-    assert.match(proceed.toString(), /^HTTP\/1.1 100 /)
-    let answer = ''
-    socket.on('data', (part: Buffer) => (answer += part)).on('error', () => {})
+    const origin = await ready
+    const request = await begun(origin, '/v1/auth/sign-in', { email: 'nobody@example.com', password: 'a password' })
     if (way === 'Ctrl-C') process.kill(-child.pid!, 'SIGINT')
     else child.kill('SIGTERM')
     // Nobody new is let in: the signal has arrived everywhere.
-    const letsIn = () => fetch(`http://${hostname}:${port}/healthz`, { signal: AbortSignal.timeout(250) })
+    const letsIn = () => fetch(`${origin}/healthz`, { signal: AbortSignal.timeout(250) })
     while (await letsIn().catch(() => null));
-    socket.write(body)
-    await once(socket, 'close')
-    assert.match(answer, /^HTTP\/1.1 401 /)
+    assert.match(await request.end(), /^HTTP\/1.1 401 /)
     await ended
     // The cluster says that it has ended by taking its pid file away.
     assert.equal(existsSync(join(dir.path, 'postgres', 'postmaster.pid')), false)

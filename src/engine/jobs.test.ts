@@ -72,8 +72,9 @@ test('jobs are picked up in milliseconds, and one key is one waiting job', { tim
       done.resolve()
     },
   })
-  const soon = new Date(Date.now() + 300)
-  for (const n of [1, 2, 3]) await jobs.add(postgres, 'test.keyed', { n }, { key: 'k', runAt: soon })
+  await postgres.db.transaction().execute(async (db) => {
+    for (const n of [1, 2, 3]) await jobs.add({ db }, 'test.keyed', { n }, { key: 'k' })
+  })
   await done.promise
   assert.deepEqual(runs, [3])
   const times: number[] = []

@@ -29,7 +29,7 @@ export async function make(
 
 export const script = (...steps: object[]): string => JSON.stringify({ steps })
 /** Ends by itself long after the test. */
-export const slow = script({ text: 'one' }, { delay_ms: 20_000 }, { text: 'two' })
+export const slow = script({ text: 'one' }, { delay_ms: 120_000 }, { text: 'two' })
 export const failing = script(
   { text: 'some words that cost' },
   { error: { type: 'server_error', message: 'no paper' } },
@@ -50,7 +50,7 @@ export async function runIs(
   runId: string,
   is: (run: Row) => boolean,
 ): Promise<Row> {
-  for (let i = 0; i < 200; i++) {
+  for (let i = 0; i < 1_200; i++) {
     const { body } = await person.get(`/automations/${id}/runs?limit=100`)
     const run = body.data.find((row: Row) => row.id === runId)
     if (run && is(run)) return run

@@ -36,7 +36,7 @@ const uidOf = (pid: number): number => statSync(`/proc/${pid}`).uid
 const alive = (pid: number): boolean =>
   existsSync(`/proc/${pid}`) && !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
 
-async function until(what: () => boolean, milliseconds = 5_000): Promise<void> {
+async function until(what: () => boolean, milliseconds = 60_000): Promise<void> {
   const bound = performance.now() + milliseconds
   while (!what()) {
     assert.ok(performance.now() < bound, `not within ${milliseconds} ms: ${what.toString()}`)
@@ -132,7 +132,8 @@ test('a postgres that dies by itself is reported, and a backend that outlives it
   const [backend] = (await busy.query('select pg_backend_pid() pid')).rows
   // Computes without ever waiting, so it does not notice that the postmaster is gone.
   const lost = assert.rejects(busy.query('select count(*) from generate_series(1, 1e12::bigint) g where g % 7 = 9'))
-  await sleep(50)
+  const computes = `select count(*)::int from pg_stat_activity where pid = ${backend.pid} and state = 'active' and query like '%generate_series%'`
+  while ((await query(postgres.connection, computes))[0] !== 1) await sleep(10)
   process.kill(postgres.pid, 'SIGKILL')
   assert.deepEqual(await postgres.exited, { expected: false, reason: 'PostgreSQL was ended by SIGKILL' })
   await postgres[Symbol.asyncDispose]()
@@ -147,7 +148,7 @@ test('a start that is killed while it makes the database is followed by one that
   using temp = tempDir()
   const server = spawnChild(temp.dir)
   const making = () => existsSync(temp.dir) && readdirSync(temp.dir).find((name) => name.includes('.init-'))
-  await until(() => Boolean(making()) && existsSync(join(temp.dir, making() as string, 'data/base')))
+  await until(() => existsSync(join(temp.dir, making() || '', 'data/base')))
   await end(server, 'SIGKILL')
   assert.ok(!existsSync(join(temp.dir, 'postgres')), 'half a database is never in its place')
   await using next = await start(temp.dir)

@@ -77,7 +77,7 @@ test('connections that break in the middle of transactions end those, and not th
     .transaction()
     .execute(async (tx) => {
       const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx)
-      await pool.query('select pg_terminate_backend($1)', [rows[0]!.pid])
+      await pool.query('select pg_terminate_backend($1, 60_000)', [rows[0]!.pid])
       await pause(200)
       await sql`select 1`.execute(tx)
     })

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import OpenAI, { BadRequestError, NotFoundError, toFile } from 'openai'
 import { startOllama } from '#test/vendors/ollama.ts'
+import { until } from '#test/until.ts'
 import { startOpenAI } from '#test/vendors/openai.ts'
 import type { Vendor } from '#test/vendors/vendor.ts'
 import { type World, gatewayWorld, priced } from './gateway-world.ts'
@@ -158,11 +159,10 @@ test('who drops a picture before its last byte pays for it', async () => {
   const half = await client.images.generate(asked, { signal: leaving.signal }).asResponse()
   await half.body!.getReader().read()
   leaving.abort()
-  let call = await recorded(half).catch(() => null)
-  for (let i = 0; call === null && i < 50; i++) {
-    await new Promise((resolve) => setTimeout(resolve, 20))
-    call = await recorded(half).catch(() => null)
-  }
+  const call = await until(
+    () => recorded(half).catch(() => null),
+    (found) => found !== null,
+  )
   assert.deepEqual([call?.status, call?.images, call?.cost_nano], ['cancelled', 1n, 40_000_000n])
 })
 
@@ -178,11 +178,10 @@ test('a large answer that is left in its midst is paid for by what came of it', 
     .asResponse()
   await half.body!.getReader().read()
   leaving.abort()
-  let call = await recorded(half).catch(() => null)
-  for (let i = 0; call === null && i < 50; i++) {
-    await new Promise((resolve) => setTimeout(resolve, 20))
-    call = await recorded(half).catch(() => null)
-  }
+  const call = await until(
+    () => recorded(half).catch(() => null),
+    (found) => found !== null,
+  )
   assert.equal(call?.status, 'cancelled')
   assert.ok(call.output_tokens > 250_000n && call.output_tokens < 600_000n, `${call.output_tokens}`)
 })

@@ -258,7 +258,7 @@ test('a client that leaves while a retry is waited for, or while two race, leave
   first.script({ hang: true })
   second.script({ hang: true })
   const others = second.requests.length
-  await leave({ 'x-uk-hedge': '20' }, 'gpt-4o', () => second.arrival(others))
+  await leave({ 'x-uk-hedge': '20' }, 'gpt-4o', () => Promise.all([first.arrival(from + 1), second.arrival(others)]))
   for (const request of [first.requests.at(-1)!, await second.arrival(others)]) {
     await request.ended
     assert.ok(request.aborted)

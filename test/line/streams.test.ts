@@ -169,8 +169,10 @@ test('who follows a feed keeps nothing of the call that it began with', { timeou
   assert.equal((await answer).status, 200)
 })
 
-test('a stream lasts as long as its session, which lasts longer when it is used', { timeout: 20_000 }, async () => {
+test('a stream lasts as long as its session, which lasts longer when it is used', { timeout: 30_000 }, async () => {
+  const following = Promise.withResolvers<void>()
   const { service } = ticks(async function* (ctx) {
+    following.resolve()
     yield { event: 'tick', data: { words: '1' } }
     await gone(ctx)
   })
@@ -185,14 +187,14 @@ test('a stream lasts as long as its session, which lasts longer when it is used'
     { 'x-uk-csrf': '1' },
   )
   const cookie = signedIn.headers.get('set-cookie')!.split(';')[0]!
-  await ends(500)
+  await ends(2_000)
   const startedAt = performance.now()
   const answer = server.stranger.get('/ticks', { cookie })
-  await new Promise((resolve) => setTimeout(resolve, 250))
-  await ends(1_250)
+  await following.promise
+  await ends(4_000)
   await answer
   const lasted = performance.now() - startedAt
-  assert.ok(lasted > 1_400 && lasted < 5_000, `${lasted} ms`)
+  assert.ok(lasted > 3_800 && lasted < 15_000, `${lasted} ms`)
 })
 
 test(

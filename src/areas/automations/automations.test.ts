@@ -41,7 +41,7 @@ function sign(secret: string, id: string, body: string, at = Date.now()): Record
 
 /** The run as soon as it has ended. */
 async function ended(person: Person, { id }: Made, runId: string): Promise<Record<string, any>> {
-  for (let i = 0; i < 200; i++) {
+  for (let i = 0; i < 1_200; i++) {
     const { body } = await person.get(`/automations/${id}/runs?limit=100`)
     const run = body.data.find((row: { id: string }) => row.id === runId)
     if (run && run.status !== 'queued' && run.status !== 'running') return run
@@ -169,13 +169,13 @@ test('a schedule fires by the clock in either of two processes, once a tick; wha
   const made = await make(alice, { kind: 'cron', schedule: '* * * * * *', overlap: 'allow', catch_up: 'none' })
   const { id } = made
   let rows: Record<string, any>[] = []
-  for (let i = 0; i < 100 && rows.filter(({ status }) => status === 'succeeded').length < 2; i++) {
+  for (let i = 0; i < 600 && rows.filter(({ status }) => status === 'succeeded').length < 2; i++) {
     await sleep(100)
     rows = (await alice.get(`/automations/${id}/runs?limit=100`)).body.data
   }
   assert.ok(rows.filter(({ status }) => status === 'succeeded').length >= 2)
   assert.equal(new Set(rows.map(({ scheduled_for }) => scheduled_for)).size, rows.length)
-  for (const row of rows) assert.ok(Date.parse(row.created_at) - Date.parse(row.scheduled_for) < 2_000, 'on time')
+  for (const row of rows) assert.ok(Date.parse(row.created_at) - Date.parse(row.scheduled_for) < 5_000, 'on time')
 
   await alice.post(`/automations/${id}/archive`)
   const { engine } = server.app
@@ -197,7 +197,7 @@ test('an archived automation never fires, and its ticks say so; while a run goes
   await using server = await testServer()
   const alice = await server.person('Alice')
   const slow = await agentOf(alice, { model: 'sim/script' })
-  const prompt = JSON.stringify({ steps: [{ text: 'one' }, { delay_ms: 20_000 }, { text: 'two' }] })
+  const prompt = JSON.stringify({ steps: [{ text: 'one' }, { delay_ms: 120_000 }, { text: 'two' }] })
   const going = async (overlap: string) => {
     const hook = await make(alice, { overlap, action: { type: 'agent', agent_id: slow, prompt } })
     const first = (await fire(server, hook, bearer(hook))).body.data
@@ -214,11 +214,11 @@ test('an archived automation never fires, and its ticks say so; while a run goes
 
   const cancelled = await alice.post(`/automations/${queue.hook.id}/runs/${queue.first.id}/cancel`)
   assert.deepEqual([cancelled.status, cancelled.body.data.status], [200, 'cancelled'], cancelled.text)
-  for (let i = 0; i < 100; i++) {
+  for (let i = 0; i < 1_200; i++) {
     const { body } = await alice.get(`/automations/${queue.hook.id}/runs?status=running`)
     if (body.data[0]?.id === queue.second.id) break
     await sleep(50)
-    assert.ok(i < 99, 'the one that waited has its turn')
+    assert.ok(i < 1_199, 'the one that waited has its turn')
   }
   const again = await alice.post(`/automations/${queue.hook.id}/runs/${queue.first.id}/retry`)
   assert.deepEqual([again.status, again.body.data.attempt, again.body.data.status], [202, 2, 'queued'])
@@ -256,7 +256,7 @@ test('what keeps failing is archived after ten times, and who made it is told; a
     const { body } = await alice.get('/notifications?limit=100')
     if (body.data.some((row: { type: string }) => row.type === 'automation.paused')) break
     await sleep(50)
-    assert.ok(i < 100, 'a notification tells of it')
+    assert.ok(i < 1_200, 'a notification tells of it')
   }
   const back = (await alice.post(`/automations/${hook.id}/unarchive`)).body.data
   assert.deepEqual([back.status, back.paused_reason], ['active', null])

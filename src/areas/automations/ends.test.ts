@@ -11,7 +11,7 @@ const chatRun = async (person: Person, { chat_id, run_id }: Row): Promise<string
   (await person.get(`/chats/${chat_id}/runs/${run_id}`)).body.data.status
 async function chatRunIs(person: Person, run: Row, status: string): Promise<void> {
   for (let i = 0; (await chatRun(person, run)) !== status; i++) {
-    assert.ok(i < 200, `the run in the chat is ${status}`)
+    assert.ok(i < 1_200, `the run in the chat is ${status}`)
     await sleep(50)
   }
 }

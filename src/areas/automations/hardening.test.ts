@@ -6,6 +6,7 @@ import { type Made, type Row, failing, fire, isOver, isRunning, make, runIs, slo
 import { deliver } from '#test/automations/senders.ts'
 import { testDatabase } from '#test/database.ts'
 import { type Answer, type TestServer, testRootKey, testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
 import { tendRuns } from './heard.ts'
 import { fireDue } from './worker.ts'
 
@@ -115,11 +116,13 @@ test('who makes the secret of another anew must be allowed what the automation d
   assert.equal((await bob.post(`/automations/${hook.id}/rotate-secret`, {})).status, 403)
 
   const wrong = { ...hook, token: `ukw_${'0'.repeat(43)}` }
-  const answers: Answer[] = []
-  for (let i = 0; i < 25; i++) answers.push(await fire(server, wrong))
-  assert.equal(answers[0]!.status, 401)
-  assert.deepEqual([answers.at(-1)!.status, answers.at(-1)!.body.error.type], [429, 'rate_limited'])
-  assert.ok(Number(answers.at(-1)!.headers.get('retry-after')) >= 1)
+  assert.equal((await fire(server, wrong)).status, 401)
+  const refused = await until(
+    () => fire(server, wrong),
+    ({ status }) => status !== 401,
+  )
+  assert.deepEqual([refused.status, refused.body.error.type], [429, 'rate_limited'])
+  assert.ok(Number(refused.headers.get('retry-after')) >= 1)
 })
 
 test('a tick that nobody can pay for is skipped for its budget, and counts as no failure', async () => {
@@ -131,7 +134,7 @@ test('a tick that nobody can pay for is skipped for its budget, and counts as no
   await sql`update automations set next_fire_at = now() where id = ${cron.id}`.execute(engine.postgres.db)
   await fireDue(engine)
   let rows: Row[] = []
-  for (let i = 0; i < 100 && !rows.some(({ completed_at }) => completed_at !== null); i++) {
+  for (let i = 0; i < 1_200 && !rows.some(({ completed_at }) => completed_at !== null); i++) {
     await sleep(50)
     rows = (await bob.get(`/automations/${cron.id}/runs`)).body.data
   }
@@ -165,7 +168,7 @@ test('a root key that was rotated away can be taken out: webhooks, in and out, w
         union all select value->>'private_key' from instance where name = 'vapid'`.execute(postgres.db)
       assert.equal(rows.length, 4)
       if (!rows.some(({ sealed }) => secrets.isStale(sealed))) break
-      assert.ok(i < 100, 'all are sealed again')
+      assert.ok(i < 1_200, 'all are sealed again')
       await sleep(50)
     }
   }

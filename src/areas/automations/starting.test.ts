@@ -35,7 +35,7 @@ async function copies(pool: pg.Pool, id: string, count: number): Promise<void> {
 }
 
 async function allOver(pool: pg.Pool, count: number): Promise<Row[]> {
-  for (let i = 0; i < 600; i++) {
+  for (let i = 0; i < 2_400; i++) {
     const { rows } = await pool.query<Row>('select * from automation_runs order by started_at, id')
     if (rows.length >= count && rows.every(({ status }) => status !== 'queued' && status !== 'running')) return rows
     await sleep(50)

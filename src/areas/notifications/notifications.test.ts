@@ -273,8 +273,8 @@ test('a browser subscribes; the push is signed for its service and only the brow
   assert.ok(!JSON.stringify(rows).includes('/send/') && !JSON.stringify(rows).includes(service.subscription.keys.auth))
   // First it fails for a while, then it takes it.
   service.answerWith(503)
-  await dave.post('/notifications', { title: 'Once more' })
   const asked = service.asked()
+  await dave.post('/notifications', { title: 'Once more' })
   await until(
     async () => service.asked(),
     (now) => now > asked,
@@ -383,12 +383,12 @@ test('a run that fails or needs a person tells who began it, once: in the backgr
       ).rowCount!
     await answer
   }
-  await aged(script({ delay_ms: 300 }, { error: { type: 'x', message: 'boom' } }))
-  await aged(script({ delay_ms: 300 }, { text: 'done' }))
+  await aged(script({ delay_ms: 1_500 }, { error: { type: 'x', message: 'boom' } }))
+  await aged(script({ delay_ms: 1_500 }, { text: 'done' }))
   const finished = ['run.completed', 'Finished: Report', null, 'success']
   assert.deepEqual(await words(), [finished, first, first])
   await eve.post(`/realtime/chat:${chat}/presence`)
-  await aged(script({ delay_ms: 300 }, { text: 'seen' }))
+  await aged(script({ delay_ms: 1_500 }, { text: 'seen' }))
   assert.equal((await words()).length, 3)
 
   const asker = { name: 'Asker', model: 'sim/script', tools: tools({ 'workspaces.list': 'ask' }) }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { script } from '#test/chats.ts'
 import { readEvents } from '#test/events.ts'
 import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
-import { until } from '#test/until.ts'
+import { stopwatch, until } from '#test/until.ts'
 
 /** A workspace of alice's, and whom she let in by invitation, each with a role. */
 async function team(server: TestServer, ...roles: string[]) {
@@ -186,10 +186,10 @@ test('removing bob cuts his key in every process within a second', async () => {
   const there: Caller = { ...held, get: (path) => twin.stranger.get(path, held.headers) }
   assert.equal((await there.get(`/workspaces/${id}`)).status, 200)
   assert.deepEqual((await alice.delete(`${at}/members/${bob.id}`)).body, { deleted: true, id: bob.id })
-  const removedAt = performance.now()
+  const since = stopwatch()
   assert.equal((await held.get(`/workspaces/${id}`)).status, 404, 'at once where it was done')
   while ((await there.get(`/workspaces/${id}`)).status !== 404)
-    assert.ok(performance.now() - removedAt < 1_000, 'the other process still lets him in')
+    assert.ok(since() < 1_000, 'the other process still lets him in')
   assert.deepEqual(
     (await bob.get('/workspaces')).body.data.map((row: { id: string }) => row.id),
     [bob.workspaceId],
@@ -436,7 +436,7 @@ test('of a deleted workspace no word and no row is left but what the books and t
   }
   // The run that was under way leaves by itself, and so do jobs.
   let left = await holding()
-  for (const end = Date.now() + 10_000; left.length > 0 && Date.now() < end;) left = await holding()
+  for (const end = Date.now() + 60_000; left.length > 0 && Date.now() < end;) left = await holding()
   assert.deepEqual(left, [])
 })
 
