@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestDatabase, databaseUrl, testDatabase } from '#test/database.ts'
 import { type Program, startProgram, temporaryDir } from '#test/program.ts'
 import { caller, testServer } from '#test/server.ts'
+import { stopwatch } from '#test/until.ts'
 import { startOpenAI } from '#test/vendors/openai.ts'
 import { priced, said } from './gateway-world.ts'
 
@@ -53,6 +54,7 @@ export async function killUnderLoad(rounds: number): Promise<Killed> {
   const generations = [0, 0]
   const deaths: number[][] = [[], []]
   const over = new AbortController()
+  const now = stopwatch()
 
   const clients = Array.from({ length: CLIENTS }, async (_, i) => {
     for (let turn = 0; !over.signal.aborted; turn++) {
@@ -63,8 +65,7 @@ export async function killUnderLoad(rounds: number): Promise<Killed> {
       const answer = await by.post('/compat-a/v1/chat/completions', body).catch(() => null)
       if (answer === null) continue
       assert.ok([200, 402, 503].includes(answer.status), `${answer.status} ${answer.text}`)
-      if (answer.status === 200)
-        answers.push({ id: answer.headers.get('x-request-id')!, slot, at: performance.now(), generation })
+      if (answer.status === 200) answers.push({ id: answer.headers.get('x-request-id')!, slot, at: now(), generation })
     }
   })
   for (let round = 0; round < rounds; round++) {
@@ -72,7 +73,7 @@ export async function killUnderLoad(rounds: number): Promise<Killed> {
     const enough = answers.length + 20 + Math.floor(Math.random() * 30)
     while (answers.length < enough) await new Promise((resolve) => setTimeout(resolve, 2))
     programs[slot]!.child.kill('SIGKILL')
-    deaths[slot]!.push(performance.now())
+    deaths[slot]!.push(now())
     await programs[slot]!.exited
     programs[slot] = start()
     origins[slot] = await programs[slot].ready

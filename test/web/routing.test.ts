@@ -110,7 +110,9 @@ test(
       .getByRole('table', { name: 'By provider' })
       .getByRole('row', { name: /^second 4/ })
       .waitFor()
-    assert.equal(await page.getByRole('list', { name: 'Latest calls' }).getByRole('listitem').count(), 7)
+    const latest = page.getByRole('list', { name: 'Latest calls' }).getByRole('listitem')
+    await latest.nth(6).waitFor()
+    assert.equal(await latest.count(), 7)
     assert.deepEqual(visitor.wrongs, [])
   },
 )

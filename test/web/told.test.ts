@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { needs } from '../needs.ts'
 import { testServer } from '../server.ts'
+import { until } from '../until.ts'
 import { hasChromium, sharedBrowser, visit } from './browser.ts'
 import { environment } from './scene.ts'
 import { signIn } from './steps.ts'
@@ -70,12 +72,14 @@ test(
         .map(({ channel, enabled, digest }: Record<string, unknown>) => [channel, enabled, digest])
     await page.getByRole('checkbox', { name: 'Push: A run of an automation has failed.' }).uncheck()
     await page.getByRole('combobox', { name: 'E-mail: A run of an automation' }).selectOption('one mail a day')
-    await page.getByText('Changes are saved as you make them.').waitFor()
-    assert.deepEqual(await wishes(), [
+    const wished = [
       ['in_app', true, 'none'],
       ['email', true, 'daily'],
       ['push', false, 'none'],
-    ])
+    ]
+    // That it is being saved is said a moment after the click.
+    await until(wishes, (now) => isDeepStrictEqual(now, wished))
+    await page.getByText('Changes are saved as you make them.').waitFor()
     await page.reload()
     assert.equal(await page.getByRole('checkbox', { name: 'Push: A run of an automation' }).isChecked(), false)
     // What is not ben's to see is said, not shown.

@@ -319,15 +319,18 @@ test('rights that change again and again are asked once at a time, and the last 
     await held.query('rollback')
     held.release()
   }
-  await until(looks, (count) => count === 0)
-  await new Promise((resolve) => setTimeout(resolve, 300))
-  await alice.post('/agents', { name: 'Not for bob', workspace_id: workspaceId })
-  const made = (await alice.post('/chats', { workspace_id: workspaceId })).body.data.id
-  for (;;) {
-    const { event, data } = await bobs.next()
-    assert.notEqual(data.type, 'agent.created')
-    if (event === 'change' && data.resource.id === made) break
+  /** Whether bob, who hears of a chat that is made after it, hears of an agent. */
+  const hearsOfAgents = async (): Promise<boolean> => {
+    await alice.post('/agents', { name: 'Not for bob', workspace_id: workspaceId })
+    const made = (await alice.post('/chats', { workspace_id: workspaceId })).body.data.id
+    for (let heard = false; ;) {
+      const { event, data } = await bobs.next()
+      heard ||= data.type === 'agent.created'
+      if (event === 'change' && data.resource.id === made) return heard
+    }
   }
+  await until(hearsOfAgents, (heard) => !heard)
+  assert.equal(await hearsOfAgents(), false)
 })
 
 test('a chat that is deleted is revoked for its readers within 5 s, and a stream without a channel ends', async () => {

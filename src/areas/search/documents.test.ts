@@ -8,9 +8,9 @@ import { type Person, testServer } from '#test/server.ts'
 const put = async (person: Person, name: string, bytes: Buffer | string): Promise<string> =>
   (await upload(person, { workspace_id: person.workspaceId }, Buffer.from(bytes), name)).body.data.id
 
-/** Asks until it is so, or for ten seconds. */
+/** Asks until it is so, or for a minute. */
 async function until<T>(ask: () => Promise<T>, enough: (answer: T) => boolean): Promise<T> {
-  for (const end = Date.now() + 10_000; ;) {
+  for (const end = Date.now() + 60_000; ;) {
     const answer = await ask()
     if (enough(answer) || Date.now() > end) return answer
     await sleep(50)
