@@ -8,7 +8,7 @@ test('of twenty runs that end at once, one whose chat somebody holds keeps nobod
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { db } = server.app.engine.postgres
-  const content = JSON.stringify({ steps: [{ text: 'done' }, { delay_ms: 700 }] })
+  const content = JSON.stringify({ steps: [{ text: 'done' }, { delay_ms: 4_000 }] })
   const chats = await Promise.all(
     Array.from(
       { length: 20 },

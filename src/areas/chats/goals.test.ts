@@ -106,14 +106,14 @@ test('a goal stops where its money or its time is used up', async () => {
 
   const slow = await made()
   const objective = script({ text: 'so far' }, { delay_ms: 60_000 })
-  await alice.post(`/chats/${slow}/goal`, { objective, max_duration_seconds: 1 })
+  await alice.post(`/chats/${slow}/goal`, { objective, max_duration_seconds: 4 })
   const late = await over(slow)
   assert.deepEqual([late.status, late.exhausted_by, late.turns_used], ['exhausted', 'time', 1])
   const events = await allEvents(alice, `/chats/${slow}/runs/${late.run_id}/events`)
   assert.equal(events.at(-1)!.event, 'run.cancelled')
   // Nor is one that was stopped when the time was over.
   const used = Math.ceil((Date.parse(late.completed_at) - Date.parse(late.created_at)) / 1000)
-  const more = { max_duration_seconds: used + 2 }
+  const more = { max_duration_seconds: used + 4 }
   assert.equal((await alice.post(`/chats/${slow}/goal/resume`, more)).status, 200)
   const later = await over(slow)
   assert.deepEqual([later.status, later.exhausted_by, later.turns_used], ['exhausted', 'time', 2])
@@ -185,7 +185,7 @@ test('whoever follows the chat sees a goal come nearer: each turn, each verdict 
 async function pursued(who: Caller, workspace_id: string): Promise<string> {
   const chat = (await who.post('/chats', { model: 'sim/script', workspace_id })).body.data.id
   // The first turn ends only once the workspace was changed; nobody would call it achieved.
-  const objective = script({ text: 'so far' }, { delay_ms: 2_000 }, { text: verdict({ achieved: false }) })
+  const objective = script({ text: 'so far' }, { delay_ms: 6_000 }, { text: verdict({ achieved: false }) })
   assert.equal((await who.post(`/chats/${chat}/goal`, { objective })).status, 201)
   await until(
     async () => (await who.get(`/chats/${chat}/goal`)).body.data,

@@ -74,7 +74,7 @@ test(
       const alice = await server.person('Alice')
       await put(alice, files)
       const { pool } = server.app.engine.postgres
-      for (const until = Date.now() + 20_000; Date.now() < until;) {
+      for (const until = Date.now() + 60_000; Date.now() < until;) {
         const { rowCount } = await pool.query('select from contents where indexed_at is null limit 1')
         if (rowCount === 0) break
         await new Promise((go) => setTimeout(go, 50))
