@@ -1,5 +1,6 @@
 import { refuse } from '#kernel/errors.ts'
 import type { ProviderEndpoint } from './directory.ts'
+import { textOf } from './shapes/json.ts'
 
 /** What costs no more than the model's price says: tiers of OpenAI, Groq and Anthropic, the latter's speed and place. */
 const usual: Readonly<Record<string, readonly unknown[]>> = {
@@ -38,7 +39,7 @@ export function refuseDearer(
   if (variant === ':online') refuseField('model', variant)
   if (Array.isArray(json['tools']))
     for (const tool of json['tools'] as unknown[]) {
-      const type = String((tool as { type?: unknown } | null)?.type)
+      const type = textOf((tool as { type?: unknown } | null)?.type)
       if (type.startsWith('openrouter:')) refuseField('tools', type.slice(0, 64))
     }
 }

@@ -51,7 +51,8 @@ const passed = (path: string, media: Media): Dialect => ({ ...base, path, media 
 const MOST_IMAGES = 1_000_000
 
 const pictures: Media = {
-  images: ({ n }) => Math.min(MOST_IMAGES, Math.max(1, Math.ceil(Number(n ?? 1)) || 1)),
+  images: ({ n }) =>
+    typeof n === 'number' || typeof n === 'string' ? Math.min(MOST_IMAGES, Math.max(1, Math.ceil(Number(n)) || 1)) : 1,
   read(request, pricing, contentType, tail) {
     const usage = usageAtEnd(contentType, tail)
     const images = pictures.images!(request)

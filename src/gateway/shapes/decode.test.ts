@@ -5,6 +5,8 @@ import { decode as decodeMessages } from './anthropic-messages/decode.ts'
 import { encode as encodeMessages } from './anthropic-messages/encode.ts'
 import { decode as decodeChat } from './openai-chat/decode.ts'
 import { encode as encodeChat } from './openai-chat/encode.ts'
+import { decode as decodeResponses } from './openai-responses/decode.ts'
+import { isMixed } from './openai-chat/mixed.ts'
 import { claude, gpt, hi, old, other, refusal } from './translating.test.ts'
 
 test('only what the vendors refuse is refused; null is absent and unknown fields are tolerated', () => {
@@ -154,6 +156,19 @@ test('what a Turn has no place for is named, what changes nothing is not', () =>
   assert.deepEqual(claudeCode.turn.messages[1], { role: 'system', content: [{ type: 'text', text: 'be brief' }] })
 })
 
+test('fields that JavaScript’s objects have too are unknown fields like others', () => {
+  for (const name of ['__proto__', 'constructor', '__defineGetter__', 'toString']) {
+    const more = JSON.parse(
+      `{"model":"m","max_tokens":9,"input":"hi","messages":[{"role":"user","content":"hi"}],"${name}":{"a":1}}`,
+    )
+    const { input, ...chat } = more
+    assert.deepEqual(decodeChat(chat).losses, [name])
+    assert.deepEqual(decodeMessages(chat).losses, [name])
+    const { messages, max_tokens, ...response } = more
+    assert.deepEqual(decodeResponses(response).losses, [name])
+  }
+})
+
 test('no request makes a translation throw anything but a refusal', () => {
   const value = fc.letrec((tie) => ({
     json: fc.oneof(
@@ -172,6 +187,9 @@ test('no request makes a translation throw anything but a refusal', () => {
         'function',
         'tool_use',
         'tool_result',
+        'custom',
+        'image',
+        'thinking',
         'data:image/png;base64,AA',
       ),
       tie('list'),
@@ -195,6 +213,10 @@ test('no request makes a translation throw anything but a refusal', () => {
         'tool_call_id',
         'tool_use_id',
         'input_schema',
+        'parameters',
+        'signature',
+        'toString',
+        '__proto__',
         'reasoning_details',
       ),
       tie('json'),
@@ -213,6 +235,8 @@ test('no request makes a translation throw anything but a refusal', () => {
       'output_config',
       'metadata',
       'temperature',
+      'constructor',
+      '__proto__',
     ),
     value,
     { maxKeys: 3 },
@@ -223,7 +247,8 @@ test('no request makes a translation throw anything but a refusal', () => {
   )
   fc.assert(
     fc.property(fc.array(message, { minLength: 1, maxLength: 4 }), fields, (messages, more) => {
-      const body = { model: 'm', max_tokens: 2000, messages, ...more }
+      const body = JSON.parse(JSON.stringify({ model: 'm', max_tokens: 2000, messages, ...more }))
+      isMixed(body)
       for (const decode of [decodeChat, decodeMessages]) {
         refusal(() => {
           const { turn } = decode(body)

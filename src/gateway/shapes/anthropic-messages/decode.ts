@@ -33,7 +33,10 @@ const carried = new Set(
   output_config output_format metadata cache_control diagnostics betas`.split(/\s+/),
 )
 /** Values of further fields that ask for what happens anyway. */
-const usual: Record<string, unknown[]> = { service_tier: ['auto', 'standard_only'], speed: ['standard'] }
+const usual = new Map<string, unknown[]>([
+  ['service_tier', ['auto', 'standard_only']],
+  ['speed', ['standard']],
+])
 
 /**
  * A messages request as a Turn. Unknown fields are named as losses and tolerated, null counts as absent. Refuses
@@ -44,7 +47,7 @@ export function decode(body: unknown, version: AnthropicVersion = '2023-06-01'):
   if (!isObject(body)) return refuse('invalid_parameter', { message: 'The body must be a JSON object.' })
   const losses = new Losses()
   for (const [name, value] of Object.entries(body)) {
-    if (!carried.has(name) && matters(value) && !usual[name]?.includes(value)) losses.add(name)
+    if (!carried.has(name) && matters(value) && !usual.get(name)?.includes(value)) losses.add(name)
   }
   if (version === '2026-10-21') refuseRetired(body)
   const model = string(body['model'], 'model') || missing('model')

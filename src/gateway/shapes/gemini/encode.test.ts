@@ -172,6 +172,12 @@ test('a schema is cut to what Google takes, and what is cut off is a loss', () =
   assert.deepEqual(chat({ tools, response_format: { type: 'json_object' } }, pro).losses, ['response_format'])
 })
 
+test('a name that is required and is none is left out', () => {
+  const parameters = { type: 'object', properties: { a: {} }, required: ['a', { toString: 1 }, ['a']] }
+  const { body } = chat({ tools: [{ type: 'function', function: { name: 'f', parameters } }] })
+  assert.match(JSON.stringify(body['tools']), /"required":\["a"\]/)
+})
+
 test('sampling, limits and stops have their own names; the sixth stop is watched for', () => {
   assert.deepEqual(config({ temperature: 0.5, top_p: 0.9, top_k: 3, seed: 7, max_tokens: 99_999, stop: ['a', 'b'] }), {
     temperature: 0.5,

@@ -33,8 +33,8 @@ function subset(schema: unknown, at: string, losses: Losses): unknown {
   }
   // A name that is required and not described is refused.
   if (Array.isArray(kept['required'])) {
-    const names = Object.keys(isObject(kept['properties']) ? kept['properties'] : {})
-    kept['required'] = kept['required'].filter((name) => names.includes(String(name)))
+    const names = new Set<unknown>(Object.keys(isObject(kept['properties']) ? kept['properties'] : {}))
+    kept['required'] = kept['required'].filter((name) => names.has(name))
   }
   return kept
 }

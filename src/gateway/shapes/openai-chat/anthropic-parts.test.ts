@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { refusal } from '../translating.test.ts'
 import { decode } from './decode.ts'
 import { isMixed } from './mixed.ts'
 
@@ -26,6 +27,17 @@ test('Anthropic’s tools are tools, whatever type they are given, and those tha
     { type: 'custom', name: 'grammar' },
   ]
   assert.deepEqual(read({ tools: vendors }).losses, ['tools.bash_20250124', 'tools.custom'])
+})
+
+test('a type that is no word makes no tool of Anthropic’s, and a translation refuses it', () => {
+  for (const type of [{ toString: 1 }, ['custom'], 1]) {
+    const tools = [{ type, name: 'look', input_schema: schema }]
+    assert.equal(isMixed({ tools }), false)
+    assert.deepEqual(
+      refusal(() => read({ tools })),
+      ['invalid_parameter', 'tools.0.type'],
+    )
+  }
 })
 
 test('Anthropic’s choice of a tool is one', () => {

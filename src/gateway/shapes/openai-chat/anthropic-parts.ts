@@ -22,7 +22,7 @@ const isWord = (value: unknown): boolean => typeof value === 'string' && value !
 export const isAnthropicTool = (tool: Json): boolean =>
   isObject(tool['input_schema']) &&
   isWord(tool['name']) &&
-  ['custom', 'function'].includes(String(tool['type'] ?? 'custom')) &&
+  (tool['type'] == null || tool['type'] === 'custom' || tool['type'] === 'function') &&
   tool['parameters'] === undefined &&
   tool['function'] === undefined &&
   tool['custom'] === undefined

@@ -22,11 +22,11 @@ const carried = new Set(
   prompt_cache_options prompt_cache_retention cache_control`.split(/\s+/),
 )
 /** Values of further fields that ask for what happens anyway. */
-const usual: Record<string, (value: unknown) => boolean> = {
-  service_tier: (tier) => tier === 'auto' || tier === 'default',
-  modalities: (given) => Array.isArray(given) && given.every((one) => one === 'text'),
-  repetition_penalty: (penalty) => penalty === 1,
-}
+const usual = new Map<string, (value: unknown) => boolean>([
+  ['service_tier', (tier) => tier === 'auto' || tier === 'default'],
+  ['modalities', (given) => Array.isArray(given) && given.every((one) => one === 'text')],
+  ['repetition_penalty', (penalty) => penalty === 1],
+])
 
 /**
  * A chat completion request of OpenAI or OpenRouter as a Turn. Unknown fields are named as losses and tolerated, null
@@ -37,7 +37,7 @@ export function decode(body: unknown): Decoded {
   if (!isObject(body)) return refuse('invalid_parameter', { message: 'The body must be a JSON object.' })
   const losses = new Losses()
   for (const [name, value] of Object.entries(body)) {
-    if (!carried.has(name) && matters(value) && !usual[name]?.(value)) losses.add(name)
+    if (!carried.has(name) && matters(value) && !usual.get(name)?.(value)) losses.add(name)
   }
   const messages = list(body['messages'], 'messages') ?? missing('messages')
   if (messages.length === 0)

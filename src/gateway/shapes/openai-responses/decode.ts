@@ -19,10 +19,10 @@ const carried = new Set(
   prompt_cache_retention`.split(/\s+/),
 )
 /** Values of further fields that ask for what happens anyway. */
-const usual: Record<string, (value: unknown) => boolean> = {
-  service_tier: (tier) => tier === 'auto' || tier === 'default',
-  truncation: (given) => given === 'disabled',
-}
+const usual = new Map<string, (value: unknown) => boolean>([
+  ['service_tier', (tier) => tier === 'auto' || tier === 'default'],
+  ['truncation', (given) => given === 'disabled'],
+])
 
 /**
  * A request of OpenAI's Responses API as a Turn. Unknown fields and what only OpenAI can do are losses. Refused is what
@@ -34,7 +34,7 @@ export function decode(body: unknown): Decoded {
   refuseStored(body)
   const losses = new Losses()
   for (const [name, value] of Object.entries(body)) {
-    if (!carried.has(name) && matters(value) && !usual[name]?.(value)) losses.add(name)
+    if (!carried.has(name) && matters(value) && !usual.get(name)?.(value)) losses.add(name)
   }
   const logprobs = 'message.output_text.logprobs'
   if (listOf(body['include']).includes(logprobs)) losses.add(`include.${logprobs}`)
