@@ -22,6 +22,11 @@ test('Anthropic’s tools are tools, whatever type they are given, and those tha
   const both = { type: 'function', function: { name: 'look', parameters: schema }, input_schema: {}, name: 'x' }
   assert.deepEqual(read({ tools: [both] }).turn.tools, [{ name: 'look', parameters: schema }])
   assert.equal(isMixed({ tools: [both] }), false)
+  const nulls = [
+    { name: 'look', input_schema: schema, parameters: null, function: null, custom: null, type: 'function' },
+  ]
+  assert.deepEqual(read({ tools: nulls }).turn.tools, [{ name: 'look', parameters: schema }])
+  assert.ok(isMixed({ tools: nulls }))
   const vendors = [
     { type: 'bash_20250124', name: 'bash' },
     { type: 'custom', name: 'grammar' },

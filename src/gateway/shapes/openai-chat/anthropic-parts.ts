@@ -23,9 +23,9 @@ export const isAnthropicTool = (tool: Json): boolean =>
   isObject(tool['input_schema']) &&
   isWord(tool['name']) &&
   (tool['type'] == null || tool['type'] === 'custom' || tool['type'] === 'function') &&
-  tool['parameters'] === undefined &&
-  tool['function'] === undefined &&
-  tool['custom'] === undefined
+  tool['parameters'] == null &&
+  tool['function'] == null &&
+  tool['custom'] == null
 
 /** Whether calls or results are written so anywhere: a server of OpenAI's shape refuses them. */
 export const hasAnthropicParts = ({ messages }: Json): boolean =>

@@ -40,7 +40,7 @@ export const hasFlatTools = ({ tools }: Json): boolean =>
       isObject(tool) &&
       (isAnthropicTool(tool) ||
         ((tool['type'] === 'function' || tool['type'] === 'custom') &&
-          tool[tool['type']] === undefined &&
+          tool[tool['type']] == null &&
           typeof tool['name'] === 'string')),
   )
 
