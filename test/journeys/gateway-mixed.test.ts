@@ -104,6 +104,21 @@ const withTexts = ({ role, content }: (typeof conversation.messages)[number]) =>
   ),
 })
 
+test('Anthropic’s choice among OpenAI’s tools is a choice for whoever serves them, and OpenAI’s own travels as it is', async () => {
+  const tools = [{ type: 'function', function: { name: 'weather', parameters: schema } }]
+  const ask = async (model: string, tool_choice: object) => {
+    const body = { model, max_tokens: 64, messages: said('Weather?'), tools, tool_choice }
+    const answer = await world.key.post('/compat-a/v1/chat/completions', body, strict)
+    assert.equal(answer.status, 200, answer.text)
+    return sentTo(model.startsWith('oa/') ? gpt : claude)
+  }
+  assert.equal((await ask('oa/gpt-4o', { type: 'any' }))['tool_choice'], 'required')
+  assert.deepEqual((await ask('an/claude-haiku-4-5', { type: 'any' }))['tool_choice'], { type: 'any' })
+  const own = { type: 'function', function: { name: 'weather' } }
+  const sent = await ask('oa/gpt-4o', own)
+  assert.deepEqual([sent['tool_choice'], sent['tools'], sent['messages']], [own, tools, said('Weather?')])
+})
+
 test('blocks in the history alone are read too, and a call that is there in both ways is one', async () => {
   const { tools: _, tool_choice: __, ...rest } = conversation
   const [system, user, , results] = conversation.messages

@@ -13,6 +13,8 @@ export const textOf = (value: unknown): string => (typeof value === 'string' ? v
 export const countOf = (value: unknown): number =>
   typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0
 
+export const isWord = (value: unknown): value is string => typeof value === 'string' && value !== ''
+
 /** JSON text, or undefined where it is none. */
 export function parseJson(text: string): unknown {
   try {

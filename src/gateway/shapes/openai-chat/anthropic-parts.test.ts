@@ -55,6 +55,19 @@ test('Anthropic’s choice of a tool is one', () => {
   assert.deepEqual(chosen({ type: 'any', disable_parallel_tool_use: true }), ['required', false, []])
   assert.deepEqual(chosen({ type: 'none' }), ['none', true, []])
   assert.deepEqual(chosen({ type: 'tool', name: 'look' }), [{ name: 'look' }, true, []])
+  assert.ok(['auto', 'any', 'none'].every((type) => isMixed({ tool_choice: { type } })))
+  assert.ok(isMixed({ tool_choice: { type: 'tool', name: 'look' } }))
+  for (const own of [
+    'auto',
+    null,
+    { type: 'tool' },
+    { type: 'required' },
+    { type: { toString: 1 } },
+    { type: 'function', function: { name: 'auto' } },
+    { type: 'custom', custom: { name: 'any' } },
+    { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [] } },
+  ])
+    assert.equal(isMixed({ tool_choice: own }), false)
   assert.deepEqual(chosen({ type: 'tool' }), [undefined, true, ['tool_choice']])
   assert.deepEqual(chosen({ type: 'constructor' }), [undefined, true, ['tool_choice']])
 })

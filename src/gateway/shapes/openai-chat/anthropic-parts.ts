@@ -1,6 +1,6 @@
-import type { Turn, TurnPart } from '../../turn.ts'
+import type { TurnPart } from '../../turn.ts'
 import { decodeBlock } from '../anthropic-messages/decode-blocks.ts'
-import { compact, isObject, type Json } from '../json.ts'
+import { isObject, isWord, type Json } from '../json.ts'
 import type { Losses } from '../losses.ts'
 
 /**
@@ -15,17 +15,6 @@ const isResult = (role: unknown, { type, tool_use_id: id, content = null }: Json
   role === 'user' &&
   isWord(id) &&
   (content === null || typeof content === 'string' || Array.isArray(content))
-
-const isWord = (value: unknown): boolean => typeof value === 'string' && value !== ''
-
-/** `{name, input_schema}`, which has no place for its arguments in any of OpenAI's forms. */
-export const isAnthropicTool = (tool: Json): boolean =>
-  isObject(tool['input_schema']) &&
-  isWord(tool['name']) &&
-  (tool['type'] == null || tool['type'] === 'custom' || tool['type'] === 'function') &&
-  tool['parameters'] == null &&
-  tool['function'] == null &&
-  tool['custom'] == null
 
 /** Whether calls or results are written so anywhere: a server of OpenAI's shape refuses them. */
 export const hasAnthropicParts = ({ messages }: Json): boolean =>
@@ -52,21 +41,4 @@ export function decodeAnthropicPart(
   const { content, ...around } = part
   const [result] = decodeBlock(around, at, losses) ?? []
   return result?.type === 'tool_result' ? [{ ...result, content: inner(content, `${at}.content`) }] : null
-}
-
-type Choice = Pick<Turn, 'tool_choice' | 'parallel_tool_calls'>
-
-const choices: Record<string, 'auto' | 'required' | 'none'> = { auto: 'auto', any: 'required', none: 'none' }
-
-/** Null: it is nothing of the kind. */
-export function anthropicChoice({ type, name, disable_parallel_tool_use: one }: Json): Choice | null {
-  const choice =
-    type === 'tool' && typeof name === 'string'
-      ? { name }
-      : typeof type === 'string' && Object.hasOwn(choices, type)
-        ? choices[type]
-        : undefined
-  return choice === undefined
-    ? null
-    : compact({ tool_choice: choice, parallel_tool_calls: one === true ? false : undefined })
 }

@@ -1,7 +1,7 @@
 import type { Tool, Turn } from '../../turn.ts'
 import { boolean, compact, isObject, type Json, list, missing, object, string } from '../json.ts'
 import { Losses } from '../losses.ts'
-import { anthropicChoice, isAnthropicTool } from './anthropic-parts.ts'
+import { anthropicChoice, isAnthropicTool } from './anthropic-tools.ts'
 import { cacheOf } from './cache.ts'
 
 type Choice = NonNullable<Turn['tool_choice']>
@@ -32,17 +32,11 @@ const functionOf = (given: Json, at: string, around: Json): Tool =>
     cache: cacheOf(around),
   })
 
-/** Whether a tool of a chat is written as responses or Anthropic have it, which chat completions refuse: some clients mix them. */
-export const hasFlatTools = ({ tools }: Json): boolean =>
-  Array.isArray(tools) &&
-  tools.some(
-    (tool) =>
-      isObject(tool) &&
-      (isAnthropicTool(tool) ||
-        ((tool['type'] === 'function' || tool['type'] === 'custom') &&
-          tool[tool['type']] == null &&
-          typeof tool['name'] === 'string')),
-  )
+/** As responses have it, which chat completions refuse. */
+export const isFlatTool = (tool: Json): boolean =>
+  (tool['type'] === 'function' || tool['type'] === 'custom') &&
+  tool[tool['type']] == null &&
+  typeof tool['name'] === 'string'
 
 /** The choice, and the tools that it leaves: `allowed_tools` narrows them. */
 export function decodeToolChoice(

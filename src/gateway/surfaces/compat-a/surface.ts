@@ -1,5 +1,4 @@
 import { openaiChat } from '../../dialects/openai-chat.ts'
-import type { Body } from '../../body.ts'
 import { decode } from '../../shapes/openai-chat/decode.ts'
 import { isMixed } from '../../shapes/openai-chat/mixed.ts'
 import { writeError } from '../../shapes/openai-chat/errors.ts'
@@ -13,7 +12,6 @@ import { writeModel, writeModels } from './models.ts'
 
 /** Some clients write a request of the Responses API to this path, and read chat completions back. */
 const isResponses = (json: Record<string, unknown>): boolean => json.messages === undefined && json.input !== undefined
-const writesResponses = ({ json }: Body): boolean => isResponses(json) || isMixed(json)
 
 /** OpenAI: chat completions. */
 export const compatA: Surface = {
@@ -23,7 +21,7 @@ export const compatA: Surface = {
   dialect: openaiChat,
   shapes: ['openai-chat', 'ollama'],
   translates: true,
-  foreign: writesResponses,
+  foreign: ({ json }) => isResponses(json) || isMixed(json),
   usageOnRequest: true,
   closing: 'data: [DONE]\n\n',
   count: null,
