@@ -119,6 +119,48 @@ test('Anthropic’s choice among OpenAI’s tools is a choice for whoever serves
   assert.deepEqual([sent['tool_choice'], sent['tools'], sent['messages']], [own, tools, said('Weather?')])
 })
 
+test('what stands beside calls and results is carried with them: instructions, thoughts, pictures and finds', async () => {
+  const thought = { type: 'thinking', thinking: 'Where is it?', signature: 'c2VhbGVk' }
+  const find = {
+    type: 'search_result',
+    source: 'https://x.example',
+    title: 'Cold',
+    content: [{ type: 'text', text: '3°' }],
+  }
+  const body = {
+    max_tokens: 64,
+    system: 'Be brief.',
+    messages: [
+      { role: 'user', content: [{ type: 'text', text: 'Where?' }, picture] },
+      { role: 'assistant', content: [thought, use('toolu_1', 'Oslo')] },
+      { role: 'user', content: [result('toolu_1', [find]), picture] },
+    ],
+  }
+  const ask = (model: string, headers = {}) =>
+    world.key.post('/compat-a/v1/chat/completions', { model, ...body }, headers)
+  const answer = await ask('an/claude-haiku-4-5', strict)
+  assert.equal(answer.status, 200, answer.text)
+  const { system, messages } = sentTo(claude)
+  assert.deepEqual(system, [{ type: 'text', text: 'Be brief.' }])
+  assert.deepEqual([messages[0], messages[1]], [body.messages[0], body.messages[1]])
+  assert.deepEqual(messages[2].content[1], picture)
+  assert.match(JSON.stringify(messages[2].content[0]), /https:\/\/x\.example.*3°/)
+  const told = await ask('oa/gpt-4o')
+  assert.deepEqual([told.status, told.headers.get('x-uk-losses')], [200, 'messages.reasoning'], told.text)
+  const chat = sentTo(gpt)['messages']
+  assert.deepEqual(chat[0], { role: 'system', content: 'Be brief.' })
+  assert.equal(chat[1].content[1].image_url.url, `data:image/png;base64,${png}`)
+  assert.match(chat[3].content, /https:\/\/x\.example.*\n3°/)
+  assert.equal(chat[4].content[0].type, 'image_url')
+})
+
+test('a picture of Anthropic’s alone is a picture at OpenAI', async () => {
+  const body = { model: 'oa/gpt-4o', messages: [{ role: 'user', content: [picture] }] }
+  const answer = await world.key.post('/compat-c/v1/chat/completions', body, strict)
+  assert.equal(answer.status, 200, answer.text)
+  assert.equal(sentTo(gpt)['messages'][0].content[0].type, 'image_url')
+})
+
 test('blocks in the history alone are read too, and a call that is there in both ways is one', async () => {
   const { tools: _, tool_choice: __, ...rest } = conversation
   const [system, user, , results] = conversation.messages

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { refusal } from '../translating.test.ts'
+import { refusal, toClaude } from '../translating.test.ts'
 import { decode } from './decode.ts'
 import { isMixed } from './mixed.ts'
 
@@ -147,4 +147,78 @@ test('what could mean something else is not taken for a call or a result', () =>
   }
   assert.equal(isMixed({ messages: [hi, null, 1, { content: [null, 'x'] }, { role: 'user', content: null }] }), false)
   assert.equal(isMixed({ messages: 'x', tools: [null] }), false)
+})
+
+const seen = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo' } }
+const paper = { type: 'document', title: 'Cats', source: { type: 'text', media_type: 'text/plain', data: 'purr' } }
+const found = { type: 'search_result', source: 'https://x.example', title: 'X', content: [{ type: 'text', text: 'y' }] }
+
+test('pictures, papers and finds are read in the user’s words, in a tool’s message and in a result', () => {
+  const wanted = ['image', 'text', 'text', 'text', 'text']
+  const kinds = (content: { type: string }[]) => content.map(({ type }) => type)
+  const content = [seen, paper, found]
+  const own = read({ messages: [{ role: 'user', content }] })
+  assert.deepEqual([kinds(own.turn.messages[0]!.content), own.losses], [wanted, []])
+  for (const answer of [
+    { role: 'tool', tool_call_id: 't1', content },
+    { role: 'user', content: [{ ...result, content }] },
+  ]) {
+    const { turn, losses } = read({ messages: [hi, { role: 'assistant', content: [use] }, answer] })
+    const [held] = turn.messages[2]!.content
+    assert.deepEqual([held?.type === 'tool_result' && kinds(held.content), losses], [wanted, []])
+  }
+  for (const part of content) assert.ok(isMixed({ messages: [{ role: 'user', content: [part] }] }))
+  for (const [role, part] of [
+    ['assistant', seen],
+    ['system', paper],
+    ['user', { ...seen, source: { type: 'file', file_id: 'f' } }],
+    ['user', { type: 'image', image: 'https://x.example/a.png' }],
+    ['user', { type: 'document', document: { data: 'x' } }],
+    ['user', { ...found, content: 'x' }],
+  ] as const) {
+    const messages = [hi, { role, content: [{ type: 'text', text: 'x' }, part] }]
+    assert.deepEqual(read({ messages }).losses, [`messages.${part.type}`])
+    assert.equal(isMixed({ messages }), false)
+  }
+})
+
+test('sealed thoughts go back to whoever had them, once, and alone make no chat mixed', () => {
+  const thought = { type: 'thinking', thinking: 'hm', signature: 'sealed' }
+  const hidden = { type: 'redacted_thinking', data: 'xyz' }
+  const called = { role: 'assistant', content: [thought, hidden, { type: 'text', text: 'I look.' }, use] }
+  const messages = [hi, called, { role: 'user', content: [result] }]
+  const { body, losses } = toClaude({ messages })
+  assert.deepEqual(losses, [])
+  assert.deepEqual((body['messages'] as { content: unknown }[])[1]!.content, called.content)
+  const details = [{ type: 'reasoning.text', text: 'hm', signature: 'sealed', format: 'anthropic-claude-v1' }]
+  for (const more of [{ reasoning_details: details }, { reasoning_content: 'hm' }]) {
+    const twice = toClaude({ messages: [hi, { ...called, ...more }, messages[2]] })
+    assert.deepEqual((twice.body['messages'] as { content: unknown }[])[1]!.content, called.content)
+    assert.deepEqual(twice.losses, [])
+  }
+  const alone = [hi, { role: 'assistant', content: [thought, { type: 'text', text: 'ho' }] }, hi]
+  assert.equal(isMixed({ messages: alone }), false)
+  for (const other of [
+    { ...thought, signature: undefined },
+    { type: 'thinking', thinking: [{ type: 'text', text: 'x' }] },
+  ]) {
+    const { losses } = read({
+      messages: [hi, { role: 'assistant', content: [other, { type: 'text', text: 'x' }] }, hi],
+    })
+    assert.deepEqual(losses, ['messages.thinking'])
+  }
+})
+
+test('Anthropic’s instruction beside the messages of a mixed chat is one; else it is a loss', () => {
+  const tools = [{ name: 'look', input_schema: schema }]
+  const marked = [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }]
+  const said = (system: unknown, more: object = { tools }) => {
+    const { turn, losses } = read({ system, ...more })
+    return [turn.messages.length === 1 ? null : turn.messages[0], losses]
+  }
+  const words = { type: 'text', text: 'Be brief.' }
+  assert.deepEqual(said('Be brief.'), [{ role: 'system', content: [words] }, []])
+  assert.deepEqual(said(marked), [{ role: 'system', content: [{ ...words, cache: '5m' }] }, []])
+  assert.deepEqual(said('Be brief.', {}), [null, ['system']])
+  for (const wrong of [{ text: 'x' }, ['x'], [{ type: 'image' }], 1]) assert.deepEqual(said(wrong), [null, ['system']])
 })

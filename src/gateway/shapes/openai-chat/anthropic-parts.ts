@@ -3,30 +3,58 @@ import { decodeBlock } from '../anthropic-messages/decode-blocks.ts'
 import { isObject, isWord, type Json } from '../json.ts'
 import type { Losses } from '../losses.ts'
 
+/** Where a part stands that stands in a tool's result. */
+export const RESULT = 'result'
+
 /**
- * Some clients and frameworks write calls, results and tools as Anthropic has them into chats of OpenAI's shape. What can
- * mean nothing else is read as that; the rest is what it was.
+ * Some clients and frameworks write calls, results, pictures, papers and tools as Anthropic has them into chats of OpenAI's
+ * shape. What can mean nothing else is read as that; the rest is what it was.
  */
-const isUse = (role: unknown, { type, id, name, input }: Json): boolean =>
-  type === 'tool_use' && role === 'assistant' && isWord(id) && isWord(name) && isObject(input)
+function isAnthropicPart(role: unknown, part: Json): boolean {
+  switch (part['type']) {
+    case 'tool_use':
+      return role === 'assistant' && isWord(part['id']) && isWord(part['name']) && isObject(part['input'])
+    case 'tool_result':
+      return role === 'user' && isWord(part['tool_use_id']) && isContent(part['content'] ?? '')
+    case 'image':
+      return isGiven(role) && isObject(part['source']) && isSource(part['source'])
+    case 'document':
+      return isGiven(role) && isObject(part['source']) && (isSource(part['source']) || isText(part['source']))
+    case 'search_result':
+      return isGiven(role) && isWord(part['source']) && isWord(part['title']) && Array.isArray(part['content'])
+    default:
+      return false
+  }
+}
 
-const isResult = (role: unknown, { type, tool_use_id: id, content = null }: Json): boolean =>
-  type === 'tool_result' &&
-  role === 'user' &&
-  isWord(id) &&
-  (content === null || typeof content === 'string' || Array.isArray(content))
+const isGiven = (role: unknown): boolean => role === 'user' || role === 'tool' || role === RESULT
 
-/** Whether calls or results are written so anywhere: a server of OpenAI's shape refuses them. */
-export const hasAnthropicParts = ({ messages }: Json): boolean =>
-  Array.isArray(messages) &&
-  messages.some(
-    (message) =>
-      isObject(message) &&
-      Array.isArray(message['content']) &&
-      message['content'].some(
-        (part) => isObject(part) && (isUse(message['role'], part) || isResult(message['role'], part)),
-      ),
-  )
+const isContent = (content: unknown): boolean => typeof content === 'string' || Array.isArray(content)
+
+const isSource = ({ type, url, media_type: kind, data }: Json): boolean =>
+  (type === 'base64' && isWord(kind) && isWord(data)) || (type === 'url' && isWord(url))
+
+const isText = ({ type, data, content }: Json): boolean =>
+  (type === 'text' && typeof data === 'string') || (type === 'content' && isContent(content))
+
+/**
+ * Thoughts with Anthropic's seal, or ours for its clients. They alone make no chat mixed: with another server's words they
+ * would be lost, and in the client's own bytes may be read by who knows them.
+ */
+const isThought = (role: unknown, { type, thinking, signature, data }: Json): boolean =>
+  role === 'assistant' &&
+  ((type === 'thinking' && typeof thinking === 'string' && isWord(signature)) ||
+    (type === 'redacted_thinking' && isWord(data)))
+
+/** Whether anything is written so anywhere: OpenAI refuses it. */
+export function hasAnthropicParts({ messages }: Json): boolean {
+  if (!Array.isArray(messages)) return false
+  for (const message of messages) {
+    if (!isObject(message) || !Array.isArray(message['content'])) continue
+    for (const part of message['content']) if (isObject(part) && isAnthropicPart(message['role'], part)) return true
+  }
+  return false
+}
 
 /** Null: it is nothing of the kind. `inner` reads what stands in a result. */
 export function decodeAnthropicPart(
@@ -36,8 +64,8 @@ export function decodeAnthropicPart(
   losses: Losses,
   inner: (content: unknown, at: string) => TurnPart[],
 ): TurnPart[] | null {
-  if (isUse(role, part)) return decodeBlock(part, at, losses)
-  if (!isResult(role, part)) return null
+  if (!isAnthropicPart(role, part) && !isThought(role, part)) return null
+  if (part['type'] !== 'tool_result') return decodeBlock(part, at, losses)
   const { content, ...around } = part
   const [result] = decodeBlock(around, at, losses) ?? []
   return result?.type === 'tool_result' ? [{ ...result, content: inner(content, `${at}.content`) }] : null

@@ -3,7 +3,7 @@ import type { TurnMessage, TurnPart } from '../../turn.ts'
 import { compact, type Json, list, missing, object, string } from '../json.ts'
 import { Losses } from '../losses.ts'
 import { contentOf } from './decode-parts.ts'
-import { readDetails } from './reasoning.ts'
+import { isSealed, readDetails } from './reasoning.ts'
 
 /** Messages of every role; tool results stay where they stood, one message each. Of Anthropic's those of a user come before the rest of it. */
 export function decodeMessages(messages: unknown[], losses: Losses): TurnMessage[] {
@@ -50,7 +50,8 @@ function assistantParts(message: Json, at: string, content: TurnPart[], losses: 
   const details = readDetails(message['reasoning_details'])
   const plain =
     string(message['reasoning_content'], `${at}.reasoning_content`) || string(message['reasoning'], `${at}.reasoning`)
-  const reasoning: TurnPart[] = details.length > 0 ? details : plain ? [{ type: 'reasoning', text: plain }] : []
+  const isNew = plain && !content.some((part) => part.type === 'reasoning' && part.text === plain)
+  const reasoning: TurnPart[] = details.length > 0 ? details : isNew ? [{ type: 'reasoning', text: plain }] : []
   const refusal = string(message['refusal'], `${at}.refusal`)
   if (message['audio']) losses.add('messages.audio')
   if (message['images']) losses.add('messages.images')
@@ -64,9 +65,14 @@ function assistantParts(message: Json, at: string, content: TurnPart[], losses: 
     }
     return [functionCall(called, string(call['id'], `${path}.id`) ?? missing(`${path}.id`), `${path}.function`)]
   })
-  // Some frameworks write a call in both ways.
+  // Some frameworks write a call, or a thought, in both ways.
   const ids = new Set(calls.flatMap((call) => (call.type === 'tool_call' ? [call.id] : [])))
-  const own = content.filter((part) => part.type !== 'tool_call' || !ids.has(part.id))
+  const sealed = new Set(details.filter(isSealed).map((part) => part.signature ?? part.redacted))
+  const own = content.filter((part) =>
+    part.type === 'reasoning'
+      ? !sealed.has(part.signature ?? part.redacted)
+      : part.type !== 'tool_call' || !ids.has(part.id),
+  )
   return [...reasoning, ...own, ...(refusal ? [{ type: 'text' as const, text: refusal }] : []), ...calls]
 }
 

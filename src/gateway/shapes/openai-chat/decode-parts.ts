@@ -4,7 +4,7 @@ import { decodeBlock } from '../anthropic-messages/decode-blocks.ts'
 import { compact, type Json, list, missing, object, partsOf, string } from '../json.ts'
 import { Losses } from '../losses.ts'
 import { sourceOf } from '../media.ts'
-import { decodeAnthropicPart } from './anthropic-parts.ts'
+import { decodeAnthropicPart, RESULT } from './anthropic-parts.ts'
 import { cacheOf } from './cache.ts'
 
 /**
@@ -15,9 +15,6 @@ const lost: ReadonlySet<string> = new Set(
   `input_audio audio_url video_url input_video input_file thinking redacted_thinking reasoning tool_use tool_result
   server_tool_use document search_result`.split(/\s+/),
 )
-
-/** Where a part stands that stands in a tool's result. */
-const RESULT = 'result'
 
 /** Content as a string or as parts; empty text is no content. */
 export function contentOf(content: unknown, at: string, role: string, losses: Losses): TurnPart[] {
@@ -49,7 +46,7 @@ function decodePart(given: unknown, at: string, role: string, losses: Losses): T
   const result = (content: unknown, at: string): TurnPart[] => contentOf(content, at, RESULT, losses)
   const foreign = decodeAnthropicPart(role, part, at, losses, result)
   if (foreign !== null) return foreign
-  // In a result pictures and papers are Anthropic's too.
+  // Pictures and papers that lie at Anthropic.
   if (role === RESULT && (type === 'image' || type === 'document')) return decodeBlock(part, at, losses)
   losses.add(`messages.${type}`)
   return lost.has(type) || type.endsWith('_tool_result') ? [] : null

@@ -3,7 +3,9 @@ import type { Loss, Turn } from '../../turn.ts'
 import { boolean, compact, integer, isObject, type Json, list, missing, number, object, string } from '../json.ts'
 import { Losses, matters } from '../losses.ts'
 import { verbosityOf } from '../sampling.ts'
+import { decodeSystem } from '../anthropic-messages/decode-messages.ts'
 import { decodeMessages } from './decode-messages.ts'
+import { isPartlyAnthropic } from './mixed.ts'
 import { decodeToolChoice, decodeTools } from './decode-tools.ts'
 
 export interface Decoded {
@@ -36,8 +38,10 @@ const usual = new Map<string, (value: unknown) => boolean>([
 export function decode(body: unknown): Decoded {
   if (!isObject(body)) return refuse('invalid_parameter', { message: 'The body must be a JSON object.' })
   const losses = new Losses()
+  const system = systemIn(body)
   for (const [name, value] of Object.entries(body)) {
-    if (!carried.has(name) && matters(value) && !usual.get(name)?.(value)) losses.add(name)
+    if (!carried.has(name) && matters(value) && !usual.get(name)?.(value) && !(name === 'system' && system !== null))
+      losses.add(name)
   }
   const messages = list(body['messages'], 'messages') ?? missing('messages')
   if (messages.length === 0)
@@ -45,7 +49,7 @@ export function decode(body: unknown): Decoded {
   const tools = decodeTools(body, losses)
   const turn: Turn = compact({
     model: modelOf(body) ?? missing('model'),
-    messages: decodeMessages(messages, losses),
+    messages: [...decodeSystem(system, losses), ...decodeMessages(messages, losses)],
     max_output_tokens:
       integer(body['max_completion_tokens'], 'max_completion_tokens', 0) ??
       integer(body['max_tokens'], 'max_tokens', 0),
@@ -72,6 +76,16 @@ export function decode(body: unknown): Decoded {
     includeUsage: boolean(options?.['include_usage'], 'stream_options.include_usage') ?? false,
     losses: losses.all(),
   }
+}
+
+/** Anthropic's instruction, which stands beside the messages; null: there is none. */
+function systemIn(body: Json): unknown {
+  const { system = null } = body
+  const words =
+    typeof system === 'string' ||
+    (Array.isArray(system) &&
+      system.every((part) => isObject(part) && part['type'] === 'text' && typeof part['text'] === 'string'))
+  return words && isPartlyAnthropic(body) ? system : null
 }
 
 const modelOf = (body: Json): string | undefined => {
