@@ -161,7 +161,7 @@ test('a picture of Anthropic’s alone is a picture at OpenAI', async () => {
   assert.equal(sentTo(gpt)['messages'][0].content[0].type, 'image_url')
 })
 
-test('blocks in the history alone are read too, and a call that is there in both ways is one', async () => {
+test('blocks in the history alone are read too, and a call or a result that is there in both ways is one', async () => {
   const { tools: _, tool_choice: __, ...rest } = conversation
   const [system, user, , results] = conversation.messages
   const twice = {
@@ -172,13 +172,16 @@ test('blocks in the history alone are read too, and a call that is there in both
       { id: 'toolu_2', type: 'function', function: { name: 'weather', arguments: '{"city":"Oslo"}' } },
     ],
   }
-  const body = { ...rest, messages: [system, user, twice, results], model: 'oa/gpt-4o' }
+  const cold = { role: 'tool', tool_call_id: 'toolu_1', content: 'Cold.' }
+  const body = { ...rest, messages: [system, user, twice, cold, results], model: 'oa/gpt-4o' }
   const answer = await world.key.post('/compat-a/v1/chat/completions', body, strict)
   assert.equal(answer.status, 200, answer.text)
   assert.deepEqual(
     sentTo(gpt)['messages'][2].tool_calls.map(({ id }: { id: string }) => id),
     ['toolu_1', 'toolu_2'],
   )
+  assert.deepEqual(sentTo(gpt)['messages'][3], cold)
+  assert.equal(JSON.stringify(sentTo(gpt)).match(/Cold\./g)?.length, 1)
 })
 
 test('what is not plainly a call or a result stays what it was: a loss on the way to Claude, the client’s own bytes to OpenAI', async () => {

@@ -149,6 +149,34 @@ test('what could mean something else is not taken for a call or a result', () =>
   assert.equal(isMixed({ messages: 'x', tools: [null] }), false)
 })
 
+test('a result that is there in both ways is one, whichever comes first, with what either says of it', () => {
+  const called = { role: 'assistant', content: [use] }
+  const own = { role: 'tool', tool_call_id: 't1', content: 'a cat' }
+  const foreign = { role: 'user', content: [{ ...result, cache_control: { type: 'ephemeral' }, is_error: true }] }
+  const rest = [called, own]
+  const told = (messages: object[]) => {
+    const { turn, losses } = read({ messages: [hi, ...messages] })
+    return [turn.messages.slice(1).map(({ role, content }) => [role, content.length]), losses]
+  }
+  const once = [
+    ['assistant', 1],
+    ['tool', 1],
+  ]
+  assert.deepEqual(told([...rest, foreign]), [once, []])
+  assert.deepEqual(told([called, foreign, own]), [once, []])
+  const { turn } = read({ messages: [hi, ...rest, foreign] })
+  assert.deepEqual(turn.messages[2]!.content, [
+    { type: 'tool_result', id: 't1', content: [{ type: 'text', text: 'a cat' }], is_error: true, cache: '5m' },
+  ])
+  const asked = { role: 'user', content: [result, { type: 'text', text: 'And?' }] }
+  assert.deepEqual(told([...rest, asked]), [[...once, ['user', 1]], []])
+  const different = { role: 'user', content: [{ ...result, content: 'a dog' }] }
+  assert.deepEqual(told([...rest, different]), [once, ['messages.tool_result']])
+  assert.deepEqual(told([...rest, called, foreign]), [[...once, ...once], []], 'called again')
+  assert.deepEqual(told([called, own, own]), [[...once, ['tool', 1]], []], 'OpenAI’s own are as they were')
+  assert.deepEqual(told([{ role: 'user', content: [{ ...result, tool_use_id: 'gone' }] }]), [[['tool', 1]], []])
+})
+
 const seen = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo' } }
 const paper = { type: 'document', title: 'Cats', source: { type: 'text', media_type: 'text/plain', data: 'purr' } }
 const found = { type: 'search_result', source: 'https://x.example', title: 'X', content: [{ type: 'text', text: 'y' }] }

@@ -4,12 +4,14 @@ import { compact, type Json, list, missing, object, string } from '../json.ts'
 import { Losses } from '../losses.ts'
 import { contentOf } from './decode-parts.ts'
 import { isSealed, readDetails } from './reasoning.ts'
+import { Results } from './results.ts'
 
 /** Messages of every role; tool results stay where they stood, one message each. Of Anthropic's those of a user come before the rest of it. */
 export function decodeMessages(messages: unknown[], losses: Losses): TurnMessage[] {
   // The old function calls have no ids: the n-th call and the n-th result belong together.
   let calls = 0
-  let results = 0
+  let answers = 0
+  const results = new Results(losses)
   return messages.flatMap((given, i): TurnMessage[] => {
     const at = `messages.${i}`
     const message = object(given, at) ?? missing(at)
@@ -17,32 +19,27 @@ export function decodeMessages(messages: unknown[], losses: Losses): TurnMessage
     const content = () => contentOf(message['content'], `${at}.content`, role, losses)
     if (role === 'system' || role === 'developer' || role === 'user') {
       if ((message['content'] ?? null) === null) missing(`${at}.content`)
-      return role === 'user' ? userMessages(content()) : [{ role: 'system', content: content() }]
+      return role === 'user' ? results.among(content()) : [{ role: 'system', content: content() }]
     }
     if (role === 'assistant') {
       const call = object(message['function_call'], `${at}.function_call`)
       const legacy = call ? [functionCall(call, `function_${calls++}`, `${at}.function_call`)] : []
-      return [{ role, content: [...assistantParts(message, at, content(), losses), ...legacy] }]
+      const parts = [...assistantParts(message, at, content(), losses), ...legacy]
+      results.called(parts)
+      return [{ role, content: parts }]
     }
     if (role === 'tool' || role === 'function') {
       const id =
         role === 'function'
-          ? `function_${results++}`
+          ? `function_${answers++}`
           : (string(message['tool_call_id'], `${at}.tool_call_id`) ?? missing(`${at}.tool_call_id`))
-      return [{ role: 'tool', content: [{ type: 'tool_result', id, content: content(), is_error: false }] }]
+      return results.told({ type: 'tool_result', id, content: content(), is_error: false })
     }
     return refuse('invalid_parameter', {
       message: `\`${at}.role\` must be developer, system, user, assistant or tool.`,
       param: `${at}.role`,
     })
   })
-}
-
-function userMessages(content: TurnPart[]): TurnMessage[] {
-  const results = content.filter(({ type }) => type === 'tool_result')
-  if (results.length === 0) return [{ role: 'user', content }]
-  const rest = content.filter(({ type }) => type !== 'tool_result')
-  return [{ role: 'tool', content: results }, ...(rest.length > 0 ? [{ role: 'user', content: rest } as const] : [])]
 }
 
 /** Reasoning first, then text, then calls: the order in which models make them and vendors want them back. */

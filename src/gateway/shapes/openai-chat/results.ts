@@ -1,0 +1,53 @@
+import type { TurnMessage, TurnPart } from '../../turn.ts'
+import type { Losses } from '../losses.ts'
+
+type Result = Extract<TurnPart, { type: 'tool_result' }>
+
+/** Results since their calls: some frameworks write one both as OpenAI and as Anthropic have it, and it is one. */
+export class Results {
+  readonly #known = new Map<string, { result: Result; foreign: boolean }>()
+  readonly #losses: Losses
+
+  constructor(losses: Losses) {
+    this.#losses = losses
+  }
+
+  /** An id that is called again may be answered again. */
+  called(content: readonly TurnPart[]): void {
+    for (const part of content) if (part.type === 'tool_call') this.#known.delete(part.id)
+  }
+
+  /** As a message of its own; none where it is told already. */
+  told(result: Result): TurnMessage[] {
+    return this.#isNew(result, false) ? [{ role: 'tool', content: [result] }] : []
+  }
+
+  /** A user's message, the results in it before the rest. */
+  among(content: TurnPart[]): TurnMessage[] {
+    const results = content.filter((part) => part.type === 'tool_result')
+    if (results.length === 0) return [{ role: 'user', content }]
+    const rest = content.filter(({ type }) => type !== 'tool_result')
+    const first = results.filter((result) => this.#isNew(result, true))
+    return [
+      ...(first.length > 0 ? [{ role: 'tool', content: first } as const] : []),
+      ...(rest.length > 0 ? [{ role: 'user', content: rest } as const] : []),
+    ]
+  }
+
+  #isNew(result: Result, foreign: boolean): boolean {
+    const twin = this.#known.get(result.id)
+    if (twin === undefined || !(foreign || twin.foreign)) {
+      this.#known.set(result.id, { result, foreign })
+      return true
+    }
+    const { result: kept } = twin
+    kept.is_error ||= result.is_error
+    if (result.cache !== undefined) kept.cache ??= result.cache
+    if (textIn(kept) !== textIn(result)) this.#losses.add('messages.tool_result')
+    return false
+  }
+}
+
+/** One text may be written as several parts. */
+const textIn = ({ content }: Result): string =>
+  content.map((part) => (part.type === 'text' ? part.text : JSON.stringify(part))).join('')
