@@ -151,7 +151,7 @@ test('what a Turn has no place for is named, what changes nothing is not', () =>
       { type: 'web_search_20250305', name: 'web_search' },
     ],
   })
-  assert.deepEqual(claudeCode.losses, ['context_management', 'tools.web_search_20250305'])
+  assert.deepEqual(claudeCode.losses, ['context_management', 'tools.defer_loading', 'tools.web_search_20250305'])
   assert.deepEqual(claudeCode.turn.reasoning, { effort: 'max', exclude: true })
   assert.deepEqual(claudeCode.turn.messages[1], { role: 'system', content: [{ type: 'text', text: 'be brief' }] })
 })

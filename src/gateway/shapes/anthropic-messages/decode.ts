@@ -17,6 +17,7 @@ import { Losses, matters } from '../losses.ts'
 import { decodeMessages, decodeSystem } from './decode-messages.ts'
 import { cacheOf } from './cache.ts'
 import { clientTool } from './client-tools.ts'
+import { loseToolFields } from './lose-tool-fields.ts'
 
 export interface Decoded {
   turn: Turn
@@ -104,6 +105,7 @@ function decodeTools(body: Json, losses: Losses): Tool[] | undefined {
       losses.add(`tools.${type}`)
       return []
     }
+    loseToolFields(tool, losses)
     return [
       compact({
         name: string(tool['name'], `${at}.name`) ?? missing(`${at}.name`),

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { refusal, toClaude } from '../translating.test.ts'
+import { decode as decodeMessages } from '../anthropic-messages/decode.ts'
+import { other, refusal, toClaude } from '../translating.test.ts'
 import { decode } from './decode.ts'
+import { encode } from './encode.ts'
 import { isMixed } from './mixed.ts'
 
 const hi = { role: 'user', content: 'hi' }
@@ -147,6 +149,30 @@ test('what could mean something else is not taken for a call or a result', () =>
   }
   assert.equal(isMixed({ messages: [hi, null, 1, { content: [null, 'x'] }, { role: 'user', content: null }] }), false)
   assert.equal(isMixed({ messages: 'x', tools: [null] }), false)
+})
+
+test('a call that is there in both ways keeps its cache mark, and who has no place for it loses it', () => {
+  const own = { id: 't1', type: 'function', function: { name: 'look', arguments: '{"at":1}' } }
+  const marked = { ...use, cache_control: { type: 'ephemeral', ttl: '1h' } }
+  const messages = [
+    hi,
+    { role: 'assistant', content: [marked], tool_calls: [own] },
+    { role: 'user', content: [result] },
+  ]
+  const { turn, losses } = read({ messages })
+  const call = { type: 'tool_call', id: 't1', name: 'look', arguments: '{"at":1}', cache: '1h' }
+  assert.deepEqual([turn.messages[1]!.content, losses], [[call], []])
+  assert.deepEqual(toClaude({ messages }).losses, [])
+  assert.deepEqual(encode(turn, other, { stream: false }).losses, ['cache_control'])
+})
+
+test('what of Anthropic’s tools a Turn has no place for is named', () => {
+  const tool = { name: 'look', input_schema: schema }
+  const tools = [{ ...tool, input_examples: [{ at: 1 }], defer_loading: true }]
+  const lost = ['tools.input_examples', 'tools.defer_loading']
+  assert.deepEqual(read({ tools }).losses, lost)
+  assert.deepEqual(decodeMessages({ model: 'm', max_tokens: 9, messages: [hi], tools }).losses, lost)
+  assert.deepEqual(read({ tools: [{ ...tool, input_examples: [], defer_loading: false }] }).losses, [])
 })
 
 test('a result that is there in both ways is one, whichever comes first, with what either says of it', () => {

@@ -6,6 +6,8 @@ import { contentOf } from './decode-parts.ts'
 import { isSealed, readDetails } from './reasoning.ts'
 import { Results } from './results.ts'
 
+type Call = Extract<TurnPart, { type: 'tool_call' }>
+
 /** Messages of every role; tool results stay where they stood, one message each. Of Anthropic's those of a user come before the rest of it. */
 export function decodeMessages(messages: unknown[], losses: Losses): TurnMessage[] {
   // The old function calls have no ids: the n-th call and the n-th result belong together.
@@ -52,7 +54,7 @@ function assistantParts(message: Json, at: string, content: TurnPart[], losses: 
   const refusal = string(message['refusal'], `${at}.refusal`)
   if (message['audio']) losses.add('messages.audio')
   if (message['images']) losses.add('messages.images')
-  const calls = (list(message['tool_calls'], `${at}.tool_calls`) ?? []).flatMap((given, i): TurnPart[] => {
+  const calls = (list(message['tool_calls'], `${at}.tool_calls`) ?? []).flatMap((given, i): Call[] => {
     const path = `${at}.tool_calls.${i}`
     const call = object(given, path) ?? {}
     const called = object(call['function'], `${path}.function`)
@@ -63,17 +65,19 @@ function assistantParts(message: Json, at: string, content: TurnPart[], losses: 
     return [functionCall(called, string(call['id'], `${path}.id`) ?? missing(`${path}.id`), `${path}.function`)]
   })
   // Some frameworks write a call, or a thought, in both ways.
-  const ids = new Set(calls.flatMap((call) => (call.type === 'tool_call' ? [call.id] : [])))
+  const twins = new Map(calls.map((call) => [call.id, call]))
   const sealed = new Set(details.filter(isSealed).map((part) => part.signature ?? part.redacted))
-  const own = content.filter((part) =>
-    part.type === 'reasoning'
-      ? !sealed.has(part.signature ?? part.redacted)
-      : part.type !== 'tool_call' || !ids.has(part.id),
-  )
+  const own = content.filter((part) => {
+    if (part.type === 'reasoning') return !sealed.has(part.signature ?? part.redacted)
+    if (part.type !== 'tool_call') return true
+    const twin = twins.get(part.id)
+    if (twin !== undefined && part.cache !== undefined) twin.cache = part.cache
+    return twin === undefined
+  })
   return [...reasoning, ...own, ...(refusal ? [{ type: 'text' as const, text: refusal }] : []), ...calls]
 }
 
-const functionCall = (called: Json, id: string, at: string): TurnPart =>
+const functionCall = (called: Json, id: string, at: string): Call =>
   compact({
     type: 'tool_call',
     id,

@@ -1,4 +1,5 @@
 import type { Tool, Turn } from '../../turn.ts'
+import { loseToolFields } from '../anthropic-messages/lose-tool-fields.ts'
 import { boolean, compact, isObject, type Json, list, missing, object, string } from '../json.ts'
 import { Losses } from '../losses.ts'
 import { anthropicChoice, isAnthropicTool } from './anthropic-tools.ts'
@@ -13,8 +14,10 @@ export function decodeTools(body: Json, losses: Losses): Tool[] {
     const at = `tools.${i}`
     const tool = object(given, at) ?? {}
     const type = string(tool['type'], `${at}.type`) ?? 'function'
-    if (isAnthropicTool(tool)) tools.push(functionOf({ ...tool, parameters: tool['input_schema'] }, at, tool))
-    else if (type !== 'function') losses.add(`tools.${type}`)
+    if (isAnthropicTool(tool)) {
+      loseToolFields(tool, losses)
+      tools.push(functionOf({ ...tool, parameters: tool['input_schema'] }, at, tool))
+    } else if (type !== 'function') losses.add(`tools.${type}`)
     else tools.push(functionOf(object(tool['function'], `${at}.function`) ?? tool, `${at}.function`, tool))
   }
   for (const [i, given] of (list(body['functions'], 'functions') ?? []).entries()) {

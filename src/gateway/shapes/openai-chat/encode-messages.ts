@@ -53,6 +53,7 @@ function assistantMessage(content: TurnPart[], { quirks, names, ids, losses }: M
   const reasoning = content.filter((part) => part.type === 'reasoning')
   const calls = content.filter((part) => part.type === 'tool_call')
   if (content.some(({ type }) => type === 'image' || type === 'file')) losses.add('messages.assistant.media')
+  if (content.some((part) => 'cache' in part && part.cache !== undefined)) losses.add('cache_control')
   const message: Json = { role: 'assistant', content: text === '' && calls.length > 0 ? null : text }
   if (calls.length > 0) {
     message['tool_calls'] = calls.map(({ id, name, arguments: words }) => ({
