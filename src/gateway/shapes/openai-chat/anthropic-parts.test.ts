@@ -276,3 +276,42 @@ test('Anthropic’s instruction beside the messages of a mixed chat is one; else
   assert.deepEqual(said('Be brief.', {}), [null, ['system']])
   for (const wrong of [{ text: 'x' }, ['x'], [{ type: 'image' }], 1]) assert.deepEqual(said(wrong), [null, ['system']])
 })
+
+test('OpenAI’s own chats are none, whatever words and names stand in them', () => {
+  const parameters = {
+    type: 'object',
+    properties: { input_schema: schema, type: { type: 'string' } },
+    input_schema: {},
+  }
+  const words = JSON.stringify([use, result, seen, { name: 'x', input_schema: schema }])
+  assert.equal(
+    isMixed({
+      tools: [
+        { type: 'function', function: { name: 'look', parameters, input_schema: schema } },
+        { type: 'custom', custom: { name: 'write', format: { type: 'text' } } },
+        { type: 'openrouter:web_search', name: 'x' },
+      ],
+      tool_choice: 'required',
+      response_format: { type: 'json_schema', json_schema: { name: 'tool_use', schema: parameters } },
+      messages: [
+        { role: 'developer', content: words },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: words, source: seen.source, tool_use_id: 't1' },
+            { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
+            { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } },
+            { type: 'file', file: { file_id: 'f' } },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: [{ type: 'refusal', refusal: words }],
+          tool_calls: [{ type: 'function', id: 't1' }],
+        },
+        { role: 'tool', tool_call_id: 't1', content: [{ type: 'text', text: words }] },
+      ],
+    }),
+    false,
+  )
+})
