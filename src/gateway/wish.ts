@@ -81,7 +81,7 @@ export function sketchOf(json: Record<string, unknown>, limitFields: readonly st
   const limits = limitFields.map((field) => json[field]).filter((value) => typeof value === 'number')
   return {
     tools: Array.isArray(json.tools) && json.tools.length > 0,
-    images: holdsImage(json.messages),
+    images: holdsImage(json.messages ?? json.input),
     inputTokens: guessInput(json),
     maxTokens: limits.length === 0 ? null : Math.max(...limits),
   }
@@ -116,12 +116,17 @@ export function patienceIn(given: unknown): number | null {
 const refuseHeader = (name: string, right: string): never =>
   refuse('invalid_parameter', { message: `\`${name}\` must be ${right}.`, param: name })
 
-function holdsImage(messages: unknown): boolean {
-  if (!Array.isArray(messages)) return false
-  return messages.some(
-    (message: unknown) =>
-      isObject(message) &&
-      Array.isArray(message.content) &&
-      message.content.some((part: unknown) => isObject(part) && (part.type === 'image_url' || part.type === 'image')),
-  )
-}
+const IMAGES: ReadonlySet<unknown> = new Set(['image_url', 'image', 'input_image'])
+
+/** Among what was said, and among what tools answered. */
+const holdsImage = (turns: unknown): boolean =>
+  Array.isArray(turns) &&
+  turns.some((turn: unknown) => isObject(turn) && (isImageIn(turn.content) || isImageIn(turn.output)))
+
+const isImageIn = (parts: unknown): boolean =>
+  Array.isArray(parts) && parts.some((part: unknown) => isImage(part) || isResultWithImage(part))
+
+const isResultWithImage = (part: unknown): boolean =>
+  isObject(part) && part.type === 'tool_result' && Array.isArray(part.content) && part.content.some(isImage)
+
+const isImage = (part: unknown): boolean => isObject(part) && IMAGES.has(part.type)

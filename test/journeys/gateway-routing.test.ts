@@ -212,6 +212,43 @@ test('each wish of `provider` means what it means at OpenRouter: who is asked, a
   }
 })
 
+test('a picture goes to a model that sees, also where it is what a tool answered', async () => {
+  const sees = (capabilities: string[]) => ({ models: [priced('one', { capabilities })] })
+  await change('north', { ...sees(['tools']), priority: 0 })
+  await change('east', { ...sees(['tools', 'vision']), priority: 1 })
+  for (const slug of ['south', 'west']) await change(slug, { models: [priced('two')] })
+  const url = 'https://example.com/cat.png'
+  const image = { type: 'image', source: { type: 'url', url } }
+  const result = (content: unknown) => [{ type: 'tool_result', tool_use_id: 't1', content }]
+  const after = (content: unknown) => [
+    ...said('look'),
+    { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'look', input: {} }] },
+    { role: 'user', content: result(content) },
+  ]
+  const output = { type: 'function_call_output', call_id: 't1' }
+  const looked = [{ type: 'function_call', call_id: 't1', name: 'look', arguments: '{}' }]
+  for (const [path, body, who] of [
+    ['/compat-b/v1/messages', { messages: after('a cat') }, 'north'],
+    ['/compat-b/v1/messages', { messages: after([image]) }, 'east'],
+    ['/compat-b/v1/messages', { messages: [{ role: 'user', content: [image] }] }, 'east'],
+    ['/compat-a/v1/responses', { input: [...looked, { ...output, output: 'a cat' }] }, 'north'],
+    [
+      '/compat-a/v1/responses',
+      { input: [...looked, { ...output, output: [{ type: 'input_image', image_url: url }] }] },
+      'east',
+    ],
+    [
+      '/compat-a/v1/responses',
+      { input: [{ role: 'user', content: [{ type: 'input_image', image_url: url }] }] },
+      'east',
+    ],
+  ] as const) {
+    await heal()
+    const answer = await world.key.post(path, { model: 'one', max_tokens: 50, ...body })
+    assert.deepEqual([answer.status, asked], [200, [who]], answer.text)
+  }
+})
+
 test('suffixes choose: the cheapest, the fastest, the free; what is not listed is no model', async () => {
   await change('north', { models: [{ id: 'one', pricing: { input: 5, output: 5 } }], priority: 0 })
   await change('east', { models: [{ id: 'one', pricing: { input: 1, output: 1 } }], priority: 1 })
