@@ -18,7 +18,9 @@ const shape = `select table_name || '.' || column_name || ' ' || udt_name || ' '
 async function emptyDatabase(): Promise<AsyncDisposable & { pool: pg.Pool }> {
   const beside = await testDatabase()
   const database = `t_${randomBytes(6).toString('hex')}`
-  const admin = new pg.Pool({ ...beside.connection, max: 1 })
+  // Not a pool: the end of one is not waited for by its connections, and the drop of their database breaks them.
+  const admin = new pg.Client(beside.connection)
+  await admin.connect()
   await admin.query(`create database ${database}`)
   const pool = new pg.Pool({ ...beside.connection, database, max: 1 })
   // Its end is not waited for by those whose connections the drop breaks.
