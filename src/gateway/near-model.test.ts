@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { nearModel } from './near-model.ts'
 
-const names = [
+const listed = (names: readonly string[]) => names.toSorted().map((slug) => ({ slug }))
+const names = listed([
   'anthropic/claude-opus-4-5',
   'anthropic/claude-sonnet-4-5-20250929',
   'mine/gpt-5-mini',
@@ -15,7 +16,7 @@ const names = [
   'openai/o3',
   'openrouter/meta-llama/llama-3.3-70b-instruct',
   'sim/echo',
-]
+])
 
 for (const [asked, meant] of [
   ['openai/gpt-5-mimi', 'openai/gpt-5-mini'],
@@ -42,12 +43,45 @@ test('what is like nothing is not guessed at', () => {
   assert.equal(nearModel('gpt-5', []), null)
 })
 
-test('however long a name and a list are, it is soon over', () => {
-  const many = Array.from({ length: 200_000 }, (_, i) => `mine/${'ab'.repeat(45)}${i}`)
-  const at = performance.now()
-  assert.equal(nearModel('ab'.repeat(4_000_000), many), null)
-  for (const most of ['ab', 'ba', 'aa', 'ac']) nearModel(`mine/${most.repeat(46)}`, many)
-  assert.ok(performance.now() - at < 5_000)
+/** Pairs of letters that it would compare if nothing stopped it. */
+const workOf = (asked: string, many: readonly string[]): number => {
+  const work = { left: 1e9 }
+  nearModel(asked, listed(many), work)
+  return 1e9 - work.left
+}
+
+test('however names are chosen, little is compared', () => {
+  const each = (of: (i: string) => string) => Array.from({ length: 3_000 }, (_, i) => of(String(i).padStart(4, '0')))
+  // Near by themselves, and their whole names all equally far.
+  const tied = each((i) => `mine/${'p'.repeat(136)}${i}/${'a'.repeat(54)}`)
+  const alike = each((i) => `mine/${'ab'.repeat(45)}${i}`)
+  for (const [asked, many] of [
+    [`${'q'.repeat(45)}/${'a'.repeat(54)}`, tied],
+    [`mine/${'ba'.repeat(45)}0123`, alike],
+  ] as const) {
+    assert.ok(workOf(asked, many) > 500_000, asked)
+    const work = { left: 500_000 }
+    nearModel(asked, listed(many), work)
+    assert.ok(work.left > -250, asked)
+    const at = performance.now()
+    for (let i = 0; i < 50; i++) nearModel(asked, listed(many))
+    assert.ok(performance.now() - at < 5_000, asked)
+  }
+  assert.equal(workOf('ab'.repeat(4_000_000), alike), 0)
+  // Names with other letters are passed over.
+  assert.equal(
+    workOf(
+      'openai/gpt-5-mimi',
+      each((i) => `openai/xyz-${i}-k`),
+    ),
+    0,
+  )
+})
+
+test('of a list that is too long, what stands near is looked at', () => {
+  const many = Array.from({ length: 50_000 }, (_, i) => `mine/model-${i}`)
+  assert.equal(nearModel('vendor/large-on', listed([...many, 'vendor/large-one'])), 'vendor/large-one')
+  assert.equal(nearModel('azure/large-on', listed([...many, 'azure/large-one'])), 'azure/large-one')
 })
 
 test('a letter too many, too few, wrong or misplaced leads back to the only name', () => {
@@ -67,7 +101,7 @@ test('a letter too many, too few, wrong or misplaced leads back to the only name
           head + other + two + tail,
           head + two + one + tail,
         ]
-        assert.equal(nearModel(wrong[how]!, [`vendor/${name}`]), `vendor/${name}`)
+        assert.equal(nearModel(wrong[how]!, listed([`vendor/${name}`])), `vendor/${name}`)
       },
     ),
   )

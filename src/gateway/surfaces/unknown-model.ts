@@ -11,13 +11,7 @@ type Names = readonly Pick<Listed, 'slug'>[]
  */
 export function noSuchModel(model: string, offered: Names): string {
   const hint = variantHint(model)
-  const near =
-    hint === ''
-      ? nearModel(
-          model,
-          offered.map(({ slug }) => slug),
-        )
-      : null
+  const near = hint === '' ? nearModel(model, offered) : null
   return `The model \`${model}\` does not exist, or you have no access to it.${hint}${near === null ? '' : ` Did you mean \`${near}\`?`}`
 }
 
