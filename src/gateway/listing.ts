@@ -1,5 +1,5 @@
 import { refuse } from '#kernel/errors.ts'
-import { unknownModel } from './surfaces/unknown-model.ts'
+import { unknownModel } from './unknown-model.ts'
 import type { Visit } from './visit.ts'
 
 /** `GET /models`, in the surface's shape. */

@@ -33,7 +33,7 @@ for (const [asked, meant] of [
   ['claude-sonnet-4-5@20240101', 'anthropic/claude-sonnet-4-5-20250929'],
   ['mistral-large', 'mistral/mistral-large-2411'],
   ['meta-llama/llama-3-3-70b-instruct', 'openrouter/meta-llama/llama-3.3-70b-instruct'],
-  ['openai/gpt-5-mimi:nitro', 'openai/gpt-5-mini:nitro'],
+  ['openai/gpt-5-mimi:nitro', 'openai/gpt-5-mini'],
 ] as const)
   test(`who asks for ${asked} means ${meant}`, () => assert.equal(nearModel(asked, names), meant))
 

@@ -20,11 +20,11 @@ const LONGEST_DATE = 11
 
 /**
  * The name that was meant, as far as can be told: one that differs by a few letters, by its provider or by its date.
- * The nearest, of equals the one whose whole name is nearer. Null: none is near. `offered` is sorted by slug. `work` counts
+ * The nearest, of equals the one whose whole name is nearer, without a suffix. Null: none is near. `offered` is sorted by slug. `work` counts
  * down what is compared: names may have been chosen to keep everybody waiting.
  */
 export function nearModel(asked: string, offered: Names, work = { left: MOST_WORK }): string | null {
-  const { base, suffix } = splitVariant(asked)
+  const { base } = splitVariant(asked)
   if (base.length > LONGEST) return null
   const whole = plainName(base)
   const own = undated(whole)
@@ -45,7 +45,7 @@ export function nearModel(asked: string, offered: Names, work = { left: MOST_WOR
     if (count === least && wholly >= further) continue
     ;[found, least, further] = [name, count, wholly]
   }
-  return found === null || suffix === '' ? found : `${found}:${suffix}`
+  return found
 }
 
 /** What a model is called by itself, whoever serves it and since when. */

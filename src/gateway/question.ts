@@ -13,7 +13,7 @@ import { type Asked, type Candidate, newSeed } from './router.ts'
 import type { AnswerAbout } from './shapes/about.ts'
 import { refusesHistory } from './shapes/openai-chat/quirks.ts'
 import type { Demands } from './surfaces/surface.ts'
-import { unknownModel } from './surfaces/unknown-model.ts'
+import { unknownModel } from './unknown-model.ts'
 import { Translation, type Way, isServed, lossless, travels } from './translate.ts'
 import { askForUsage } from './travelling-bytes.ts'
 import type { Loss } from './turn.ts'
@@ -118,7 +118,7 @@ export class Question {
       ...this.#demands?.wish,
     }
     return choose(asked, wish, gateway.health, this.#demands?.together ?? false, {
-      unserved: (model) => unknownModel(surface, model, offered),
+      unserved: (model) => unknownModel(surface, model, offered, this.#demands !== null),
       shapes: (shapes) =>
         surface.translates
           ? `\`${this.model}\` is served in the shape ${shapes}, which ${surface.name} does not translate to.`

@@ -267,6 +267,27 @@ test('a name that is nearly one that you are offered is told wherever you ask, a
   }
 })
 
+test('the name that is proposed is one that is served where you asked', async () => {
+  const chat = (await world.key.post('/chats', {})).body.data.id
+  const near = async (to: string, body: object) => {
+    const { status, body: answer } = await world.key.post(to, body)
+    return status === 200 ? 200 : (/Did you mean `(.*)`\?/.exec(answer.error.message)?.[1] ?? null)
+  }
+  for (const model of ['sim/echo:nitro', 'sim/ecko:nitro']) {
+    for (const surface of ['a', 'b', 'responses'] as const)
+      assert.equal(await near(paths[surface], asking(surface, said('hi'), model)), 'sim/echo')
+    assert.equal(await near(`/chats/${chat}/messages`, { content: 'hi', model }), 'sim/echo')
+    assert.equal(await near('/inference/text', { model, messages: said('hi') }), 'sim/echo')
+  }
+  for (const [to, more] of [
+    [paths.c, { messages: said('hi') }],
+    ['/ai-gateway/routing-preview', {}],
+  ] as const) {
+    assert.equal(await near(to, { model: 'sim/ecko:nitro', ...more }), 'sim/echo:nitro')
+    assert.equal(await near(to, { model: 'sim/echo:nitro', ...more }), 200)
+  }
+})
+
 test('a simulated fault has the status that the guide names', async () => {
   const guide = await readFile(new URL('../../docs/guides/simulated-models.md', import.meta.url), 'utf8')
   const rows = [...guide.matchAll(/^\| (`[^|]+`) \| (\d+) \| (\d+) \| (\d+) \|$/gm)]

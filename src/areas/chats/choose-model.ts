@@ -1,7 +1,7 @@
 import { callersAccount } from '#areas/accounts/service.ts'
 import type { Context } from '#engine/context.ts'
 import type { Listed } from '#gateway/directory.ts'
-import { noSuchModel } from '#gateway/surfaces/unknown-model.ts'
+import { noSuchModel } from '#gateway/unknown-model.ts'
 import { refuse } from '#kernel/errors.ts'
 
 /**

@@ -3,7 +3,7 @@ import type { Listed } from '../../directory.ts'
 import type { Lately } from '../../health.ts'
 import { supportedParameters } from '../../parameters.ts'
 import type { Visit } from '../../visit.ts'
-import { unknownModel } from '../unknown-model.ts'
+import { unknownModel } from '../../unknown-model.ts'
 import { writeModel } from './models.ts'
 import { writePricing } from './pricing.ts'
 
