@@ -72,8 +72,8 @@ async function* run(
   const offers = await gateway.directory.offers(principal, turn.model)
   if (offers.length === 0)
     refuse('not_found', {
-      // Which models there are is told to the caller alone.
-      message: noSuchModel(turn.model, options.payer.overheard ? [] : await gateway.directory.models(principal)),
+      // Who asks for it here is not known: areas that do know say what may have been meant.
+      message: noSuchModel(turn.model, []),
       param: 'model',
     })
   const needs = turn.tools?.length ? ['tools'] : []

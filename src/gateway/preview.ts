@@ -11,7 +11,7 @@ import type { Gateway } from './parts.ts'
 import { readPreferences } from './preferences.ts'
 import { type Candidate, type Route, newSeed, routeModels } from './router.ts'
 import type { Excluded } from './router-filter.ts'
-import { noSuchModel } from './unknown-model.ts'
+import { noSuchModel, toldModels } from './unknown-model.ts'
 import { isServedIn } from './translate.ts'
 import { askedModels } from './variants.ts'
 import { wishFor } from './wish.ts'
@@ -62,7 +62,7 @@ export const createPreviewRoute =
     if (first === undefined && unserved === undefined && unknown !== undefined) throw unknown
     if (unserved !== undefined || first === undefined)
       return refuse('not_found', {
-        message: noSuchModel(unserved?.model ?? '', await gateway.directory.models(principal), true),
+        message: noSuchModel(unserved?.model ?? '', await toldModels(gateway.directory, principal), true),
         param: unserved === asked[0] ? 'model' : 'models',
       })
     const { wish: preferred, together } = readPreferences(provider, () => [...parameters])

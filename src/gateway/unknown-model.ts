@@ -1,9 +1,22 @@
-import type { Listed } from './directory.ts'
+import { type Principal, hasScope } from '#kernel/principal.ts'
+import type { Directory, Listed } from './directory.ts'
 import { nearModel } from './near-model.ts'
 import type { Surface } from './surfaces/surface.ts'
 import { splitVariant, variantHint } from './variants.ts'
 
 type Names = readonly Pick<Listed, 'slug'>[]
+const none: Names = []
+
+/**
+ * What may be told of to this caller: what GET /models would list to it. What the server is told on somebody's behalf,
+ * as in a run, others read too: nothing. `within`: as whom the model is asked, where that is not the caller itself.
+ */
+export const toldModels = (
+  directory: Pick<Directory, 'models'>,
+  principal: Principal,
+  within = principal,
+): Names | Promise<Names> =>
+  principal.credential.kind === 'server' || !hasScope(principal, 'model:read') ? none : directory.models(within)
 
 /**
  * What is said of a model that this caller has no way to. One that others may call is not told from one that is nowhere.

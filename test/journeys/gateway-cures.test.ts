@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { faultKinds } from '#gateway/turn.ts'
+import { call, results, script } from '#test/chats.ts'
 import { caller } from '#test/server.ts'
 import { startAnthropic } from '#test/vendors/anthropic.ts'
 import { startOpenAI } from '#test/vendors/openai.ts'
@@ -265,6 +266,52 @@ test('a name that is nearly one that you are offered is told wherever you ask, a
       assert.equal(message.includes('mean'), near !== '')
     }
   }
+})
+
+test('who may not list models is told no names, and neither is who reads along in a chat', async () => {
+  const model = 'cl/claude-haiku-5-4'
+  const plain = { model, messages: said('hi') }
+  const { person } = world
+  const running = await person.key({ scopes: ['inference:run', 'gateway:read', 'gateway:run'] })
+  const chatting = await person.key({ scopes: ['chat:run', 'chat:write'] })
+  const chat = (await person.post('/chats', {})).body.data.id
+  for (const answer of [
+    await running.post('/inference/text', plain),
+    await running.post('/inference/text', { ...plain, background: true }),
+    await running.post('/ai-gateway/routing-preview', { model }),
+    await chatting.post(`/chats/${chat}/messages`, { content: 'hi', model }),
+  ]) {
+    assert.equal(answer.status, 404, answer.text)
+    assert.ok(!answer.text.includes('mean'), answer.text)
+  }
+  assert.equal((await running.get('/models')).status, 403)
+  // The gateways list what they serve to every key that may call them.
+  assert.match((await running.post(paths.a, plain)).text, /Did you mean/)
+
+  const names = ['ai_gateway.routing_preview', 'inference.text']
+  const agent = await person.post('/agents', {
+    name: 'Asker',
+    model: 'sim/script',
+    tools: names.map((name) => ({ name, policy: 'allow' })),
+  })
+  const asked = (await person.post('/chats', { agent_id: agent.body.data.id })).body.data.id
+  const content = script([call('ai_gateway_routing_preview', { model }), call('inference_text', plain)], [])
+  const answer = await person.post(`/chats/${asked}/messages`, { content })
+  assert.equal(answer.status, 200, answer.text)
+  const refused = results(answer.body.data).map(({ output }) => output.error.message)
+  for (const message of refused)
+    assert.equal(message, `The model \`${model}\` does not exist, or you have no access to it.`)
+  assert.equal(refused.length, 2)
+})
+
+test('who asks in a workspace is told of the models there', async () => {
+  const { person } = world
+  const workspace_id = (await person.post('/workspaces', { name: 'Models of a team' })).body.data.id
+  const endpoint = { workspace_id, slug: 'team', shape: 'openai-chat', base_url: 'http://127.0.0.1:9/v1' }
+  const brought = await person.post('/ai-gateway/provider-endpoints', { ...endpoint, models: [priced('large-one')] })
+  assert.equal(brought.status, 201, brought.text)
+  const answer = await person.post('/inference/text', { model: 'team/large-on', messages: said('hi'), workspace_id })
+  assert.match(answer.body.error.message, /Did you mean `team\/large-one`/)
 })
 
 test('the name that is proposed is one that is served where you asked', async () => {

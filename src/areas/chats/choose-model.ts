@@ -1,7 +1,7 @@
 import { callersAccount } from '#areas/accounts/service.ts'
 import type { Context } from '#engine/context.ts'
 import type { Listed } from '#gateway/directory.ts'
-import { noSuchModel } from '#gateway/unknown-model.ts'
+import { noSuchModel, toldModels } from '#gateway/unknown-model.ts'
 import { refuse } from '#kernel/errors.ts'
 
 /**
@@ -25,11 +25,7 @@ export async function chooseModel(ctx: Context, named: readonly (string | null |
   if (offers.length === 0)
     refuse('not_found', {
       param: 'model',
-      // What a run or a goal is told is read by others too.
-      message: noSuchModel(
-        first,
-        ctx.principal.credential.kind === 'server' ? [] : await endpoints.models(ctx.principal),
-      ),
+      message: noSuchModel(first, await toldModels(endpoints, ctx.principal)),
     })
   return first
 }

@@ -4,6 +4,7 @@ import type { Completion } from '#gateway/complete.ts'
 import type { Served } from '#gateway/turn-attempt.ts'
 import type { Chunk, Turn } from '#gateway/turn.ts'
 import { lossesHeader } from '#gateway/translate.ts'
+import { noSuchModel, toldModels } from '#gateway/unknown-model.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
@@ -18,8 +19,9 @@ export interface Begun extends AsyncDisposable {
 
 /** Calls the model and waits for its first word. Refuses as `completeTurn` does. */
 export async function begin(ctx: Context, turn: Turn, id: Id, workspaceId: Id, signal: AbortSignal): Promise<Begun> {
+  const acting = await askerOf(ctx, turn.model, workspaceId)
   const ended = new AbortController()
-  const completion: Completion = ctx.engine.completeTurn(actingIn(ctx.principal, workspaceId), turn, {
+  const completion: Completion = ctx.engine.completeTurn(acting, turn, {
     id,
     signal: AbortSignal.any([signal, ended.signal]),
     payer: payerOf(ctx.principal, workspaceId),
@@ -47,6 +49,15 @@ export async function begin(ctx: Context, turn: Turn, id: Id, workspaceId: Id, s
       await iterator.return?.(undefined)
     },
   }
+}
+
+/** As whom the model is asked there. Refuses (`not_found`) one that nobody serves, with the one that may have been meant. */
+export async function askerOf({ engine, principal }: Context, model: string, workspaceId: Id): Promise<Principal> {
+  const { endpoints } = engine
+  const acting = actingIn(principal, workspaceId)
+  if ((await endpoints.offers(acting, model)).length > 0) return acting
+  const told = await toldModels(endpoints, principal, acting)
+  return refuse('not_found', { param: 'model', message: noSuchModel(model, told) })
 }
 
 /** Who works in a workspace that the credential is not bound to uses what that workspace has first. */

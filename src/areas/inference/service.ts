@@ -1,11 +1,10 @@
 import { defineOperation, startOperation } from '#areas/operations/service.ts'
 import { type Context, implement } from '#engine/context.ts'
 import { refusalOf } from '#gateway/refusal.ts'
-import { noSuchModel } from '#gateway/unknown-model.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { Answer, type Completed, type Part } from './answer.ts'
-import { begin } from './complete.ts'
+import { askerOf, begin } from './complete.ts'
 import { inference } from './contract.ts'
 import { narrate } from './narrate.ts'
 import { type Ask, turnOf } from './turn.ts'
@@ -40,11 +39,7 @@ export const inferenceService = implement(inference, {
     if (!background) return (await complete(ctx, ask, workspaceId, ctx.signal)).completed
     // What can be known now is said now.
     turnOf(ask)
-    if ((await ctx.engine.endpoints.offers(ctx.principal, ask.model)).length === 0)
-      refuse('not_found', {
-        param: 'model',
-        message: noSuchModel(ask.model, await ctx.engine.endpoints.models(ctx.principal)),
-      })
+    await askerOf(ctx, ask.model, workspaceId)
     return startOperation(ctx, textOperation, { ...ask, workspaceId }, { workspaceId })
   },
 
