@@ -101,19 +101,21 @@ export class Metering {
     try {
       this.#reserved = await this.#ledger.reserve(call, worst, least)
     } catch (error) {
-      // Who is not told what is left is not told either what that would buy.
-      if (!(error instanceof Refusal) || error.details?.['available_usd'] === undefined) throw error
+      const whole = error instanceof Refusal ? (error.toPayer ?? error) : null
+      if (whole?.details?.['available_usd'] === undefined) throw error
       const left = await this.#ledger.affordable(call.payer, call.billing)
       const tokens = left === null ? most : covered(left, maxTokens === null ? OF_A_LIMIT : 0)
       // Whoever sends to a chat names no limit.
       const field = tokens > 0 && most > 0 && call.payer.runId === undefined ? limitField : null
-      const param = error.param ?? field
-      throw new Refusal(error.code, {
-        message: field === null ? error.message : `${error.message} Or set \`${field}\` to at most ${tokens}.`,
+      const param = whole.param ?? field
+      const told = new Refusal(whole.code, {
+        message: field === null ? whole.message : `${whole.message} Or set \`${field}\` to at most ${tokens}.`,
         ...(param !== null && { param }),
-        details: { ...error.details, affordable_output_tokens: tokens },
-        ...(error.headers && { headers: error.headers }),
+        details: { ...whole.details, affordable_output_tokens: tokens },
+        ...(whole.headers && { headers: whole.headers }),
       })
+      // The tightest of all that guards the call is the payer's alone, whatever refused it.
+      throw call.payer.overheard ? forOthers(error as Refusal, told) : told
     }
     return this.#reserved < worst ? covered(this.#reserved) : null
   }
@@ -193,6 +195,9 @@ export class Metering {
     })
   }
 }
+
+const forOthers = ({ code, message, param, details }: Refusal, toPayer: Refusal): Refusal =>
+  new Refusal(code, { message, ...(param !== undefined && { param }), ...(details && { details }), toPayer })
 
 /** Strings under these keys are media or where it lies, not text. */
 const MEDIA: ReadonlySet<string> = new Set([

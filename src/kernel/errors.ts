@@ -101,6 +101,8 @@ export interface RefusalMore {
   details?: Record<string, unknown>
   /** Response headers that belong to the refusal, such as `retry-after`. */
   headers?: Record<string, string>
+  /** The same with what is for the payer alone, where others read this one too. */
+  toPayer?: Refusal
 }
 
 /** A refusal that the caller can act on. */
@@ -112,6 +114,7 @@ export class Refusal extends Error {
   readonly param: string | undefined
   readonly details: Record<string, unknown> | undefined
   readonly headers: Record<string, string> | undefined
+  readonly toPayer: Refusal | undefined
   constructor(code: Code, more: RefusalMore = {}) {
     const [status, type, sentence] = catalogue[code]
     super(more.message ?? sentence)
@@ -121,6 +124,7 @@ export class Refusal extends Error {
     this.param = more.param
     this.details = more.details
     this.headers = more.headers
+    this.toPayer = more.toPayer
   }
 }
 

@@ -207,15 +207,22 @@ test('somebody without credits cannot use the simulated models, and with credits
   assert.deepEqual([call.cost_nano, call.charged_nano, call.billing], [6_000n, 6_000n, 'credits'])
 })
 
-test('a run that is not covered says what it may cost, and not in words for all its readers what its sender has', async () => {
+test('a run that is not covered says to all its readers what it may cost, and to its sender what is left', async () => {
   const sender = await world.server.person('Sender')
   await world.person.post(`/admin/accounts/${sender.id}/credits`, { amount_usd: 0.000012345, note: 'test' })
   const chat = (await sender.post('/chats', { title: 'Short', model: 'sim/echo' })).body.data
   const failed = await sender.post(`/chats/${chat.id}/messages`, { content: 'one two' })
   assert.deepEqual([failed.status, failed.body.error.code], [402, 'insufficient_credits'])
+  const { message, details } = failed.body.error
   assert.match(
-    failed.body.error.message,
-    /^The credit balance does not cover this call, which may cost up to 0\.2\d* USD\. An administrator grants credits;/,
+    message,
+    /^The credit balance does not cover this call: 0\.000012345 USD of it are left, and the call may/,
   )
-  assert.doesNotMatch(failed.body.error.message, /12345|at most/)
+  assert.doesNotMatch(message, /at most/)
+  const log = await sender.get(`/chats/${chat.id}/runs/${details.run_id}/events`)
+  assert.match(
+    log.text,
+    /does not cover this call, which may cost up to 0\.2\d* USD\. An administrator grants credits;/,
+  )
+  assert.doesNotMatch(log.text, /12345|at most/)
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { call, results, script } from '#test/chats.ts'
 import { allEvents } from '#test/events.ts'
-import type { Answer, Caller } from '#test/server.ts'
+import { type Answer, type Caller, caller } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
 import { startOpenRouter } from '#test/vendors/openrouter.ts'
 import { until } from '#test/until.ts'
@@ -11,7 +11,7 @@ import { until } from '#test/until.ts'
 // own holds at least 1,024 tokens of output, 0.002048 USD, and a token per byte of what it sends.
 const words = (n: number): string => Array.from({ length: n }, () => 'word').join(' ')
 
-const { server, alice, beyond, settled } = await twoServers({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.0/8' } })
+const { server, twin, alice, beyond, settled } = await twoServers({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.0/8' } })
 
 async function made(path: string, body: object, who: Caller = alice) {
   const answer = await who.post(path, body)
@@ -169,7 +169,7 @@ test('what an agent’s tools spend counts for its run and chat; what they begin
   assert.equal((await read(`/chats/${chat.id}`)).spent_usd, Number((own + 0.0003 + asked).toFixed(9)))
 })
 
-test('what is left to the sender is told to nobody else who reads the chat, whether a run or its tool was refused', async () => {
+test('what is left to the sender is told to them, and to nobody else who reads the chat, whether a run or its tool was refused', async () => {
   const bob = await server.person('Bob, who pays')
   const team = await made('/workspaces', { name: 'Readers' })
   const invitation = { email: bob.email, role: 'member' }
@@ -179,9 +179,16 @@ test('what is left to the sender is told to nobody else who reads the chat, whet
     name: 'Asker',
     workspace_id: team.id,
     model: 'sim/script',
-    tools: [{ name: 'inference.text', policy: 'allow' }],
+    tools: ['inference.text', 'chats.send'].map((name) => ({ name, policy: 'allow' })),
   })
   const chat = await made('/chats', { workspace_id: team.id, agent_id: agent.id })
+  const wordy = await made('/agents', {
+    name: 'Wordy',
+    workspace_id: team.id,
+    model: 'sim/echo',
+    system_prompt: words(9_000),
+  })
+  const further = await made('/chats', { workspace_id: team.id, agent_id: wordy.id })
   const grant = (amount_usd: number) => alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd })
   const capped = (spend_cap_usd: number) => bob.key({ spend_cap_usd, spend_cap_period: 'week' })
   // A reply of the model that is affordable, and within it one that is not.
@@ -194,28 +201,89 @@ test('what is left to the sender is told to nobody else who reads the chat, whet
   await grant(9)
   const over = await say(chat.id, dear, {}, await capped(0.000351))
   const toolOver = await say(chat.id, dear, {}, await capped(0.0351))
-  const refusals = [
-    unpaid.body.error,
-    over.body.error,
-    ...[toolUnpaid, toolOver].map(({ body }) => results(body.data)[0]!.output.error),
+  const sent = script([call('chats_send', { id: further.id, content: 'x' })], [])
+  const sentOver = await say(chat.id, sent, {}, await capped(0.0351))
+  const namesIn = ({ code, details }: { code: string; details: object }) => [
+    code,
+    ...Object.keys(details)
+      .filter((name) => name !== 'run_id')
+      .toSorted(),
   ]
   assert.deepEqual(
-    refusals.map(({ code, details }) => [code, Object.keys(details).filter((name) => name !== 'run_id')]),
+    [toolUnpaid, toolOver, sentOver].map(({ body }) => namesIn(results(body.data)[0]!.output.error)),
+    ['insufficient_credits', 'spend_cap_reached', 'spend_cap_reached'].map((code) => [code, 'needed_usd']),
+  )
+  assert.deepEqual(
+    [unpaid, over].map(({ body }) => namesIn(body.error)),
     [
-      ['insufficient_credits', ['needed_usd']],
-      ['spend_cap_reached', ['needed_usd']],
-      ['insufficient_credits', ['needed_usd']],
-      ['spend_cap_reached', ['needed_usd']],
+      ['insufficient_credits', 'affordable_output_tokens', 'available_usd', 'needed_usd'],
+      ['spend_cap_reached', 'affordable_output_tokens', 'available_usd', 'cap_usd', 'needed_usd', 'period'],
     ],
   )
+  assert.match(over.body.error.message, /USD of it are left/)
+  // Whoever sent it reads it again, in every process.
+  const { run_id: capless, ...details } = over.body.error.details
+  const there = caller(twin.origin, bob.headers)
+  assert.deepEqual((await there.get(`/chats/${chat.id}/runs/${capless}`)).body.data.error.details, details)
+  const listed = (await bob.get(`/chats/${chat.id}/runs?status=failed`)).body.data
+  assert.ok(listed.every(({ error }: { error: { message: string } }) => error.message.includes('are left')))
+
   const runs: { id: string }[] = (await alice.get(`/chats/${chat.id}/runs`)).body.data
   const read = [
     runs,
     (await alice.get(`/chats/${chat.id}/messages?branch=all`)).body.data,
+    (await alice.get(`/chats/${chat.id}/runs/${capless}`)).body.data,
+    await allEvents(bob, `/chats/${chat.id}/runs/${capless}/events`),
+    (await alice.get(`/chats/${further.id}/runs`)).body.data,
     ...(await Promise.all(runs.map(({ id }) => allEvents(alice, `/chats/${chat.id}/runs/${id}/events`)))),
   ]
-  assert.equal(runs.length, 4)
+  assert.equal(runs.length, 5)
   assert.doesNotMatch(JSON.stringify(read), /available_usd|cap_usd"|affordable|are left|at most|week/)
+  // Another attempt has an error of its own.
+  assert.equal((await bob.post(`/chats/${chat.id}/runs/${capless}/retry`)).status, 200)
+  assert.equal((await bob.get(`/chats/${chat.id}/runs/${capless}`)).body.data.error, null)
+})
+
+test('who is shown a chat learns what its own budgets leave, and not what those of its workspace or agent do', async () => {
+  const team = await made('/workspaces', { name: 'Closed', spend_cap_usd: 0.001, spend_cap_period: 'week' })
+  const agent = await made('/agents', {
+    name: 'Spent',
+    model: 'sim/echo',
+    spend_cap_usd: 0.001,
+    spend_cap_period: 'week',
+  })
+  const guest = await server.person('A guest')
+  const refusedIn = async (more: object) => {
+    const chat = await made('/chats', { model: 'sim/echo', ...more })
+    const share = { resource_type: 'chat', resource_id: chat.id, grantee: { email: guest.email } }
+    const { token } = (await alice.post('/shares', share)).body.data
+    assert.equal((await guest.post('/invitations/accept', { token })).status, 200)
+    const answer = await say(chat.id, words(10))
+    const [run] = (await guest.get(`/chats/${chat.id}/runs`)).body.data
+    return { chat, answer, error: run.error, log: await allEvents(guest, `/chats/${chat.id}/runs/${run.id}/events`) }
+  }
+  for (const [of, subject, more] of [
+    ['workspace', team.id, { workspace_id: team.id }],
+    ['agent', agent.id, { agent_id: agent.id, model: null }],
+  ] as const) {
+    const { answer, error, log } = await refusedIn(more)
+    refusedBy(answer, of, subject)
+    assert.ok(answer.body.error.details.affordable_output_tokens >= 0)
+    assert.deepEqual(
+      [error.code, error.param, Object.keys(error.details)],
+      ['budget_reached', 'spend_cap_usd', ['needed_usd']],
+    )
+    assert.doesNotMatch(JSON.stringify([error, log]), /available_usd|cap_usd":|affordable|are left|week/)
+  }
+  assert.equal((await guest.get(`/workspaces/${team.id}`)).status, 404)
+  const { chat, answer, error } = await refusedIn({ max_cost_usd: 0.001 })
+  refusedBy(answer, 'chat', chat.id)
+  assert.equal(error.details.available_usd, 0.001)
+  // What could be afforded hangs on the sender's balance, too.
+  assert.deepEqual(
+    [answer.body.error.details.affordable_output_tokens >= 0, 'affordable_output_tokens' in error.details],
+    [true, false],
+  )
 })
 
 test('agents that hand on to one another come to an end', async () => {

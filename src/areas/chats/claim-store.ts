@@ -83,21 +83,22 @@ export const claimStore = {
       run: Claimed
       status: 'completed' | 'failed' | 'cancelled'
       error: ErrorBody['error'] | null
+      payer_error: ErrorBody['error'] | null
       usage: Usage | null
       /** Of this attempt; what the run has cost before stays in the sum. */
       cost: Nano | null
     }[],
   ): Promise<Map<Id, RunRow>> {
     const given = ends.map(({ run: { id, fence }, cost, ...end }) => ({ ...end, id, fence, cost: decimal(cost) }))
-    const { rows } =
-      await sql<RunRow>`update runs r set status = e.status, status_reason = null, error = e.error, usage = e.usage,
+    const { rows } = await sql<RunRow>`update runs r set status = e.status, status_reason = null, error = e.error,
+        payer_error = e.payer_error, usage = e.usage,
         cost_nano = case when e.cost is null then r.cost_nano else coalesce(r.cost_nano, 0) + e.cost end, pending_actions = '[]',
         process_id = null, completed_at = date_trunc('milliseconds', clock_timestamp()),
         updated_at = ${nextTimeOf('r')}
-      from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as e(id text, fence int, status text, error jsonb, usage jsonb, cost bigint)
+      from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as e(id text, fence int, status text, error jsonb, payer_error jsonb, usage jsonb, cost bigint)
       where r.id = e.id and r.fence = e.fence and r.status in ('queued', 'running', 'requires_action') returning r.*`.execute(
-        db,
-      )
+      db,
+    )
     return new Map(rows.map((row) => [row.id, row]))
   },
 

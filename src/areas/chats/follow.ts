@@ -8,7 +8,7 @@ import type { Answered } from './contract-runs.ts'
 import { messageStore } from './message-store.ts'
 import { type RunRow, isFinished, runStore } from './run-store.ts'
 import { runsOf } from './runs.ts'
-import { showAnswered } from './show.ts'
+import { showAnswered, toldTo } from './show.ts'
 import { UNREAD_BYTES } from './tail.ts'
 
 /**
@@ -91,7 +91,7 @@ export async function answered(ctx: Context, runId: Id, ms = INLINE_MS): Promise
   const run = first === null && runs.draining ? await settled(ctx.engine, runId, ms, runs.closing) : first
   if (run === null) return null
   if (run === undefined) throw gone()
-  if (run.status === 'failed') throw refusalOf(run)
+  if (run.status === 'failed') throw refusalOf(toldTo(ctx.principal, run))
   const message = await messageStore.get(ctx.db, run.chat_id, run.output_message_id)
   if (!message) throw gone()
   return showAnswered(message, run)

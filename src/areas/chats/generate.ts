@@ -179,7 +179,9 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
     await teller.tell(answer.end())
     if (signal.aborted) return ending('cancelled', null)
     if (!(error instanceof Refusal)) engine.log.error({ error, run: run.id }, 'a run failed')
-    return ending('failed', errorBody(error instanceof Refusal ? error : new Refusal('internal_error')).error)
+    const refusal = error instanceof Refusal ? error : new Refusal('internal_error')
+    const failed = ending('failed', errorBody(refusal).error)
+    return refusal.toPayer ? { ...failed, payerError: errorBody(refusal.toPayer).error } : failed
   } finally {
     // Nobody waits for outside servers to see it go.
     void leave(kit)

@@ -51,6 +51,8 @@ interface RunTable {
   /** When the first of them is denied by itself. */
   actions_expire_at: Generated<Date | null>
   error: Json<ErrorBody['error'] | null>
+  /** The same with what is told to its account alone; null: there is nothing more. */
+  payer_error: ColumnType<ErrorBody['error'] | null, never, null>
   usage: Json<Usage | null>
   cost_nano: Generated<Nano | null>
   attempt: Generated<number>
@@ -224,6 +226,7 @@ export const runStore = {
         attempt: sql<number>`attempt + 1`,
         output_message_id: output,
         error: null,
+        payer_error: null,
         cancel_requested_at: null,
         completed_at: null,
         started_at: null,

@@ -232,6 +232,7 @@ const withoutFigures = (ending: Ending): Ending => ({
   ...ending,
   status: 'failed',
   error: errorBody(new Refusal('internal_error')).error,
+  payerError: null,
   usage: null,
   cost: null,
   step: null,

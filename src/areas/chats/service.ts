@@ -28,7 +28,7 @@ import { messageStore } from './message-store.ts'
 import type { Part } from './parts.ts'
 import { type RunRow, runStore } from './run-store.ts'
 import { type Runs, runsOf, startRuns as start } from './runs.ts'
-import { showChat, showRun } from './show.ts'
+import { showChat, showRun, toldTo } from './show.ts'
 import { stop } from './stop.ts'
 import { type ChatRow, chatStore } from './store.ts'
 
@@ -201,10 +201,15 @@ export const chatService = implement(
       const filters = { id, status }
       const before = (positionOf('runs', filters, cursor)?.[0] as Id) ?? null
       const rows = await runStore.list(ctx.db, id, { status, before, limit: limit + 1 })
-      return pageOf(rows, limit, (row) => cursorOf('runs', filters, [row.id]), showRun)
+      return pageOf(
+        rows,
+        limit,
+        (row) => cursorOf('runs', filters, [row.id]),
+        (row) => showRun(toldTo(ctx.principal, row)),
+      )
     },
 
-    run: async (ctx, { id, run_id }) => showRun(await theRun(ctx, id, run_id)),
+    run: async (ctx, { id, run_id }) => showRun(toldTo(ctx.principal, await theRun(ctx, id, run_id))),
 
     async events(ctx, { id, run_id, last_event_id }) {
       await theRun(ctx, id, run_id)

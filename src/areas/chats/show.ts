@@ -3,6 +3,7 @@ import { showResource } from '#engine/resources.ts'
 import { encodeEvent } from '#kernel/answers.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Nano, toUsd, usdOrNull } from '#kernel/money.ts'
+import type { Principal } from '#kernel/principal.ts'
 import { iso, isoOrNull } from '#kernel/time.ts'
 import type { MessageCost } from './contract-costs.ts'
 import type { Goal } from './contract-goals.ts'
@@ -54,6 +55,16 @@ export const showMessage = (row: MessageRow): z.output<typeof Message> => ({
   updated_at: iso(row.updated_at),
 })
 
+/**
+ * The run as this reader is told of it. Why it was refused is told in full to whoever sent it, and not to the server on
+ * their behalf: what an agent's tool is told, others read too.
+ */
+export const toldTo = ({ accountId, credential }: Principal, row: RunRow): RunRow =>
+  row.payer_error !== null && row.account_id === accountId && credential.kind !== 'server'
+    ? { ...row, error: row.payer_error }
+    : row
+
+/** As all who read the chat are told. */
 export const showRun = (row: RunRow): z.output<typeof Run> => ({
   id: row.id,
   chat_id: row.chat_id,

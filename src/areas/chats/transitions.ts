@@ -47,6 +47,8 @@ export interface Ending {
   /** What its answer had used before the call that ended it. */
   before?: Usage | null
   error: ErrorBody['error'] | null
+  /** The same as its payer alone is told it. */
+  payerError?: ErrorBody['error'] | null
   step: Step | null
 }
 
@@ -132,10 +134,11 @@ export async function end(db: Db, one: End): Promise<Ended | null> {
 export async function endAll(db: Db, ends: readonly End[]): Promise<(Ended | null)[]> {
   const runs = await claimStore.finish(
     db,
-    ends.map(({ run, ending: { status, error, usage, cost } }) => ({
+    ends.map(({ run, ending: { status, error, payerError = null, usage, cost } }) => ({
       run,
       status,
       error,
+      payer_error: payerError,
       usage: addUsage(run.usage, usage),
       cost,
     })),

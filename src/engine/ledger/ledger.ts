@@ -77,8 +77,8 @@ export interface Ledger extends AsyncDisposable {
    * they leave, if that is not below `least`. Answers what is held; what this process's calls that are over still hold
    * refuses nobody. Refuses with 402 `insufficient_credits`,
    * `spend_cap_reached`, `budget_reached` or `unpriced_model`; writes nothing when it refuses. Many callers share one
-   * round trip. The refusal's details have `needed_usd` and, unless others would learn what is the payer's alone,
-   * `available_usd`, of a cap also `cap_usd` and `period`.
+   * round trip. The refusal's details have `needed_usd`, `available_usd`, of a cap also `cap_usd` and `period`; where
+   * others read it too, of balance, key, workspace, agent and automation `needed_usd` alone, and `toPayer` has all.
    */
   reserve(call: MeteredCall, worst: Nano | null, least?: Nano | null): Promise<Nano>
   /**

@@ -100,25 +100,35 @@ function refusal({ call, worst }: Reserve, hold: Hold | undefined, by: number, a
   if (by < 0) return new Error(`call ${call.id} is reserved already: every attempt needs an id of its own`)
   const purse = purses[hold?.of ?? 'account']
   const left = available > 0n ? available : 0n
-  // A balance and a key are the payer's alone, and so is what is left of them.
-  const told = purse.param !== undefined || !call.payer.overheard
-  return new Refusal(purse.code, {
-    ...(purse.param !== undefined && { param: purse.param }),
-    message: `${purse.called} does not cover this call${told ? `: ${formatUsd(left)} USD of it are left, and the call` : ', which'} may cost up to ${formatUsd(worst)} USD. ${purse.remedy}`,
+  const param = purse.param !== undefined && { param: purse.param }
+  const needed_usd = toUsd(worst)
+  const whole = new Refusal(purse.code, {
+    ...param,
+    message: `${purse.called} does not cover this call: ${formatUsd(left)} USD of it are left, and the call may cost up to ${formatUsd(worst)} USD. ${purse.remedy}`,
     details: {
-      ...(told && { available_usd: toUsd(left) }),
-      needed_usd: toUsd(worst),
+      available_usd: toUsd(left),
+      needed_usd,
       ...(hold && hold.of !== 'key' && { budget: hold.of, subject: hold.subject }),
-      ...(told && hold && { period: hold.period, cap_usd: toUsd(hold.cap) }),
+      ...(hold && { period: hold.period, cap_usd: toUsd(hold.cap) }),
     },
   })
+  if (!call.payer.overheard || (hold && ofChat.has(hold.of))) return whole
+  return new Refusal(purse.code, {
+    ...param,
+    message: `${purse.called} does not cover this call, which may cost up to ${formatUsd(worst)} USD. ${purse.remedy}`,
+    details: { needed_usd },
+    toPayer: whole,
+  })
 }
+
+/** What is left of these may be known to all who read the chat. */
+const ofChat: ReadonlySet<Hold['of']> = new Set(['chat', 'goal', 'run'])
 
 /** What a call is paid from, or counts for. */
 interface Purse {
   code: Code
   called: string
-  /** The field of what others may see too. */
+  /** The field that sets it. */
   param?: string
   remedy: string
 }
