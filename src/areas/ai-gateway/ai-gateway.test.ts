@@ -196,6 +196,31 @@ test('an endpoint whose vendor needs a key and that was stored without one serve
   assert.deepEqual([given.status, given.status_reason], ['available', null])
   assert.ok((await slugs(olga)).some((slug) => slug.startsWith('openai/')))
 })
+
+test('an endpoint whose key cannot be opened any more serves nothing, and says so until it is given again', async () => {
+  const pia = await server.person('Pia')
+  const made = (await pia.post(at, { preset: 'openai', api_key: 'sk-0123456789', headers: { 'x-team': 'a' } })).body
+    .data
+  const { pool } = server.app.engine.postgres
+  const sealed = 'update provider_endpoints set sealed_key = $2, sealed_headers = $2 where id = $1'
+  await pool.query(sealed, [made.id, 'xx'])
+  const again = async (body: object) => (await pia.patch(`${at}/${made.id}`, body)).body.data
+  const renamed = await again({ name: 'Old' })
+  for (const { status, status_reason } of [renamed, ...(await pia.get(at)).body.data])
+    assert.deepEqual(
+      [status, status_reason],
+      ['unreadable_key', 'Its key cannot be opened with the root keys of this instance: give it again.'],
+    )
+  const tested = await pia.post(`${at}/${made.id}/test`)
+  assert.deepEqual([tested.status, tested.body.data?.ok, tested.body.data?.error], [200, false, renamed.status_reason])
+  assert.deepEqual((await pia.get('/ai-gateway/providers?limit=100')).body.data.filter(isOpenAI), [])
+
+  const keyed = await again({ api_key: 'sk-0123456789' })
+  assert.deepEqual([keyed.status, keyed.status_reason.startsWith('Its headers cannot be opened')], ['unreadable_key', true])
+  const given = await again({ headers: {} })
+  assert.deepEqual([given.status, given.status_reason], ['available', null])
+  assert.ok((await slugs(pia)).some((slug) => slug.startsWith('openai/')))
+})
 const isOpenAI = ({ slug }: { slug: string }): boolean => slug === 'openai'
 
 test("alice's key never goes to bob's endpoint, nor to an address that it was not given for", async () => {

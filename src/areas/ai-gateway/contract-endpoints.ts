@@ -84,9 +84,9 @@ export const ProviderEndpoint = z
     models: z.array(EndpointModel),
     enabled: z.boolean(),
     status: z
-      .enum(['available', 'disabled', 'needs_key'])
+      .enum(['available', 'disabled', 'needs_key', 'unreadable_key'])
       .describe(
-        '`needs_key`: its vendor lets nobody in without a key and it has none, so it serves nothing. How the calls of one that serves go is told by `GET /ai-gateway/providers`.',
+        '`needs_key`: its vendor lets nobody in without a key and it has none, so it serves nothing. `unreadable_key`: its key or headers were sealed with a root key that this instance no longer has, and it serves nothing either. How the calls of one that serves go is told by `GET /ai-gateway/providers`.',
       ),
     status_reason: z.string().nullable(),
     priority: z.int(),

@@ -21,13 +21,32 @@ export function sealHeaders(secrets: Secrets, id: Id, headers: Headers) {
   }
 }
 
-export function openSecrets(
-  secrets: Secrets,
-  { id, sealed_key, sealed_headers }: EndpointRow,
-): { apiKey: string | null; headers: Headers } {
-  return {
-    apiKey: sealed_key === null ? null : secrets.open(sealed_key, id),
-    headers: sealed_headers === null ? {} : (JSON.parse(secrets.open(sealed_headers, `${id} headers`)) as Headers),
+const openKey = (secrets: Secrets, { id, sealed_key }: EndpointRow): string | null =>
+  sealed_key === null ? null : secrets.open(sealed_key, id)
+
+const openHeaders = (secrets: Secrets, { id, sealed_headers }: EndpointRow): Headers =>
+  sealed_headers === null ? {} : (JSON.parse(secrets.open(sealed_headers, `${id} headers`)) as Headers)
+
+export const openSecrets = (secrets: Secrets, row: EndpointRow): { apiKey: string | null; headers: Headers } => ({
+  apiKey: openKey(secrets, row),
+  headers: openHeaders(secrets, row),
+})
+
+/** What would make its secrets readable again; null: they are. */
+export function whyUnreadable(secrets: Secrets, row: EndpointRow): string | null {
+  if (!opens(() => openKey(secrets, row)))
+    return 'Its key cannot be opened with the root keys of this instance: give it again.'
+  if (!opens(() => openHeaders(secrets, row)))
+    return 'Its headers cannot be opened with the root keys of this instance: give them again.'
+  return null
+}
+
+function opens(open: () => unknown): boolean {
+  try {
+    open()
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -18,7 +18,7 @@ import './directory.ts'
 import { administers, ownerFor, reachesOwn } from './owner.ts'
 import { checkHasKey, hasKey, presetOf, presets, whyKeyless } from './presets.ts'
 import { previewRoute } from './preview.ts'
-import { sealHeaders, sealKey } from './sealing.ts'
+import { sealHeaders, sealKey, whyUnreadable } from './sealing.ts'
 import { show, showPreset, showProvider } from './show.ts'
 import { gatewayUsage } from './usage.ts'
 import { type EndpointChanges, type EndpointRow, INSTANCE, endpointStore } from './store.ts'
@@ -80,7 +80,12 @@ export const aiGatewayService = implement(
         before: (before?.[0] as Id) ?? null,
         limit: limit + 1,
       })
-      return pageOf(rows, limit, ({ id }) => cursorOf('provider_endpoints', filters, [id]), show)
+      return pageOf(
+        rows,
+        limit,
+        ({ id }) => cursorOf('provider_endpoints', filters, [id]),
+        (row) => show(row, ctx.engine.secrets),
+      )
     },
 
     async presets(ctx, { cursor, limit }) {
@@ -95,7 +100,7 @@ export const aiGatewayService = implement(
       )
     },
 
-    get: async (ctx) => show(endpoints.of(ctx)),
+    get: async (ctx) => show(endpoints.of(ctx), ctx.engine.secrets),
 
     async create(ctx, input) {
       const preset =
@@ -140,7 +145,7 @@ export const aiGatewayService = implement(
           .catch(slugTaken(slug))
           .catch(workspaceGone)
       })
-      return show(row)
+      return show(row, secrets)
     },
 
     async update(ctx, { id, api_key, headers, models, base_url, ...plain }) {
@@ -173,7 +178,7 @@ export const aiGatewayService = implement(
           return { unchanged: row }
         return endpointStore.update(ctx.db, id, changes).catch(slugTaken(plain.slug ?? row.slug))
       })
-      return show(row)
+      return show(row, secrets)
     },
 
     async delete(ctx, { id }) {
@@ -190,8 +195,8 @@ export const aiGatewayService = implement(
       const startedAt = performance.now()
       const about = { id: row.id, created_at: iso(ctx.now()) }
       const took = () => Math.round(performance.now() - startedAt)
-      const keyless = whyKeyless(row)
-      if (keyless !== null) return { ...about, ok: false, latency_ms: took(), models_count: null, error: keyless }
+      const why = whyKeyless(row) ?? whyUnreadable(ctx.engine.secrets, row)
+      if (why !== null) return { ...about, ok: false, latency_ms: took(), models_count: null, error: why }
       try {
         const models = await ctx.engine.endpoints.test({
           ...row,

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Secrets } from '#engine/secrets.ts'
 import type { Catalogue } from '#gateway/catalogue/catalogue.ts'
 import type { Lately } from '#gateway/health.ts'
 import { faultWords } from '#gateway/router-words.ts'
@@ -8,11 +9,12 @@ import type { Preset as PresetSchema, ProviderEndpoint } from './contract-endpoi
 import type { Provider } from './contract.ts'
 import { type Preset, whyKeyless } from './presets.ts'
 import type { Row } from './rows.ts'
+import { whyUnreadable } from './sealing.ts'
 import type { Source } from './sources.ts'
 import { type EndpointRow, INSTANCE } from './store.ts'
 
 /** Never with a secret: whether there is a key, its end, and the names of the headers. */
-export const show = (row: EndpointRow): z.output<typeof ProviderEndpoint> => ({
+export const show = (row: EndpointRow, secrets: Secrets): z.output<typeof ProviderEndpoint> => ({
   id: row.id,
   name: row.name,
   slug: row.slug,
@@ -24,7 +26,7 @@ export const show = (row: EndpointRow): z.output<typeof ProviderEndpoint> => ({
   header_names: row.header_names,
   models: row.models,
   enabled: row.enabled,
-  ...showStatus(row),
+  ...showStatus(row, secrets),
   priority: row.priority,
   weight: row.weight,
   data_policy: row.data_policy,
@@ -35,10 +37,15 @@ export const show = (row: EndpointRow): z.output<typeof ProviderEndpoint> => ({
   updated_at: iso(row.updated_at),
 })
 
-function showStatus(row: EndpointRow): Pick<z.output<typeof ProviderEndpoint>, 'status' | 'status_reason'> {
+function showStatus(
+  row: EndpointRow,
+  secrets: Secrets,
+): Pick<z.output<typeof ProviderEndpoint>, 'status' | 'status_reason'> {
   if (!row.enabled) return { status: 'disabled', status_reason: null }
   const keyless = whyKeyless(row)
-  return { status: keyless === null ? 'available' : 'needs_key', status_reason: keyless }
+  if (keyless !== null) return { status: 'needs_key', status_reason: keyless }
+  const unreadable = whyUnreadable(secrets, row)
+  return { status: unreadable === null ? 'available' : 'unreadable_key', status_reason: unreadable }
 }
 
 export const showPreset = (
