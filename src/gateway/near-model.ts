@@ -20,8 +20,8 @@ const LONGEST_DATE = 11
 
 /**
  * The name that was meant, as far as can be told: one that differs by a few letters, by its provider or by its date.
- * The nearest, of equals the one whose whole name is nearer, without a suffix. Null: none is near. `offered` is sorted by slug. `work` counts
- * down what is compared: names may have been chosen to keep everybody waiting.
+ * The nearest, of equals the one whose whole name is nearer; without a suffix. Null: none is near. `offered` is sorted by
+ * slug. `work` counts down what is compared: names may have been chosen to keep everybody waiting.
  */
 export function nearModel(asked: string, offered: Names, work = { left: MOST_WORK }): string | null {
   const { base } = splitVariant(asked)
