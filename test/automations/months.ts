@@ -65,6 +65,8 @@ export async function liveThrough(span: Span): Promise<Lived> {
   const pick = <T>(of: readonly T[]): T => of[Math.floor(chance() * of.length)]!
   await using database = await testDatabase()
   const pool = new pg.Pool({ ...database.connection, max: 2 })
+  // Its end is not waited for by its connections, and the drop of the database breaks them.
+  pool.on('error', () => {})
   await using _pool = { [Symbol.asyncDispose]: () => pool.end() }
   let now = Date.parse(span.from)
   let furthest = now
