@@ -216,7 +216,10 @@ test('an endpoint whose key cannot be opened any more serves nothing, and says s
   assert.deepEqual((await pia.get('/ai-gateway/providers?limit=100')).body.data.filter(isOpenAI), [])
 
   const keyed = await again({ api_key: 'sk-0123456789' })
-  assert.deepEqual([keyed.status, keyed.status_reason.startsWith('Its headers cannot be opened')], ['unreadable_key', true])
+  assert.deepEqual(
+    [keyed.status, keyed.status_reason.startsWith('Its headers cannot be opened')],
+    ['unreadable_key', true],
+  )
   const given = await again({ headers: {} })
   assert.deepEqual([given.status, given.status_reason], ['available', null])
   assert.ok((await slugs(pia)).some((slug) => slug.startsWith('openai/')))
