@@ -63,11 +63,12 @@ export async function watchRights(
     })
     const changes = new Set(rows[0]!.changes)
     const fresh = changes.difference(told)
+    // What cannot be told now is read again.
+    for (const id of new Set([...fresh].map((change) => change.slice(change.indexOf(' ') + 1)))) onChange(id)
     from = rows[0]!.x
     told = changes
     heardAt = startedAt
     lost = false
-    for (const id of new Set([...fresh].map((change) => change.slice(change.indexOf(' ') + 1)))) onChange(id)
   }
   /** A read that began after this was called: one in flight may have missed what was committed meanwhile. */
   function poll(): Promise<void> {

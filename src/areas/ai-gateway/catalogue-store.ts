@@ -135,7 +135,7 @@ export const overrideStore = {
  * The catalogue as all processes hold it: the shipped one, over it what was fetched last, over that the operator's word.
  * `before`, or the shipped one, where the database cannot tell.
  */
-export async function readCatalogue(db: Db, log: Log, before: Catalogue = shippedCatalogue()): Promise<Catalogue> {
+export async function readCatalogue(db: Db, log: Log, before: Catalogue): Promise<Catalogue> {
   try {
     const [row, overrides] = await Promise.all([catalogueStore.newest(db), overrideStore.list(db, null, 10_000)])
     if (row === undefined && overrides.length === 0) return shippedCatalogue()

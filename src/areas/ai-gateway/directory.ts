@@ -9,7 +9,7 @@ import type { Directory } from '#gateway/directory.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
-import type { Catalogue } from '#gateway/catalogue/catalogue.ts'
+import { type Catalogue, shippedCatalogue } from '#gateway/catalogue/catalogue.ts'
 import { originOf } from './address.ts'
 import type { AskFailed } from './ask.ts'
 import { AGAIN_MS, AskedLists } from './asked.ts'
@@ -94,11 +94,13 @@ export async function createDirectory({
   let lookedAt = -Infinity
 
   const asked = new AskedLists(outbound, log, relist)
+  let catalogue = shippedCatalogue()
+  let renewing: Promise<void> = Promise.resolve()
   const rights: RightsWatch = await watchRights(postgres, bus, log, (id) =>
     id === CATALOGUE ? void (renewing = renewing.then(renew)) : forget(id),
   )
-  let catalogue = await readCatalogue(postgres.db, log)
-  let renewing: Promise<void> = Promise.resolve()
+  // Under the watch, so that no change falls between.
+  await (renewing = renewing.then(renew))
 
   /** Another catalogue: whatever was put together from the one before is put together again. */
   async function renew(): Promise<void> {

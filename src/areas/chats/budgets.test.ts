@@ -225,6 +225,12 @@ test('what is left to the sender is told to them, and to nobody else who reads t
   const { run_id: capless, ...details } = over.body.error.details
   const there = caller(twin.origin, bob.headers)
   assert.deepEqual((await there.get(`/chats/${chat.id}/runs/${capless}`)).body.data.error.details, details)
+  const other = await bob.key({ scopes: ['chat:read'], workspace_id: team.id })
+  assert.deepEqual(
+    Object.keys((await other.get(`/chats/${chat.id}/runs/${capless}`)).body.data.error.details),
+    ['needed_usd'],
+    'another key of his',
+  )
   const listed = (await bob.get(`/chats/${chat.id}/runs?status=failed`)).body.data
   assert.ok(listed.every(({ error }: { error: { message: string } }) => error.message.includes('are left')))
 

@@ -56,13 +56,15 @@ export const showMessage = (row: MessageRow): z.output<typeof Message> => ({
 })
 
 /**
- * The run as this reader is told of it. Why it was refused is told in full to whoever sent it, and not to the server on
- * their behalf: what an agent's tool is told, others read too.
+ * The run as this reader is told of it. Why it was refused is told in full to whoever sent it, by the key that they sent
+ * it with or signed in: another key of theirs need not know of their balance. Nor is the server told on their behalf:
+ * what an agent's tool is told, others read too.
  */
-export const toldTo = ({ accountId, credential }: Principal, row: RunRow): RunRow =>
-  row.payer_error !== null && row.account_id === accountId && credential.kind !== 'server'
-    ? { ...row, error: row.payer_error }
-    : row
+export function toldTo({ accountId, credential }: Principal, row: RunRow): RunRow {
+  if (row.payer_error === null || row.account_id !== accountId) return row
+  const sent = credential.kind === 'session' || (credential.kind === 'key' && credential.id === row.key_id)
+  return sent ? { ...row, error: row.payer_error } : row
+}
 
 /** As all who read the chat are told. */
 export const showRun = (row: RunRow): z.output<typeof Run> => ({
