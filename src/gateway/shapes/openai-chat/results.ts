@@ -5,7 +5,7 @@ type Result = Extract<TurnPart, { type: 'tool_result' }>
 
 /** Results since their calls: some frameworks write one both as OpenAI and as Anthropic have it, and it is one. */
 export class Results {
-  readonly #known = new Map<string, { result: Result; foreign: boolean }>()
+  readonly #known = new Map<string, { result: Result; foreign: boolean; text?: string }>()
   readonly #losses: Losses
 
   constructor(losses: Losses) {
@@ -43,7 +43,8 @@ export class Results {
     const { result: kept } = twin
     kept.is_error ||= result.is_error
     if (result.cache !== undefined) kept.cache ??= result.cache
-    if (textIn(kept) !== textIn(result)) this.#losses.add('messages.tool_result')
+    twin.text ??= textIn(kept)
+    if (twin.text !== textIn(result)) this.#losses.add('messages.tool_result')
     return false
   }
 }

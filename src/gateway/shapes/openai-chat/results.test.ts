@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hi } from '../translating.test.ts'
+import { decode } from './decode.ts'
+
+const read = (...messages: object[]) => {
+  const { turn, losses } = decode({ model: 'm', messages: [hi, ...messages] })
+  return { messages: turn.messages.slice(1), losses }
+}
+const use = (id: string) => ({ type: 'tool_use', id, name: 'look', input: {} })
+const called = { role: 'assistant', content: [use('a')] }
+const text = (words: string) => ({ type: 'text', text: words })
+
+test('many twins of a long result are read soon', () => {
+  const n = 20_000
+  const long = { type: 'tool_result', tool_use_id: 'a', content: Array.from({ length: n }, () => text('x')) }
+  const twins = Array.from({ length: n }, () => ({ type: 'tool_result', tool_use_id: 'a', content: 'y' }))
+  const from = performance.now()
+  const { messages } = read(called, { role: 'user', content: [long, ...twins] })
+  const took = performance.now() - from
+  assert.equal(messages[1]!.content.length, 1)
+  assert.ok(took < 2000, `${took} ms`)
+})
