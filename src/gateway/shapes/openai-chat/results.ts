@@ -43,6 +43,11 @@ export class Results {
     const { result: kept } = twin
     kept.is_error ||= result.is_error
     if (result.cache !== undefined) kept.cache ??= result.cache
+    if (result.content.length === 0) return false
+    if (kept.content.length === 0) {
+      kept.content = result.content
+      return false
+    }
     twin.text ??= textIn(kept)
     if (twin.text !== textIn(result)) this.#losses.add('messages.tool_result')
     return false
