@@ -21,10 +21,12 @@ export function pairToolResults(messages: TurnMessage[]): TurnMessage[] {
     const given: TurnPart[] = []
     while (messages[at + 1]?.role === 'tool') given.push(...messages[++at]!.content)
     if (given.length === 0 && at + 1 === messages.length) continue
-    const results = given.filter((part) => part.type === 'tool_result')
-    const answers = calls.map(({ id }) => results.find((result) => result.id === id) ?? unanswered(id))
+    const first = new Map<string, Result>()
+    for (const part of given) if (part.type === 'tool_result' && !first.has(part.id)) first.set(part.id, part)
+    const answers = calls.map(({ id }) => first.get(id) ?? unanswered(id))
     paired.push({ role: 'tool', content: answers })
-    const others = given.filter((part) => part.type !== 'tool_result' || !answers.includes(part))
+    const told = new Set<TurnPart>(answers)
+    const others = given.filter((part) => !told.has(part))
     if (others.length > 0) paired.push({ role: 'user', content: others.flatMap(orphaned) })
   }
   return paired
