@@ -29,7 +29,7 @@ test('results stand in the order of their calls; of two for one call the first i
 })
 
 test('many calls with their results in reverse are paired soon', () => {
-  const ids = Array.from({ length: 60_000 }, (_, i) => `call_${i}`)
+  const ids = Array.from({ length: 200_000 }, (_, i) => `call_${i}`)
   const from = performance.now()
   const paired = pairToolResults([
     { role: 'assistant', content: ids.map(call) },

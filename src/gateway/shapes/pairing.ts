@@ -18,8 +18,9 @@ export function pairToolResults(messages: TurnMessage[]): TurnMessage[] {
     paired.push(message)
     const calls = message.content.filter((part) => part.type === 'tool_call')
     if (message.role !== 'assistant' || calls.length === 0) continue
-    const given: TurnPart[] = []
-    while (messages[at + 1]?.role === 'tool') given.push(...messages[++at]!.content)
+    const answering: TurnMessage[] = []
+    while (messages[at + 1]?.role === 'tool') answering.push(messages[++at]!)
+    const given = answering.flatMap(({ content }) => content)
     if (given.length === 0 && at + 1 === messages.length) continue
     const first = new Map<string, Result>()
     for (const part of given) if (part.type === 'tool_result' && !first.has(part.id)) first.set(part.id, part)
