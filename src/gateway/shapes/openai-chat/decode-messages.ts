@@ -8,27 +8,27 @@ import { Results } from './results.ts'
 
 type Call = Extract<TurnPart, { type: 'tool_call' }>
 
-/** Messages of every role; tool results stay where they stood, one message each. Of Anthropic's those of a user come before the rest of it. */
+/** Messages of every role; tool results stay where they stood, one message each. Of Anthropic's those of a user come before the rest of it, which waits for all that follow. */
 export function decodeMessages(messages: unknown[], losses: Losses): TurnMessage[] {
   // The old function calls have no ids: the n-th call and the n-th result belong together.
   let calls = 0
   let answers = 0
   const results = new Results(losses)
-  return messages.flatMap((given, i): TurnMessage[] => {
+  const read = messages.flatMap((given, i): TurnMessage[] => {
     const at = `messages.${i}`
     const message = object(given, at) ?? missing(at)
     const role = string(message['role'], `${at}.role`) ?? missing(`${at}.role`)
     const content = () => contentOf(message['content'], `${at}.content`, role, losses)
     if (role === 'system' || role === 'developer' || role === 'user') {
       if ((message['content'] ?? null) === null) missing(`${at}.content`)
-      return role === 'user' ? results.among(content()) : [{ role: 'system', content: content() }]
+      return role === 'user' ? results.among(content()) : [...results.held(), { role: 'system', content: content() }]
     }
     if (role === 'assistant') {
       const call = object(message['function_call'], `${at}.function_call`)
       const legacy = call ? [functionCall(call, `function_${calls++}`, `${at}.function_call`)] : []
       const parts = [...assistantParts(message, at, content(), losses), ...legacy]
       results.called(parts)
-      return [{ role, content: parts }]
+      return [...results.held(), { role, content: parts }]
     }
     if (role === 'tool' || role === 'function') {
       const id =
@@ -42,6 +42,7 @@ export function decodeMessages(messages: unknown[], losses: Losses): TurnMessage
       param: `${at}.role`,
     })
   })
+  return [...read, ...results.held()]
 }
 
 /** Reasoning first, then text, then calls: the order in which models make them and vendors want them back. */

@@ -7,6 +7,7 @@ type Result = Extract<TurnPart, { type: 'tool_result' }>
 export class Results {
   readonly #known = new Map<string, { result: Result; foreign: boolean; text?: string }>()
   readonly #losses: Losses
+  readonly #held: TurnMessage[] = []
 
   constructor(losses: Losses) {
     this.#losses = losses
@@ -22,16 +23,19 @@ export class Results {
     return this.#isNew(result, false) ? [{ role: 'tool', content: [result] }] : []
   }
 
-  /** A user's message, the results in it before the rest. */
+  /** A user's message; of one with results only these, for what else it says comes behind all results that follow. */
   among(content: TurnPart[]): TurnMessage[] {
     const results = content.filter((part) => part.type === 'tool_result')
-    if (results.length === 0) return [{ role: 'user', content }]
+    if (results.length === 0) return [...this.held(), { role: 'user', content }]
     const rest = content.filter(({ type }) => type !== 'tool_result')
+    if (rest.length > 0) this.#held.push({ role: 'user', content: rest })
     const first = results.filter((result) => this.#isNew(result, true))
-    return [
-      ...(first.length > 0 ? [{ role: 'tool', content: first } as const] : []),
-      ...(rest.length > 0 ? [{ role: 'user', content: rest } as const] : []),
-    ]
+    return first.length > 0 ? [{ role: 'tool', content: first }] : []
+  }
+
+  /** What users said beside results; asked for where the results end. */
+  held(): TurnMessage[] {
+    return this.#held.splice(0)
   }
 
   #isNew(result: Result, foreign: boolean): boolean {
