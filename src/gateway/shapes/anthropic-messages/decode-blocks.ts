@@ -6,7 +6,7 @@ import { cacheOf } from './cache.ts'
 import { ANTHROPIC_FORMAT, openSignature } from './signature.ts'
 
 /** What the vendor takes, and a Turn has no place for; its own tools' results besides. */
-const lost: ReadonlySet<string> = new Set(
+export const lostBlocks: ReadonlySet<string> = new Set(
   `server_tool_use mcp_tool_use mcp_tool_listing container_upload tool_reference tool_addition tool_removal browser_state
   compaction fallback cache_edits connector_text`.split(/\s+/),
 )
@@ -76,7 +76,7 @@ export function decodeBlock(given: unknown, at: string, losses: Losses): TurnPar
     }
     default:
       losses.add(`messages.${type}`)
-      return lost.has(type) || type.endsWith('_tool_result') ? [] : null
+      return lostBlocks.has(type) || type.endsWith('_tool_result') ? [] : null
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hi, other, toClaude } from '../translating.test.ts'
+import { hi, other, refusal, toClaude } from '../translating.test.ts'
 import { decode } from './decode.ts'
 import { encode } from './encode.ts'
 import { isMixed } from './mixed.ts'
@@ -65,6 +65,22 @@ test('a result may hold parts of either vendor; what a Turn has no place for is 
   const [held] = turn.messages[2]!.content
   assert.deepEqual(held?.type === 'tool_result' && held.content.map(({ type }) => type), ['text', 'image', 'image'])
   assert.deepEqual(losses, ['messages.tool_reference'])
+})
+
+test('a result of nothing but what a Turn has no place for is an empty one, and what nobody knows is refused', () => {
+  const told = (part: object) => {
+    const answer = { role: 'user', content: [{ ...result, content: [part] }] }
+    const { turn, losses } = read({ messages: [hi, { role: 'assistant', content: [use] }, answer] })
+    return [turn.messages[2]!.content, losses]
+  }
+  const empty = [{ type: 'tool_result', id: 't1', content: [], is_error: false }]
+  for (const type of ['tool_reference', 'container_upload', 'server_tool_use', 'tool_use', 'web_search_tool_result'])
+    assert.deepEqual(told({ type, tool_name: 'x' }), [empty, [`messages.${type}`]])
+  const param = 'messages.2.content.0.content.0.type'
+  assert.deepEqual(
+    refusal(() => told({ type: 'robot' })),
+    ['invalid_parameter', param],
+  )
 })
 
 test('what could mean something else is not taken for a call or a result', () => {

@@ -1,6 +1,6 @@
 import { refuse } from '#kernel/errors.ts'
 import type { TurnPart } from '../../turn.ts'
-import { decodeBlock } from '../anthropic-messages/decode-blocks.ts'
+import { decodeBlock, lostBlocks } from '../anthropic-messages/decode-blocks.ts'
 import { compact, type Json, list, missing, object, partsOf, string } from '../json.ts'
 import { Losses } from '../losses.ts'
 import { sourceOf } from '../media.ts'
@@ -13,7 +13,7 @@ import { cacheOf } from './cache.ts'
  */
 const lost: ReadonlySet<string> = new Set(
   `input_audio audio_url video_url input_video input_file thinking redacted_thinking reasoning tool_use tool_result
-  server_tool_use document search_result`.split(/\s+/),
+  document search_result`.split(/\s+/),
 )
 
 /** Content as a string or as parts; empty text is no content. */
@@ -49,7 +49,7 @@ function decodePart(given: unknown, at: string, role: string, losses: Losses): T
   // Pictures and papers that lie at Anthropic.
   if (role === RESULT && (type === 'image' || type === 'document')) return decodeBlock(part, at, losses)
   losses.add(`messages.${type}`)
-  return lost.has(type) || type.endsWith('_tool_result') ? [] : null
+  return lost.has(type) || lostBlocks.has(type) || type.endsWith('_tool_result') ? [] : null
 }
 
 function imageOf(part: Json, at: string): Extract<TurnPart, { type: 'image' }> {
