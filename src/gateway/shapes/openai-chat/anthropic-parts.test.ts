@@ -193,6 +193,28 @@ test('sealed thoughts go back to whoever had them, once, and alone make no chat 
     assert.deepEqual((twice.body['messages'] as { content: unknown }[])[1]!.content, called.content)
     assert.deepEqual(twice.losses, [])
   }
+  const unsigned = { type: 'reasoning.text', text: 'hm', index: 0 }
+  for (const reasoning_details of [
+    [unsigned],
+    [unsigned, ...details],
+    [
+      { ...unsigned, text: 'h' },
+      { ...unsigned, text: 'm' },
+    ],
+  ]) {
+    const { turn } = read({ messages: [hi, { ...called, reasoning_details }, messages[2]] })
+    const thoughts = turn.messages[1]!.content.filter(({ type }) => type === 'reasoning')
+    assert.deepEqual(
+      thoughts.map((part) => part.type === 'reasoning' && (part.signature ?? part.redacted)),
+      ['sealed', 'xyz'],
+    )
+  }
+  const another = read({ messages: [hi, { ...called, reasoning_details: [{ ...unsigned, text: 'ho' }] }, messages[2]] })
+  assert.deepEqual(another.turn.messages[1]!.content[0], { type: 'reasoning', text: 'ho' })
+  const two = [thought, { ...thought, thinking: 'ho', signature: 'again' }]
+  const joined = [{ ...unsigned, text: 'hmho' }]
+  const once = read({ messages: [hi, { role: 'assistant', content: [...two, use], reasoning_details: joined }] })
+  assert.equal(once.turn.messages[1]!.content.length, 3)
   const alone = [hi, { role: 'assistant', content: [thought, { type: 'text', text: 'ho' }] }, hi]
   assert.equal(isMixed({ messages: alone }), false)
   for (const other of [

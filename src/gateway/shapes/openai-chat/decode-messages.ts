@@ -6,6 +6,7 @@ import { contentOf } from './decode-parts.ts'
 import { isSealed, readDetails } from './reasoning.ts'
 import { Results } from './results.ts'
 
+type Reasoning = Extract<TurnPart, { type: 'reasoning' }>
 type Call = Extract<TurnPart, { type: 'tool_call' }>
 
 /** Messages of every role; tool results stay where they stood, one message each. Of Anthropic's those of a user come before the rest of it, which waits for all that follow. */
@@ -51,7 +52,8 @@ function assistantParts(message: Json, at: string, content: TurnPart[], losses: 
   const plain =
     string(message['reasoning_content'], `${at}.reasoning_content`) || string(message['reasoning'], `${at}.reasoning`)
   const isNew = plain && !content.some((part) => part.type === 'reasoning' && part.text === plain)
-  const reasoning: TurnPart[] = details.length > 0 ? details : isNew ? [{ type: 'reasoning', text: plain }] : []
+  const reasoning: TurnPart[] =
+    details.length > 0 ? newDetails(details, content) : isNew ? [{ type: 'reasoning', text: plain }] : []
   const refusal = string(message['refusal'], `${at}.refusal`)
   if (message['audio']) losses.add('messages.audio')
   if (message['images']) losses.add('messages.images')
@@ -76,6 +78,14 @@ function assistantParts(message: Json, at: string, content: TurnPart[], losses: 
     return twin === undefined
   })
   return [...reasoning, ...own, ...(refusal ? [{ type: 'text' as const, text: refusal }] : []), ...calls]
+}
+
+/** Without the unsigned ones that stand among the words with their seal, each for itself or all as one. */
+function newDetails(details: Reasoning[], content: TurnPart[]): Reasoning[] {
+  const sealed = content.filter((part) => part.type === 'reasoning').filter(isSealed)
+  const texts = sealed.map(({ text }) => text)
+  const told = new Set([...texts, texts.join('')])
+  return sealed.length === 0 ? details : details.filter((part) => isSealed(part) || !told.has(part.text))
 }
 
 const functionCall = (called: Json, id: string, at: string): Call =>
