@@ -146,6 +146,36 @@ test('a result that is there in both ways is one, whichever comes first, with wh
   assert.deepEqual(told([{ role: 'user', content: [{ ...result, tool_use_id: 'gone' }] }]), [[['tool', 1]], []])
 })
 
+test('a tool’s message that holds its result as Anthropic has it says what that says', () => {
+  const called = { role: 'assistant', content: null, tool_calls: [{ id: 't1', function: { name: 'look' } }] }
+  const told = (...content: object[]) => [hi, called, { role: 'tool', tool_call_id: 't1', content }]
+  const held = (content: object, more: object = {}) => [
+    { type: 'tool_result', id: 't1', content, is_error: false, ...more },
+  ]
+  const words = [{ type: 'text', text: 'a cat' }]
+  for (const [block, wanted] of [
+    [result, held(words)],
+    [{ ...result, content: words, is_error: true }, held(words, { is_error: true })],
+    [{ ...result, cache_control: { type: 'ephemeral' } }, held(words, { cache: '5m' })],
+    [{ ...result, content: undefined }, held([])],
+  ] as const) {
+    const messages = told(block)
+    const { turn, losses } = read({ messages })
+    assert.deepEqual([turn.messages[2]!.content, losses], [wanted, []])
+    assert.ok(isMixed({ messages }))
+  }
+  const twice = { role: 'user', content: [result] }
+  assert.deepEqual(read({ messages: [...told(result), twice] }).turn.messages.length, 3)
+  for (const messages of [
+    told({ ...result, tool_use_id: 't2' }),
+    told(result, result),
+    told({ type: 'text', text: 'x' }, result),
+  ]) {
+    assert.deepEqual(read({ messages }).losses, ['messages.tool_result'])
+    assert.equal(isMixed({ messages }), false)
+  }
+})
+
 const seen = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo' } }
 const paper = { type: 'document', title: 'Cats', source: { type: 'text', media_type: 'text/plain', data: 'purr' } }
 const found = { type: 'search_result', source: 'https://x.example', title: 'X', content: [{ type: 'text', text: 'y' }] }

@@ -51,9 +51,18 @@ export function hasAnthropicParts({ messages }: Json): boolean {
   if (!Array.isArray(messages)) return false
   for (const message of messages) {
     if (!isObject(message) || !Array.isArray(message['content'])) continue
+    if (wholeResult(message) !== null) return true
     for (const part of message['content']) if (isObject(part) && isAnthropicPart(message['role'], part)) return true
   }
   return false
+}
+
+/** What a tool's message holds where that is nothing but its own result as Anthropic has it. */
+export function wholeResult({ role, tool_call_id: id, content }: Json): Json | null {
+  if (role !== 'tool' || !Array.isArray(content) || content.length !== 1) return null
+  const part: unknown = content[0]
+  if (!isObject(part) || part['type'] !== 'tool_result' || part['tool_use_id'] !== id) return null
+  return isAnthropicPart('user', part) ? part : null
 }
 
 /** Null: it is nothing of the kind. `inner` reads what stands in a result. */

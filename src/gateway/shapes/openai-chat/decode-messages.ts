@@ -2,6 +2,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { TurnMessage, TurnPart } from '../../turn.ts'
 import { compact, type Json, list, missing, object, string } from '../json.ts'
 import { Losses } from '../losses.ts'
+import { wholeResult } from './anthropic-parts.ts'
 import { contentOf } from './decode-parts.ts'
 import { isSealed, readDetails } from './reasoning.ts'
 import { Results } from './results.ts'
@@ -36,6 +37,11 @@ export function decodeMessages(messages: unknown[], losses: Losses): TurnMessage
         role === 'function'
           ? `function_${answers++}`
           : (string(message['tool_call_id'], `${at}.tool_call_id`) ?? missing(`${at}.tool_call_id`))
+      const whole = wholeResult(message)
+      if (whole)
+        return contentOf([whole], `${at}.content`, 'user', losses).flatMap((part) =>
+          part.type === 'tool_result' ? results.told(part) : [],
+        )
       return results.told({ type: 'tool_result', id, content: content(), is_error: false })
     }
     return refuse('invalid_parameter', {
