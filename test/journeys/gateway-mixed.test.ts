@@ -216,3 +216,43 @@ test('what is not plainly a call or a result stays what it was: a loss on the wa
     assert.deepEqual(sentTo(gpt)['messages'][1], message)
   }
 })
+
+test('results in either form, one after the other, all reach the model before what the user says beside them', async () => {
+  const body = {
+    max_tokens: 64,
+    tools: conversation.tools,
+    messages: [
+      ...said('Weather?'),
+      {
+        role: 'assistant',
+        content: [use('toolu_1', 'Kyōto')],
+        tool_calls: [
+          { id: 'toolu_2', type: 'function', function: { name: 'weather', arguments: '{"city":"Oslo"}' } },
+          { id: 'toolu_3', type: 'function', function: { name: 'weather', arguments: '{"city":"Bern"}' } },
+        ],
+      },
+      { role: 'user', content: [result('toolu_1', 'Cold.'), { type: 'text', text: 'And?' }] },
+      { role: 'tool', tool_call_id: 'toolu_2', content: 'Wet.' },
+      { role: 'tool', tool_call_id: 'toolu_3', content: [result('toolu_3', 'Warm.')] },
+    ],
+  }
+  const ask = async (model: string) => {
+    const answer = await world.key.post('/compat-a/v1/chat/completions', { model, ...body }, strict)
+    assert.equal(answer.status, 200, answer.text)
+  }
+  const words = [
+    ['toolu_1', 'Cold.'],
+    ['toolu_2', 'Wet.'],
+    ['toolu_3', 'Warm.'],
+  ] as const
+  await ask('oa/gpt-4o')
+  assert.deepEqual(sentTo(gpt)['messages'].slice(2), [
+    ...words.map(([tool_call_id, content]) => ({ role: 'tool', tool_call_id, content })),
+    ...said('And?'),
+  ])
+  await ask('an/claude-haiku-4-5')
+  assert.deepEqual(sentTo(claude)['messages'][2].content, [
+    ...words.map(([id, text]) => result(id, [{ type: 'text', text }])),
+    { type: 'text', text: 'And?' },
+  ])
+})
