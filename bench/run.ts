@@ -1,9 +1,10 @@
 /**
  * `npm run bench [name …]`: runs the benches side by side with their rivals, writes the raw rows to bench/results and
- * the tables into bench/README.md. `--tables` only writes the tables again from the committed rows.
+ * the tables into bench/README.md. `--tables` only writes the tables again from the committed rows. Of each kind of
+ * machine the last rows are kept: ratios differ between them.
  */
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { automations, table as automationsTable } from './automations/run.ts'
@@ -48,7 +49,21 @@ if (unknown) throw new Error(`no bench is called ${unknown}: ${Object.keys(bench
 if (!existsSync(join(root, 'bench/node_modules')))
   execFileSync('npm', ['ci', '--ignore-scripts'], { cwd: join(root, 'bench'), stdio: 'inherit' })
 
-const pathOf = (name: string): string => join(root, `bench/results/${name}.json`)
+const results = join(root, 'bench/results')
+const pathOf = (name: string, machine: string): string =>
+  join(
+    results,
+    `${name}.${machine
+      .toLowerCase()
+      .match(/[a-z0-9]+/g)!
+      .join('-')}.json`,
+  )
+/** The newest first. */
+const keptOf = (name: string): Kept[] =>
+  globSync(`${name}.*.json`, { cwd: results })
+    .toSorted()
+    .map((file) => JSON.parse(readFileSync(join(results, file), 'utf8')) as Kept)
+    .toSorted((a, b) => b.date.localeCompare(a.date))
 if (!args.includes('--tables'))
   for (const name of names.length > 0 ? names : Object.keys(benches)) {
     process.stdout.write(`${name} …\n`)
@@ -59,15 +74,16 @@ if (!args.includes('--tables'))
       machine: `${cpus().length} × ${cpus()[0]!.model}`,
       rows,
     }
-    writeFileSync(pathOf(name), `${JSON.stringify(kept, null, 1)}\n`)
+    writeFileSync(pathOf(name, kept.machine), `${JSON.stringify(kept, null, 1)}\n`)
   }
 
 const readme = join(root, 'bench/README.md')
 let text = readFileSync(readme, 'utf8')
 for (const [name, { table }] of Object.entries(benches)) {
-  if (!existsSync(pathOf(name))) continue
-  const { date, node, machine, rows } = JSON.parse(readFileSync(pathOf(name), 'utf8')) as Kept
-  const made = `${table(rows)}\n\nMeasured ${date}, Node ${node}, ${machine}.\n`
+  const made = keptOf(name)
+    .map(({ date, node, machine, rows }) => `${table(rows)}\n\nMeasured ${date}, Node ${node}, ${machine}.\n`)
+    .join('\n')
+  if (made === '') continue
   text = text.replace(
     new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*?(<!-- /${name} -->)`),
     (_, a: string, b: string) => a + made + b,
