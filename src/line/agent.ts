@@ -1,35 +1,26 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Context, Engine } from '#engine/context.ts'
+import type { Context } from '#engine/context.ts'
 import { logScope } from '#engine/log.ts'
-import type { Metrics } from '#engine/metrics.ts'
 import { type Bytes, type Event, isFeed } from '#kernel/answers.ts'
 import { type ErrorBody, Refusal, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import { type Authority, type Principal, hasScope } from '#kernel/principal.ts'
+import { type Principal, hasScope } from '#kernel/principal.ts'
 import type { Entry } from '#kernel/registry.ts'
 import type { Scope } from '#kernel/scopes.ts'
 import { type Presented, authenticate, presentedKey } from './authenticate.ts'
 import { allowCors, answerPreflight } from './cors.ts'
-import type { Line, Ready } from './invoke.ts'
-import { type Limits, callerOf } from './limit.ts'
-import type { Origins } from './origin.ts'
+import type { Entrance } from './entrance.ts'
+import type { Ready } from './invoke.ts'
+import { callerOf } from './limit.ts'
 import { deeperThan, readBytes } from './read.ts'
 import { envelope, refusedAnswer } from './reply.ts'
-import type { Versions } from './version.ts'
 import { Watch } from './watch.ts'
 import { echoClientRequestId, setHeaders } from './write.ts'
 
 const BODY_LIMIT = 1 << 20
 const DEEPEST = 64
 
-export interface AgentParts {
-  engine: Engine
-  line: Line
-  authority: Authority
-  limits: Limits
-  versions: Versions
-  origins: Origins
-  metrics: Metrics
+export interface AgentParts extends Entrance {
   /** Fires when the server begins to close. */
   closing: () => AbortSignal
 }

@@ -2,9 +2,10 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { boundRest } from '#engine/slow-body.ts'
 import { Refusal } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
+import type { Entrance } from './entrance.ts'
 import { answerMalformed } from './malformed.ts'
 import { type PlainMount, answerPlain } from './plain/front.ts'
-import { LAST_WORDS_MS, type RestParts, createRest } from './rest.ts'
+import { LAST_WORDS_MS, createRest } from './rest.ts'
 import { sendRefusal } from './write.ts'
 
 // Not imported: an import reads all that the module offers, and some of that loads the whole of Node's `fetch`: 10 MB.
@@ -31,7 +32,7 @@ export interface Door {
   closing: AbortSignal
 }
 
-export interface DoorParts extends Omit<RestParts, 'closing' | 'late'> {
+export interface DoorParts extends Entrance {
   mounts: readonly Mount[]
 }
 

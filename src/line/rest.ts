@@ -1,42 +1,32 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Context, Engine } from '#engine/context.ts'
+import type { Context } from '#engine/context.ts'
 import { logScope } from '#engine/log.ts'
-import type { Metrics } from '#engine/metrics.ts'
 import { boundRest } from '#engine/slow-body.ts'
 import { type Bytes, type Event, isFeed } from '#kernel/answers.ts'
 import type { Method } from '#kernel/contract.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import { type Authority, type Principal, anonymous } from '#kernel/principal.ts'
+import { type Principal, anonymous } from '#kernel/principal.ts'
 import type { Entry } from '#kernel/registry.ts'
 import { type Presented, authenticate, presented } from './authenticate.ts'
 import { allowCors, answerPreflight } from './cors.ts'
+import type { Entrance } from './entrance.ts'
 import { createFollowers } from './feed.ts'
 import { createIfMatch } from './if-match.ts'
 import { readInput } from './input.ts'
-import type { Line } from './invoke.ts'
-import { type Limits, callerOf } from './limit.ts'
-import type { Origins } from './origin.ts'
+import { callerOf } from './limit.ts'
 import { checkScope, permit } from './permit.ts'
 import { envelope, isBackground } from './reply.ts'
 import { type Match, createRouter } from './router.ts'
 import { sendBytes } from './send-bytes.ts'
 import { EVENT_STREAM, sendEvents } from './sse.ts'
-import type { Versions } from './version.ts'
 import { Watch } from './watch.ts'
 import { clientRequestId, echoClientRequestId, sendJson, sendRefusal, setHeaders } from './write.ts'
 
 /** For telling a caller why its answer ends now. */
 export const LAST_WORDS_MS = 500
 
-export interface RestParts {
-  engine: Engine
-  line: Line
-  authority: Authority
-  limits: Limits
-  versions: Versions
-  origins: Origins
-  metrics: Metrics
+export interface RestParts extends Entrance {
   /** Fires when the server begins to close. */
   closing: AbortSignal
   /** Fires when the time that requests had to end is over. */

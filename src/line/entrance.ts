@@ -1,0 +1,18 @@
+import type { Engine } from '#engine/context.ts'
+import type { Metrics } from '#engine/metrics.ts'
+import type { Authority } from '#kernel/principal.ts'
+import type { Line } from './invoke.ts'
+import type { Limits } from './limit.ts'
+import type { Origins } from './origin.ts'
+import type { Versions } from './version.ts'
+
+/** What every way in takes a request along the line with. */
+export interface Entrance {
+  engine: Engine
+  line: Line
+  authority: Authority
+  limits: Limits
+  versions: Versions
+  origins: Origins
+  metrics: Metrics
+}
