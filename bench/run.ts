@@ -58,6 +58,9 @@ const pathOf = (name: string, machine: string): string =>
       .match(/[a-z0-9]+/g)!
       .join('-')}.json`,
   )
+/** A row a line, so that a change of the figures reads as one. */
+const printed = ({ rows, ...about }: Kept): string =>
+  `${JSON.stringify(about, null, 1).slice(0, -2)},\n "rows": [\n${rows.map((row) => `  ${JSON.stringify(row)}`).join(',\n')}\n ]\n}\n`
 /** The newest first. */
 const keptOf = (name: string): Kept[] =>
   globSync(`${name}.*.json`, { cwd: results })
@@ -74,7 +77,7 @@ if (!args.includes('--tables'))
       machine: `${cpus().length} × ${cpus()[0]!.model}`,
       rows,
     }
-    writeFileSync(pathOf(name, kept.machine), `${JSON.stringify(kept, null, 1)}\n`)
+    writeFileSync(pathOf(name, kept.machine), printed(kept))
   }
 
 const readme = join(root, 'bench/README.md')

@@ -3,11 +3,11 @@
  * for ten minutes, and what the server holds meanwhile. `UKIYO_BENCH_MINUTES=3` is shorter.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { conversation } from '../measure/conversation.ts'
 import { load, post, streamLoad } from '../measure/load.ts'
 import { cappedKey, startOurs } from '../measure/ours.ts'
 import { median, pin, startMeasurable } from '../measure/process.ts'
 import type { Report } from '../report.ts'
-import { chatBody } from './run.ts'
 
 const MINUTES = Number(process.env.UKIYO_BENCH_MINUTES ?? 10)
 const CONNECTIONS = 32
@@ -27,9 +27,9 @@ export async function memory(): Promise<Report> {
   const asking = (key: string, body: string): Buffer =>
     post('/compat-a/v1/chat/completions', { authorization: `Bearer ${key}` }, body)
   const keys = [ours.key, await cappedKey(ours)]
-  const whole = keys.map((key) => asking(key, chatBody(1024)))
+  const whole = keys.map((key) => asking(key, conversation(1024)))
   const streamed = keys.map((key) =>
-    asking(key, chatBody(1024, { stream: true, stream_options: { include_usage: true }, events: 100, pace: 20 })),
+    asking(key, conversation(1024, { stream: true, stream_options: { include_usage: true }, events: 100, pace: 20 })),
   )
   const rows: { second: number; rss: number; requests: number }[] = []
   const seconds = MINUTES * 60

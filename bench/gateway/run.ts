@@ -6,6 +6,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { conversation } from '../measure/conversation.ts'
 import { load, post } from '../measure/load.ts'
 import { cappedKey, startOurs } from '../measure/ours.ts'
 import { type Measurable, measured, median, pin, root, startMeasurable } from '../measure/process.ts'
@@ -18,12 +19,6 @@ const SECONDS = 1
 const SELDOM = 4
 /** Requests a second at which what durable reservations add is measured: a closed loop waits for itself. */
 const RATE = 5_000
-
-/** A request of so many bytes, in its content for the most part. */
-export function chatBody(bytes: number, more: object = {}): string {
-  const shell = JSON.stringify({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: '' }], ...more })
-  return shell.replace('""', JSON.stringify('x'.repeat(bytes - shell.length)))
-}
 
 interface Contender {
   name: string
@@ -90,7 +85,7 @@ export async function gateway(): Promise<Report> {
   const capped = await cappedKey(ours)
 
   const contenders = (bytes: number): Contender[] => {
-    const json = chatBody(bytes)
+    const json = conversation(bytes)
     const portkeyHeaders = {
       authorization: 'Bearer sk-bench',
       'x-portkey-provider': 'openai',

@@ -1,12 +1,13 @@
 /**
  * Streams through the gateway on one core: 256 and 1,000 paced ones at once, where every event is a write of its own, and
- * one after the other for the time to the first event. Ours and the raw pass-through in turn on the same upstream.
+ * one after the other for the time to the first event; each connection asks again when its stream is over. Ours and the
+ * raw pass-through in turn on the same upstream.
  */
+import { conversation } from '../measure/conversation.ts'
 import { post, streamLoad } from '../measure/load.ts'
 import { startOurs } from '../measure/ours.ts'
 import { median, pin, startMeasurable } from '../measure/process.ts'
 import type { Report } from '../report.ts'
-import { chatBody } from './run.ts'
 
 /** Most where the ratio is closest to its goal. */
 const ROUNDS = { few: 5, some: 9, many: 21 }
@@ -26,7 +27,7 @@ export async function streams(): Promise<Report> {
   )
   pin(process.pid, 1)
   const body = (events: number, pace: number): string =>
-    chatBody(1024, { stream: true, stream_options: { include_usage: true }, events, pace })
+    conversation(1024, { stream: true, stream_options: { include_usage: true }, events, pace })
   const contenders = [
     { name: 'direct', server: vendor, path: '/v1/chat/completions', key: 'x' },
     { name: 'raw', server: raw, path: '/v1/chat/completions', key: 'x' },
@@ -40,8 +41,8 @@ export async function streams(): Promise<Report> {
   }
   for (const [rounds, atOnce, each, events, pace] of [
     [ROUNDS.some, 1, 300, 5, 0],
-    [ROUNDS.many, 256, 1, 100, 20],
-    [ROUNDS.few, 1_000, 1, 100, 20],
+    [ROUNDS.many, 256, 2, 50, 20],
+    [ROUNDS.few, 1_000, 2, 50, 20],
   ] as const)
     for (let round = 0; round < rounds; round++)
       for (const { name, server, path, key } of contenders) {

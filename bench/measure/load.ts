@@ -3,6 +3,7 @@
  * again. Written on node:net because its own cost per request must stay well below that of what is measured.
  */
 import { type Socket, connect } from 'node:net'
+import { AnswerReader } from './answer.ts'
 
 export interface Load {
   port: number
@@ -25,7 +26,7 @@ export interface Measured {
   p99: number
 }
 
-/** Throws on an answer whose status is not 200. */
+/** Throws on an answer whose status is not 200, on a connection that is closed, and on a byte behind an answer. */
 export async function load({ port, request, connections, seconds, rate }: Load): Promise<Measured> {
   const latencies: number[] = []
   let stopping = false
@@ -35,11 +36,11 @@ export async function load({ port, request, connections, seconds, rate }: Load):
   const client = () =>
     new Promise<void>((resolve, reject) => {
       const socket = connect(port, '127.0.0.1').setNoDelay()
+      const answer = new AnswerReader()
       let sentAt = 0
-      let left = 0
-      let head = ''
       const send = (due = performance.now()) => {
         sentAt = due
+        answer.next()
         socket.write(request)
       }
       const next = () => {
@@ -49,37 +50,17 @@ export async function load({ port, request, connections, seconds, rate }: Load):
         } else if (rate === undefined) send()
         else free.push(send)
       }
-      const finished = () => {
+      socket.on('connect', next).on('error', reject)
+      socket.on('close', () => (stopping ? resolve() : reject(new Error(`port ${port} closed the connection`))))
+      socket.on('data', (part) => {
+        try {
+          if (!answer.read(part)) return
+        } catch (error) {
+          socket.destroy()
+          return reject(new Error(`port ${port}`, { cause: error }))
+        }
         latencies.push((performance.now() - sentAt) * 1000)
         next()
-      }
-      socket.on('connect', next).on('error', reject)
-      socket.on('close', () =>
-        stopping ? resolve() : reject(new Error(`port ${port} closed the connection: ${head.slice(0, 200)}`)),
-      )
-      socket.on('data', (part) => {
-        if (left > 0) {
-          left -= part.length
-          if (left <= 0) finished()
-          return
-        }
-        const text = head + part.toString('latin1')
-        const end = text.indexOf('\r\n\r\n')
-        if (end < 0) {
-          head = text
-          return
-        }
-        head = ''
-        if (!text.startsWith('HTTP/1.1 200')) return reject(new Error(`port ${port} answered ${text}`))
-        const length = /\r\ncontent-length: *(\d+)/i.exec(text.slice(0, end))?.[1]
-        if (length === undefined) {
-          // Chunked: small answers come whole, so the last chunk ends this read.
-          if (text.endsWith('\r\n0\r\n\r\n')) return finished()
-          left = Infinity
-          return
-        }
-        left = end + 4 + Number(length) - text.length
-        if (left <= 0) finished()
       })
       sockets.push(socket)
     })
@@ -141,29 +122,31 @@ export async function streamLoad({
     new Promise<void>((resolve, reject) => {
       const bytes = Buffer.isBuffer(request) ? request : request(n)
       const socket = connect(port, '127.0.0.1').setNoDelay()
+      const answer = new AnswerReader()
       let left = each
       let sentAt = 0
       let first = true
-      let end = ''
       const send = () => {
         sentAt = performance.now()
         first = true
-        end = ''
+        answer.next()
         socket.write(bytes)
       }
       socket.on('connect', send).on('error', reject)
       socket.on('data', (part) => {
         const text = part.toString('latin1')
-        let found = 0
-        for (let at = text.indexOf('data: '); at >= 0; at = text.indexOf('data: ', at + 6)) found += 1
-        events += found
+        for (let at = text.indexOf('data: '); at >= 0; at = text.indexOf('data: ', at + 6)) events += 1
         if (first && text.includes(mark)) {
           first = false
           firstMs.push(performance.now() - sentAt)
           onFirst?.(text)
         }
-        end = (end + text).slice(-16)
-        if (!end.endsWith('0\r\n\r\n')) return
+        try {
+          if (!answer.read(part)) return
+        } catch (error) {
+          socket.destroy()
+          return reject(new Error(`port ${port}`, { cause: error }))
+        }
         if (--left > 0) return void (pauseMs > 0 ? setTimeout(send, pauseMs) : send())
         socket.destroy()
         resolve()
