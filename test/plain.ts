@@ -4,12 +4,12 @@ import { type AddressInfo, type Socket, connect } from 'node:net'
 import type { Reply, WholeRequest } from '#kernel/exchange.ts'
 import { PlainConnections } from '#line/plain/connections.ts'
 
-export const PATHS = new Set(['/one', '/two/three', '/stream', '/large'])
+export const PATHS = new Set(['/one', '/two/three', '/stream', '/at-once', '/large'])
 
 /** More than the kernel keeps between two sockets. */
 export const LARGE = 40 << 20
 
-/** Says what it was asked; `/stream` in pieces, one each turn. */
+/** Says what it was asked; `/stream` in pieces, one each turn; `/at-once` as a stream that ends in its first turn. */
 function answer(request: IncomingMessage | WholeRequest, body: Buffer, reply: Reply): void {
   const { method, url, headers } = request
   const said = Buffer.from(JSON.stringify({ method, url, headers, body: body.toString('latin1') }))
@@ -21,6 +21,11 @@ function answer(request: IncomingMessage | WholeRequest, body: Buffer, reply: Re
       reply.write('zwei ü')
       setImmediate(() => reply.end(body.length % 2 === 0 ? undefined : 'drei'))
     })
+  }
+  if (url!.startsWith('/at-once')) {
+    reply.writeHead(200, head)
+    reply.write(said)
+    return void reply.end()
   }
   if (url!.startsWith('/large')) {
     reply.writeHead(200, [...head, 'content-length', String(LARGE)])

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
 
 test('one connection carries calls of models, large and small, beside everything else, each answered in its turn', async () => {
   await using server = await testServer()
@@ -41,4 +42,28 @@ test('one connection carries calls of models, large and small, beside everything
     places.filter((at) => at >= 0).toSorted((a, b) => a - b),
   )
   assert.equal([...text.matchAll(/\r\nx-request-id: [0-9A-Z]{26}\r\n/gi)].length, 8)
+})
+
+test('a streamed answer ends with one last chunk, and its connection is silent until the next request', async () => {
+  await using server = await testServer()
+  const { key } = await (await server.person('Alice')).key()
+  const body = '{"model":"sim/echo","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"one two"}]}'
+  const socket = connect(Number(new URL(server.origin).port), '127.0.0.1')
+  let text = ''
+  socket.on('data', (part) => (text += part))
+  for (const path of ['/compat-a/v1/chat/completions', '/compat-b/v1/messages', '/compat-c/api/v1/chat/completions']) {
+    text = ''
+    socket.write(
+      `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    )
+    await until(
+      async () => text,
+      () => text.includes('\r\n0\r\n\r\n'),
+    )
+    // Whatever was written with it has come by now.
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    assert.match(text, /^HTTP\/1\.1 200 OK\r\n/)
+    assert.equal(text.indexOf('\r\n0\r\n\r\n') + 7, text.length, path)
+  }
+  socket.destroy()
 })

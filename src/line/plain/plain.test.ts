@@ -33,7 +33,7 @@ const LAST = 'GET /end HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
 
 const ordinary = fc
   .tuple(
-    fc.constantFrom('/one', '/two/three', '/one?beta=true', '/stream'),
+    fc.constantFrom('/one', '/two/three', '/one?beta=true', '/stream', '/at-once'),
     fc.string({ unit: 'binary-ascii', maxLength: 40 }),
     fc.constantFrom(
       '',

@@ -31,8 +31,8 @@ export class PlainReply extends EventEmitter<{ close: []; drain: [] }> implement
   #gathered: Buffer[] = []
   #size = 0
   #closed = false
-  headersSent = false
-  writableEnded = false
+  /** Each is left once and for good; whatever leads to the next one writes what ends the one before. */
+  #stage: 'unbegun' | 'open' | 'ended' = 'unbegun'
   writableNeedDrain = false
   destroyed = false
 
@@ -42,8 +42,16 @@ export class PlainReply extends EventEmitter<{ close: []; drain: [] }> implement
     this.#how = how
   }
 
+  get headersSent(): boolean {
+    return this.#stage !== 'unbegun'
+  }
+
+  get writableEnded(): boolean {
+    return this.#stage === 'ended'
+  }
+
   writeHead(status: number, head: string[]): this {
-    if (this.headersSent) throw new Error('the head of this answer has been written')
+    if (this.#stage !== 'unbegun') throw new Error('the head of this answer has been written')
     let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`
     // Of 204 and 304 both are forbidden (RFC 9110, 8.6; RFC 9112, 6.1).
     let bounded = status === 204 || status === 304
@@ -64,26 +72,26 @@ export class PlainReply extends EventEmitter<{ close: []; drain: [] }> implement
       : 'Connection: close\r\n'
     this.#chunked = !bounded
     this.#head = `${text}${bounded ? '' : 'Transfer-Encoding: chunked\r\n'}\r\n`
-    this.headersSent = true
+    this.#stage = 'open'
     return this
   }
 
   write(given: Buffer | string): boolean {
-    if (this.destroyed || this.writableEnded) return false
+    if (this.destroyed || !this.#isOpen()) return false
     const bytes = typeof given === 'string' ? Buffer.from(given) : given
     if (bytes.length > 0) {
       if (this.#size === 0) process.nextTick(flush, this)
       this.#gathered.push(bytes)
       this.#size += bytes.length
       this.#due -= bytes.length
-      if (this.#size >= GATHERED) this.flush()
+      if (this.#size >= GATHERED) this.#send(false)
     }
     return !this.writableNeedDrain
   }
 
   end(given: Buffer | string = NOTHING, encoding: 'utf8' | 'latin1' = 'utf8'): this {
-    if (this.destroyed || this.writableEnded) return this
-    this.writableEnded = true
+    if (this.destroyed || !this.#isOpen()) return this
+    this.#stage = 'ended'
     const head = this.#head
     if (head !== null && this.#size === 0 && !this.#chunked && encoding === 'latin1' && typeof given === 'string') {
       this.#head = null
@@ -94,7 +102,7 @@ export class PlainReply extends EventEmitter<{ close: []; drain: [] }> implement
       if (bytes.length > 0) this.#gathered.push(bytes)
       this.#size += bytes.length
       this.#due -= bytes.length
-      this.flush()
+      this.#send(this.#chunked)
     }
     // Another answer would be read as the rest of this one, or what is too much as another answer.
     if (!this.#chunked && this.#due !== 0) this.#stays = false
@@ -112,17 +120,26 @@ export class PlainReply extends EventEmitter<{ close: []; drain: [] }> implement
     return this
   }
 
-  /** Writes what was gathered, and the end of an answer that is over. */
+  /** Writes what was gathered. Called at the end of a turn, when the answer may be over, and the connection another's. */
   flush(): void {
+    if (this.#stage === 'open') this.#send(false)
+  }
+
+  #isOpen(): boolean {
+    if (this.#stage === 'unbegun') throw new Error('an answer begins with its head')
+    return this.#stage === 'open'
+  }
+
+  /** Writes what was gathered; `last`: and the last chunk. */
+  #send(last: boolean): void {
     const head = this.#head ?? ''
     const parts = this.#gathered
     const size = this.#size
-    const last = this.writableEnded && this.#chunked
     if (this.destroyed || (head === '' && size === 0 && !last)) return
     this.#head = null
     this.#gathered = []
     this.#size = 0
-    if (size > GATHERED) return this.#flushLarge(head, parts, size, last)
+    if (size > GATHERED) return this.#sendLarge(head, parts, size, last)
     const frame = this.#chunked && size > 0 ? `${head}${size.toString(16)}\r\n` : head
     const room = Buffer.allocUnsafe(frame.length + size + 7)
     let at = room.write(frame, 'latin1')
@@ -132,7 +149,7 @@ export class PlainReply extends EventEmitter<{ close: []; drain: [] }> implement
     this.#sent(this.#socket.write(room.subarray(0, at)))
   }
 
-  #flushLarge(head: string, parts: readonly Buffer[], size: number, last: boolean): void {
+  #sendLarge(head: string, parts: readonly Buffer[], size: number, last: boolean): void {
     const socket = this.#socket
     socket.cork()
     socket.write(this.#chunked ? `${head}${size.toString(16)}\r\n` : head, 'latin1')
