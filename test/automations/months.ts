@@ -4,6 +4,7 @@ import pg from 'pg'
 import { createLog } from '#engine/log.ts'
 import { testDatabase } from '../database.ts'
 import { type Caller, type TestServer, caller, testServer } from '../server.ts'
+import { moveClock, takeOverClock } from './held-clock.ts'
 import { type Wall, WalkedZone, patternOf } from './wall-clock.ts'
 
 const MINUTE = 60_000
@@ -71,6 +72,7 @@ export async function liveThrough(span: Span): Promise<Lived> {
   let now = Date.parse(span.from)
   let furthest = now
   await takeOverClock(pool, Date.now())
+  await keepWhatGoes(pool)
   const environment = { UK_LIMIT_WRITES: '0', UK_LIMIT_READS: '0', UK_DRAIN_SECONDS: '0' }
   const start = async (): Promise<TestServer[]> => {
     const first = await testServer({ database, environment, log: createLog('silent') })
@@ -81,7 +83,7 @@ export async function liveThrough(span: Span): Promise<Lived> {
   try {
     const alice = await servers[0]!.person('Alice')
     const { key } = await alice.key()
-    await pool.query('update sim.clock set at = $1', [new Date(now)])
+    await moveClock(pool, now)
     const as = (): Caller => caller(pick(servers).origin, { authorization: `Bearer ${key}` })
     const agent_id = (await alice.post('/agents', { name: 'Clerk', model: 'sim/echo' })).body.data.id as string
     const segments = new Map<string, Segment[]>()
@@ -107,7 +109,7 @@ export async function liveThrough(span: Span): Promise<Lived> {
     const move = async (ms: number): Promise<void> => {
       now += ms
       furthest = Math.max(furthest, now)
-      await pool.query('update sim.clock set at = $1', [new Date(now)])
+      await moveClock(pool, now)
       for (const each of segments.values()) each.at(-1)!.until = Math.max(each.at(-1)!.until, now)
     }
     const settle = async (): Promise<void> => {
@@ -203,23 +205,12 @@ export async function liveThrough(span: Span): Promise<Lived> {
   }
 }
 
-/** From here on the database reads its time from a table: whoever connects anew sees it stand still until it is moved. */
-async function takeOverClock(pool: pg.Pool, at: number): Promise<void> {
-  await pool.query('create schema sim')
-  await pool.query('create table sim.clock (at timestamptz not null)')
-  await pool.query('insert into sim.clock values ($1)', [new Date(at)])
-  for (const name of ['now', 'clock_timestamp'])
-    await pool.query(
-      `create function sim.${name}() returns timestamptz language sql stable as 'select at from sim.clock'`,
-    )
-  await pool.query('alter table automation_runs alter created_at set default sim.clock_timestamp()')
-  // Skipped ticks are kept for 30 days: what goes then was there all the same.
+/** Skipped ticks are kept for 30 days: rows that go then were there all the same. */
+async function keepWhatGoes(pool: pg.Pool): Promise<void> {
   await pool.query('create table sim.gone as select *, created_at as gone_at from automation_runs')
   await pool.query(`create function sim.keep() returns trigger language plpgsql as
     'begin insert into sim.gone select old.*, sim.now(); return old; end'`)
   await pool.query('create trigger gone before delete on automation_runs for each row execute function sim.keep()')
-  const { rows } = await pool.query<{ name: string }>('select current_database() as name')
-  await pool.query(`alter database ${rows[0]!.name} set search_path = sim, pg_catalog, public`)
 }
 
 /** An edit is refused for as long as missed ticks are still made up for. */

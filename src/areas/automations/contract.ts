@@ -22,7 +22,7 @@ const overlap = z
   .describe('What becomes of a firing while an earlier run goes on.')
 const catchUp = z
   .enum(['none', 'latest', 'all'])
-  .describe('Which of the ticks that the server missed are run when it is back.')
+  .describe('Which of the ticks that came more than 2 s late are run; it decides on them before `overlap` does.')
 const prompt = words(100_000).pipe(z.string().min(1))
 
 export const Action = z

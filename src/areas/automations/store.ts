@@ -4,6 +4,7 @@ import type { SealedColumns } from '#engine/reseal.ts'
 import { type ResourcePage, type ResourceRow, resourcePage } from '#engine/resources.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
+import { ON_TIME_MS } from './ticks.ts'
 
 declare module '#engine/postgres/tables.ts' {
   interface Database {
@@ -149,7 +150,7 @@ export const automationStore = {
       select r.*, a.*, w.status as workspace_status from automations a
         join resources r on r.id = a.id join workspaces w on w.id = r.workspace_id
         where a.next_fire_at <= ${now}
-        order by a.next_fire_at < ${now}::timestamptz - interval '1 minute', a.next_fire_at limit ${limit} for update of a skip locked`.execute(
+        order by a.next_fire_at < ${new Date(now.getTime() - ON_TIME_MS)}::timestamptz, a.next_fire_at limit ${limit} for update of a skip locked`.execute(
       db,
     )
     return rows

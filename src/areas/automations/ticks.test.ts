@@ -110,11 +110,11 @@ test('over months with downtime, days of summer time and any policy every tick i
             const due = dueTicks(schedule, next, new Date(now), { policy, windowSeconds }, most)
             for (const tick of due.ticks) {
               const late = now - tick.at.getTime()
-              if (tick.does === 'run' && late > 60_000) assert.ok(policy !== 'none' && late <= windowSeconds * 1000)
+              if (tick.does === 'run' && late > 2_000) assert.ok(policy !== 'none' && late <= windowSeconds * 1000)
               seen.push(tick.at.toISOString())
             }
             if (policy === 'latest')
-              assert.ok(due.ticks.filter(({ at, does }) => does === 'run' && now - at.getTime() > 60_000).length <= 1)
+              assert.ok(due.ticks.filter(({ at, does }) => does === 'run' && now - at.getTime() > 2_000).length <= 1)
             ;({ next, more } = due)
           }
         }

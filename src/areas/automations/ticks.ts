@@ -1,6 +1,6 @@
 import type { Schedule } from './schedule.ts'
 
-/** What is done about ticks that nobody was there for. */
+/** Decides on ticks that nobody was there for in time. */
 export interface CatchUp {
   policy: 'none' | 'latest' | 'all'
   windowSeconds: number
@@ -19,8 +19,8 @@ export interface Due {
   more: boolean
 }
 
-/** A tick that is not older than this is on time. */
-export const ON_TIME_MS = 60_000
+/** A tick that is not older than this is on time; of older ones `catch_up` decides, before `overlap` does. */
+export const ON_TIME_MS = 2_000
 
 /**
  * The ticks from `first` until `now`, `most` at once, and what each does: one on time runs; of those missed the latest
