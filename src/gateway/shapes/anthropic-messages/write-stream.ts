@@ -3,6 +3,7 @@ import type { Problem } from '../../problem.ts'
 import type { AnswerAbout } from '../about.ts'
 import { EventWriter, type Finish, type Said } from '../event-writer.ts'
 import type { Json } from '../json.ts'
+import { OneAtATime } from '../one-at-a-time.ts'
 import { errorEvent } from './errors.ts'
 import { writeFinish } from './finish.ts'
 import { emptyMessage } from './write-answer.ts'
@@ -15,12 +16,13 @@ const event = (name: string, fields: Json): string =>
 /** Keeps connections open while there is nothing to say; only after `message_start`. */
 export const keepAlive = event('ping', {})
 
-/** Chunks as the server-sent events of a message. Blocks come one at a time: what arrives for another meanwhile waits. */
+/** Chunks as the server-sent events of a message. */
 export class StreamWriter extends EventWriter {
   readonly keepAlive = keepAlive
   readonly #about: AnswerAbout
   readonly #requestId: string | null
   readonly #estimate: number
+  readonly #order = new OneAtATime()
   readonly #blocks = new BlockWriter(event)
 
   /** `estimate`: input tokens to show in `message_start` while the true number is not known. */
@@ -37,7 +39,7 @@ export class StreamWriter extends EventWriter {
   }
 
   protected say(chunk: Said): string {
-    return this.begin() + this.#blocks.write(chunk)
+    return this.begin() + this.#tell(this.#order.push(chunk))
   }
 
   protected closing(finish: Finish): string {
@@ -45,7 +47,11 @@ export class StreamWriter extends EventWriter {
       delta: { ...writeFinish(finish), container: null },
       usage: writeUsage(this.usage ?? usageOf({})),
     })
-    return this.#blocks.end() + delta + event('message_stop', {})
+    return this.#tell(this.#order.rest()) + this.#blocks.end() + delta + event('message_stop', {})
+  }
+
+  #tell(pieces: readonly Said[]): string {
+    return pieces.map((piece) => this.#blocks.write(piece)).join('')
   }
 
   protected breaking(problem: Problem): string {

@@ -4,6 +4,7 @@ import type { AnswerAbout } from '../about.ts'
 import type { Opaque } from '../envelope.ts'
 import { EventWriter, type Finish, type Said } from '../event-writer.ts'
 import type { Json } from '../json.ts'
+import { OneAtATime } from '../one-at-a-time.ts'
 import { annotationsOf, called, Items, said, textPart } from './write-items.ts'
 import { begun, codeOf, cutBy, ended, failed } from './write-response.ts'
 
@@ -16,6 +17,8 @@ interface Open {
   annotations: Json[]
 }
 
+const isCall = ({ type }: Json): boolean => type !== 'message' && type !== 'reasoning'
+
 /**
  * Chunks as the events of a streamed response: every one numbered, every item added before its first word and done
  * after its last. A response that breaks off is told to have failed; a stream that was not begun by this writer breaks
@@ -25,11 +28,10 @@ export class StreamWriter extends EventWriter {
   readonly keepAlive = ': keep-alive\n\n'
   readonly #response: Json
   readonly #items: Items
+  readonly #order = new OneAtATime()
   #number = 0
   #output: Json[] = []
-  /** The message or thought that is being said; calls may be open beside it. */
-  #saying: Open | null = null
-  readonly #calls = new Map<string, Open>()
+  #open: Open | null = null
   /** Characters of text so far. */
   #said = 0
 
@@ -45,52 +47,61 @@ export class StreamWriter extends EventWriter {
   }
 
   protected say(chunk: Said): string {
-    switch (chunk.type) {
-      case 'text':
-        return chunk.text === '' ? '' : this.begin() + this.#text(chunk.text)
-      case 'citation':
-        return this.#annotation(chunk.citation)
-      case 'reasoning':
-        return chunk.text === '' ? '' : this.begin() + this.#thought(chunk.text)
-      case 'reasoning_end': {
-        const begin = this.begin()
-        const open = this.#saying?.item['type'] === 'reasoning' ? '' : this.#close() + this.#openThought()
-        return begin + open + this.#close(chunk)
-      }
-      case 'tool_call_start': {
-        const begin = this.begin() + this.#close()
-        const { open, text } = this.#add(this.#items.call(chunk.id, chunk.name))
-        this.#calls.set(chunk.id, open)
-        return begin + text
-      }
-      case 'tool_call_delta':
-        return this.#callDelta(chunk.id, chunk.delta)
-      case 'tool_call_end':
-        return this.#callEnd(chunk.id)
-    }
+    return this.#tell(this.#order.push(chunk))
   }
 
   protected closing({ reason }: Finish): string {
+    const rest = this.#tell(this.#order.rest())
     // Clients look for a message even where nothing was said.
     const empty = this.#output.length === 0 ? this.#openMessage() : ''
-    const closed = this.#close(null, cutBy(reason) === null ? 'completed' : 'incomplete') + this.#closeCalls()
+    const closed = this.#close(null, cutBy(reason) === null ? 'completed' : 'incomplete')
     const type = cutBy(reason) === null ? 'response.completed' : 'response.incomplete'
-    return empty + closed + this.#event(type, { response: ended(this.#response, reason, this.#output, this.usage) })
+    const response = ended(this.#response, reason, this.#output, this.usage)
+    return rest + empty + closed + this.#event(type, { response })
   }
 
+  /** Words that were said are kept; a call without its end is told to nobody as one that can be run. */
   protected breaking(problem: Problem): string {
     if (!this.began)
       return this.#event('error', { code: codeOf(problem), message: problem.message, param: problem.param })
-    const closed = this.#close(null, 'incomplete') + this.#closeCalls()
+    const cut = this.#open
+    if (cut !== null && isCall(cut.item)) this.#output[cut.index] = { ...cut.item, status: 'incomplete' }
+    const closed = cut === null || isCall(cut.item) ? '' : this.#close(null, 'incomplete')
     return (
       closed + this.#event('response.failed', { response: failed(this.#response, problem, this.#output, this.usage) })
     )
   }
 
+  #tell(pieces: readonly Said[]): string {
+    return pieces.map((piece) => this.#piece(piece)).join('')
+  }
+
+  #piece(piece: Said): string {
+    switch (piece.type) {
+      case 'text':
+        return this.begin() + this.#text(piece.text)
+      case 'citation':
+        return this.#annotation(piece.citation)
+      case 'reasoning':
+        return this.begin() + this.#thought(piece.text)
+      case 'reasoning_end': {
+        const begin = this.begin()
+        const open = this.#open?.item['type'] === 'reasoning' ? '' : this.#close() + this.#openThought()
+        return begin + open + this.#close(piece)
+      }
+      case 'tool_call_start':
+        return this.begin() + this.#close() + this.#add(this.#items.call(piece.id, piece.name))
+      case 'tool_call_delta':
+        return this.#callDelta(piece.delta)
+      case 'tool_call_end':
+        return this.#callEnd()
+    }
+  }
+
   #text(delta: string): string {
-    const open = this.#saying?.item['type'] === 'message' ? '' : this.#close() + this.#openMessage()
-    const { index, item } = this.#saying!
-    this.#saying!.words += delta
+    const open = this.#open?.item['type'] === 'message' ? '' : this.#close() + this.#openMessage()
+    const { index, item } = this.#open!
+    this.#open!.words += delta
     this.#said += delta.length
     const at = { item_id: item['id'], output_index: index, content_index: 0 }
     return open + this.#event('response.output_text.delta', { ...at, delta, logprobs: [] })
@@ -98,7 +109,7 @@ export class StreamWriter extends EventWriter {
 
   /** One that comes behind its message has no place any more. */
   #annotation(citation: Citation): string {
-    const saying = this.#saying
+    const saying = this.#open
     if (saying?.item['type'] !== 'message') return ''
     return annotationsOf([citation], saying.from)
       .map((annotation) => {
@@ -110,15 +121,15 @@ export class StreamWriter extends EventWriter {
   }
 
   #openMessage(): string {
-    const { open, text } = this.#add(this.#items.message())
-    this.#saying = open
-    const at = { item_id: open.item['id'], output_index: open.index, content_index: 0 }
+    const text = this.#add(this.#items.message())
+    const { index, item } = this.#open!
+    const at = { item_id: item['id'], output_index: index, content_index: 0 }
     return text + this.#event('response.content_part.added', { ...at, part: textPart('') })
   }
 
   #thought(delta: string): string {
-    let text = this.#saying?.item['type'] === 'reasoning' ? '' : this.#close() + this.#openThought()
-    const saying = this.#saying!
+    let text = this.#open?.item['type'] === 'reasoning' ? '' : this.#close() + this.#openThought()
+    const saying = this.#open!
     const at = { item_id: saying.item['id'], output_index: saying.index, summary_index: 0 }
     if (saying.words === '')
       text += this.#event('response.reasoning_summary_part.added', { ...at, part: { type: 'summary_text', text: '' } })
@@ -127,16 +138,14 @@ export class StreamWriter extends EventWriter {
   }
 
   #openThought(): string {
-    const { open, text } = this.#add(this.#items.reasoning())
-    this.#saying = open
-    return text
+    return this.#add(this.#items.reasoning())
   }
 
   /** The message or thought is over. */
   #close(opaque: Opaque | null = null, status = 'completed'): string {
-    const saying = this.#saying
+    const saying = this.#open
     if (saying === null) return ''
-    this.#saying = null
+    this.#open = null
     const { index, item, words, annotations } = saying
     const at = { item_id: item['id'], output_index: index }
     if (item['type'] === 'message') {
@@ -156,9 +165,9 @@ export class StreamWriter extends EventWriter {
     return summary + this.#done(index, this.#items.thought(item, words, opaque ?? {}))
   }
 
-  #callDelta(id: string, delta: string): string {
-    const open = this.#calls.get(id)
-    if (open === undefined || delta === '') return ''
+  #callDelta(delta: string): string {
+    const open = this.#open!
+    if (delta === '') return ''
     open.words += delta
     // Free text shows when all of its JSON is there.
     if (open.item['type'] === 'custom_tool_call') return ''
@@ -166,31 +175,24 @@ export class StreamWriter extends EventWriter {
     return this.#event('response.function_call_arguments.delta', { ...at, delta })
   }
 
-  #callEnd(id: string): string {
-    const open = this.#calls.get(id)
-    if (open === undefined) return ''
-    this.#calls.delete(id)
-    const item = called(open.item, open.words)
-    const at = { item_id: item['id'], output_index: open.index }
+  #callEnd(): string {
+    const { index, words, item: begun } = this.#open!
+    this.#open = null
+    const item = called(begun, words)
+    const at = { item_id: item['id'], output_index: index }
     if (item['type'] === 'custom_tool_call') {
       const { input } = item
       const delta = input === '' ? '' : this.#event('response.custom_tool_call_input.delta', { ...at, delta: input })
-      return (
-        delta + this.#event('response.custom_tool_call_input.done', { ...at, input }) + this.#done(open.index, item)
-      )
+      return delta + this.#event('response.custom_tool_call_input.done', { ...at, input }) + this.#done(index, item)
     }
     const done = { ...at, name: item['name'], arguments: item['arguments'] }
-    return this.#event('response.function_call_arguments.done', done) + this.#done(open.index, item)
+    return this.#event('response.function_call_arguments.done', done) + this.#done(index, item)
   }
 
-  #closeCalls(): string {
-    return [...this.#calls.keys()].map((id) => this.#callEnd(id)).join('')
-  }
-
-  #add(item: Json): { open: Open; text: string } {
-    const open: Open = { index: this.#output.length, item, words: '', from: this.#said, annotations: [] }
-    this.#output.push(item)
-    return { open, text: this.#event('response.output_item.added', { output_index: open.index, item }) }
+  #add(item: Json): string {
+    const index = this.#output.push(item) - 1
+    this.#open = { index, item, words: '', from: this.#said, annotations: [] }
+    return this.#event('response.output_item.added', { output_index: index, item })
   }
 
   #done(index: number, item: Json): string {

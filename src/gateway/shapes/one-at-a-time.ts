@@ -1,0 +1,88 @@
+import type { Said } from './event-writer.ts'
+
+interface Item {
+  /** Words go on until something else begins, a call until its end is told. */
+  of: 'text' | 'reasoning' | { call: string }
+  waiting: Said[]
+  done: boolean
+}
+
+/**
+ * Pieces of an answer in the order in which one item after the other can be told: the first unfinished item comes as it
+ * is said, and what arrives for a later one waits until that is over. Clients with one current item run a call without
+ * its arguments, or lose words, where two overlap; a vendor's own streams never do.
+ */
+export class OneAtATime {
+  readonly #queue: Item[] = []
+  readonly #calls = new Map<string, Item>()
+
+  /** What can be told now. */
+  push(piece: Said): Said[] {
+    switch (piece.type) {
+      case 'text':
+      case 'reasoning':
+        if (piece.text !== '') this.#saying(piece.type).waiting.push(piece)
+        break
+      case 'reasoning_end': {
+        const thought = this.#saying('reasoning')
+        thought.waiting.push(piece)
+        thought.done = true
+        break
+      }
+      case 'citation': {
+        const last = this.#queue.at(-1)
+        // One that comes behind its text has no place any more.
+        if (last?.of === 'text' && !last.done) last.waiting.push(piece)
+        break
+      }
+      case 'tool_call_start':
+        this.#begin({ call: piece.id }).waiting.push(piece)
+        break
+      case 'tool_call_delta':
+        this.#calls.get(piece.id)?.waiting.push(piece)
+        break
+      case 'tool_call_end':
+        this.#endCall(piece.id)
+    }
+    return this.#ready()
+  }
+
+  /** Nothing more comes: all that waits, with an end to each call that had none. */
+  rest(): Said[] {
+    for (const id of this.#calls.keys()) this.#endCall(id)
+    for (const item of this.#queue) item.done = true
+    return this.#ready()
+  }
+
+  #saying(of: 'text' | 'reasoning'): Item {
+    const last = this.#queue.at(-1)
+    return last?.of === of && !last.done ? last : this.#begin(of)
+  }
+
+  #begin(of: Item['of']): Item {
+    const last = this.#queue.at(-1)
+    if (typeof last?.of === 'string') last.done = true
+    const item: Item = { of, waiting: [], done: false }
+    if (typeof of === 'object') this.#calls.set(of.call, item)
+    this.#queue.push(item)
+    return item
+  }
+
+  #endCall(id: string): void {
+    const item = this.#calls.get(id)
+    if (item === undefined) return
+    this.#calls.delete(id)
+    item.waiting.push({ type: 'tool_call_end', id })
+    item.done = true
+  }
+
+  #ready(): Said[] {
+    const ready: Said[] = []
+    for (let item = this.#queue[0]; item; item = this.#queue[0]) {
+      ready.push(...item.waiting.splice(0))
+      if (!item.done) break
+      this.#queue.shift()
+    }
+    return ready
+  }
+}
