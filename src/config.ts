@@ -86,7 +86,11 @@ export const settings: readonly Setting[] = [
   { name: 'UK_LIMIT_READS', fallback: '6000', meaning: 'Reads per minute and caller; 0 is off. So for the next five.' },
   { name: 'UK_LIMIT_WRITES', fallback: '1200', meaning: 'Writes per minute and caller.' },
   { name: 'UK_LIMIT_SEARCHES', fallback: '600', meaning: 'Searches per minute and caller.' },
-  { name: 'UK_LIMIT_INFERENCE', fallback: '6000', meaning: 'Inference and gateway starts per minute and caller.' },
+  {
+    name: 'UK_LIMIT_INFERENCE',
+    fallback: '6000',
+    meaning: 'Inference and gateway starts per minute and caller, and what automations start by the clock per account.',
+  },
   { name: 'UK_LIMIT_LOGINS', fallback: '10', meaning: 'Failed logins per minute, per address and per account.' },
   { name: 'UK_LIMIT_IN_FLIGHT', fallback: '1000', meaning: 'Requests of one caller at the same time.' },
   {

@@ -27,7 +27,7 @@ export async function automations(scale: Scale = FULL): Promise<Report> {
   const url = `postgres://${user}:${password as string}@localhost:${port}/${database}?host=${encodeURIComponent(host!)}`
   const client = new pg.Client(connection)
   try {
-    await using ours = await startOurs({ DATABASE_URL: url, UK_LOG: 'error' })
+    await using ours = await startOurs({ DATABASE_URL: url, UK_LOG: 'error', UK_LIMIT_INFERENCE: '0' })
     await client.connect()
     const rows = [
       { name: 'one second', ...(await oneSecond(ours, client, scale.automations)) },

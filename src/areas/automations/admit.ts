@@ -1,6 +1,7 @@
 import type { Db } from '#engine/postgres/client.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { type AutomationRunRow, type SkipReason, type Trigger, runStore } from './run-store.ts'
+import { type StartsLeft, takeStart } from './starts-store.ts'
 import { type AutomationRow } from './store.ts'
 
 /** Runs of one automation that wait at most; what fires beyond it is skipped. */
@@ -8,7 +9,7 @@ export const MOST_QUEUED = 100
 
 /** A firing of an automation that is to become a row. */
 export interface Firing {
-  automation: Pick<AutomationRow, 'id' | 'workspace_id' | 'overlap'>
+  automation: Pick<AutomationRow, 'id' | 'workspace_id' | 'overlap' | 'account_id'>
   trigger: Trigger
   at: Date | null
   webhookId: string | null
@@ -23,20 +24,25 @@ export interface Admitted {
   giveWay: Id[]
 }
 
-/** Makes rows of firings, in their order, as each automation's overlap policy says. Its automations are held. */
-export async function admit(db: Db, firings: readonly Firing[], now: Date): Promise<Admitted> {
+/**
+ * Makes rows of firings, in their order, as each automation's overlap policy says, and no more of them than their accounts
+ * have starts left. Its automations are held.
+ */
+export async function admit(
+  db: Db,
+  firings: readonly Firing[],
+  now: Date,
+  left: StartsLeft = new Map(),
+): Promise<Admitted> {
   const busy = await runStore.busy(db, [...new Set(firings.map(({ automation }) => automation.id))])
   const giveWay = new Set<Id>()
   const rows = firings.map(({ automation, trigger, at, webhookId, payload, skip }) => {
     const others = busy.get(automation.id) ?? []
     let reason = skip
-    if (reason === null && others.length > 0) {
-      if (automation.overlap === 'skip' || others.length >= MOST_QUEUED) reason = 'overlap'
-      else if (automation.overlap === 'cancel_previous') {
-        for (const id of others) giveWay.add(id)
-        others.length = 0
-      }
-    }
+    if (reason === null && others.length > 0 && (automation.overlap === 'skip' || others.length >= MOST_QUEUED))
+      reason = 'overlap'
+    if (reason === null && !takeStart(left, automation.account_id)) reason = 'rate_limited'
+    if (reason === null && automation.overlap === 'cancel_previous') for (const id of others.splice(0)) giveWay.add(id)
     const id = newId()
     if (reason === null) busy.set(automation.id, [...others, id])
     return {

@@ -81,7 +81,10 @@ export const AutomationRun = z
     automation_id: idOut,
     workspace_id: idOut,
     status: z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled', 'timed_out', 'skipped']),
-    skip_reason: z.enum(['overlap', 'missed', 'archived', 'budget']).nullable(),
+    skip_reason: z
+      .enum(['overlap', 'missed', 'archived', 'budget', 'rate_limited'])
+      .nullable()
+      .describe('Why it did not run. `rate_limited`: the clock had started as many in that minute as the account may.'),
     attempt: z.int(),
     trigger: z.enum(['cron', 'webhook', 'test', 'retry']),
     scheduled_for: time.nullable(),
@@ -146,7 +149,7 @@ export const automations = area(
     create: endpoint('POST /automations', {
       summary: 'Create an automation',
       description:
-        'It runs in the rights of who makes it and the credential that it is made with, judged anew at each firing. A webhook’s `token` and `secret` are in this answer and never again.',
+        'It runs in the rights of who makes it and the credential that it is made with, judged anew at each firing. An account has 1,000 at most. What the clock starts counts as inference of that account, 6,000 runs a minute unless the server says otherwise; ticks beyond it are `skipped`, `rate_limited`. A webhook’s `token` and `secret` are in this answer and never again.',
       scope: 'automation:write',
       within: 'workspace_id',
       body: {
@@ -164,7 +167,7 @@ export const automations = area(
       },
       reply: one(NewAutomation),
       status: 201,
-      errors: ['invalid_cron', 'invalid_time_zone', 'not_ready', 'missing_parameter', 'not_found'],
+      errors: ['invalid_cron', 'invalid_time_zone', 'not_ready', 'missing_parameter', 'not_found', 'limit_reached'],
     }),
     update: endpoint('PATCH /automations/:id', {
       summary: 'Change an automation',
@@ -185,7 +188,7 @@ export const automations = area(
         timeout_seconds: timeout.optional(),
       },
       reply: one(Automation),
-      errors: ['invalid_cron', 'invalid_time_zone', 'not_ready', 'not_found'],
+      errors: ['invalid_cron', 'invalid_time_zone', 'not_ready', 'not_found', 'limit_reached'],
     }),
     delete: endpoint('DELETE /automations/:id', {
       summary: 'Delete an automation and its runs for good',
@@ -286,7 +289,7 @@ export const automations = area(
           .describe('For so long the old ones count too.'),
       },
       reply: one(NewAutomation),
-      errors: ['invalid_state'],
+      errors: ['invalid_state', 'limit_reached'],
     }),
   },
 )

@@ -31,6 +31,8 @@ export { automationSecrets } from './store.ts'
 export { startAutomations } from './worker.ts'
 
 const TEND_SECONDS = 5
+/** That one account answers for, the archived among them. */
+const MOST_AUTOMATIONS = 1_000
 const DAY_SECONDS = 86_400
 
 export const automationSchedules = (engine: Engine): Job[] => [
@@ -68,6 +70,7 @@ export const automationService = implement(
       const token = kind === 'webhook' ? newToken() : null
       const secret = kind === 'webhook' ? newWebhookSecret() : null
       return ctx.transaction(async (ctx) => {
+        await checkRoom(ctx)
         await insertResource(ctx, { id, kind: 'automation', workspace_id: workspaceId })
         await automationStore.insert(ctx.db, {
           id,
@@ -105,6 +108,8 @@ export const automationService = implement(
         // Who says when another's fires, or what it may spend, would spend their money: they answer for it, too.
         const another = held.account_id !== ctx.principal.accountId && (moved || given.max_cost_usd !== undefined)
         if (another && !given.action) await checkAction(ctx, held.action, held.workspace_id)
+        const answers = another || given.action !== undefined
+        if (answers && held.account_id !== ctx.principal.accountId) await checkRoom(ctx)
         const now = await clockOf(ctx.db)
         if (moved) await fireLeft(ctx, held, now)
         await updateResource(ctx, id, {})
@@ -119,7 +124,7 @@ export const automationService = implement(
           ...(given.max_cost_usd !== undefined && { max_cost_nano: nanoOrNull(given.max_cost_usd) }),
           // Who changes what it does answers for it from then on.
           ...(given.action !== undefined && { action: JSON.stringify(given.action) }),
-          ...((another || given.action !== undefined) && behalfOf(ctx.principal)),
+          ...(answers && behalfOf(ctx.principal)),
           ...(moved && {
             schedule,
             time_zone: timeZone,
@@ -199,7 +204,10 @@ export const automationService = implement(
         const { secrets } = ctx.engine
         // Who can say what is sent to it answers for it from then on.
         const another = held.account_id !== ctx.principal.accountId
-        if (another) await checkAction(ctx, held.action, held.workspace_id)
+        if (another) {
+          await checkAction(ctx, held.action, held.workspace_id)
+          await checkRoom(ctx)
+        }
         const former = {
           id: newId(),
           automation_id: id,
@@ -229,6 +237,15 @@ export const automationService = implement(
 
 const read = async (ctx: Context, id: Id): Promise<AutomationRow> =>
   (await automationStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+
+/** Refuses when the caller answers for as many automations as an account may. */
+async function checkRoom(ctx: Context): Promise<void> {
+  if ((await automationStore.countHeld(ctx.db, ctx.principal.accountId)) >= MOST_AUTOMATIONS)
+    refuse('limit_reached', {
+      message: `An account has ${MOST_AUTOMATIONS} automations at most. Delete one first.`,
+      details: { limit: MOST_AUTOMATIONS },
+    })
+}
 
 /** Its own row before the register's: everybody takes them in this order. */
 async function holdBoth(ctx: Context, id: Id): Promise<AutomationRow> {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
 import type pg from 'pg'
+import { copyAutomation } from '#test/automations/copies.ts'
 import { testDatabase } from '#test/database.ts'
 import { type Person, testServer } from '#test/server.ts'
 
@@ -15,23 +16,6 @@ async function make(person: Person, action: Row): Promise<string> {
   const answer = await person.post('/automations', given)
   assert.equal(answer.status, 201, answer.text)
   return answer.body.data.id
-}
-
-/** So many more like this one. */
-async function copies(pool: pg.Pool, id: string, count: number): Promise<void> {
-  const fresh = `'01KB' || lpad(i::text, 22, '0')`
-  await pool.query(
-    `insert into resources (id, kind, workspace_id, created_by)
-      select ${fresh}, kind, workspace_id, created_by from resources, generate_series(1, $2::int) i where id = $1`,
-    [id, count],
-  )
-  await pool.query(
-    `insert into automations (id, name, kind, schedule, time_zone, action, overlap, catch_up, catch_up_window_seconds,
-        timeout_seconds, account_id)
-      select ${fresh}, name, kind, schedule, time_zone, action, overlap, catch_up, catch_up_window_seconds, timeout_seconds,
-        account_id from automations, generate_series(1, $2::int) i where id = $1`,
-    [id, count],
-  )
 }
 
 async function allOver(pool: pg.Pool, count: number): Promise<Row[]> {
@@ -52,7 +36,7 @@ test('two hundred and fifty of alice’s are due at once with one of bob’s: tw
   const bob = await server.person('Bob')
   const agent_id = await agentOf(alice)
   const many = await make(alice, { agent_id, chat_id: null, prompt: 'Report the news.' })
-  await copies(pool, many, 250)
+  await copyAutomation(pool, many, 250)
   const chat_id = (await alice.post('/chats', { title: 'The desk', agent_id })).body.data.id
   const there = await make(alice, { agent_id, chat_id, prompt: 'Tidy up.' })
   const lost = await agentOf(alice)

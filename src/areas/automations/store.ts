@@ -93,6 +93,17 @@ export const automationStore = {
   hold: (db: Db, id: Id): Promise<AutomationRow | undefined> =>
     whole(db).where('r.id', '=', id).forUpdate('a').executeTakeFirst(),
 
+  /** The automations that an account answers for. Nobody else adds to them until the transaction ends. */
+  async countHeld(db: Db, accountId: Id): Promise<number> {
+    await db.selectFrom('accounts').select('id').where('id', '=', accountId).forNoKeyUpdate().execute()
+    const { count } = await db
+      .selectFrom('automations')
+      .select((of) => of.fn.countAll<bigint>().as('count'))
+      .where('account_id', '=', accountId)
+      .executeTakeFirstOrThrow()
+    return Number(count)
+  },
+
   list: (db: Db, page: Omit<ResourcePage, 'kind'>): Promise<AutomationRow[]> =>
     db
       .selectFrom(resourcePage({ ...page, kind: 'automation' }).as('r'))

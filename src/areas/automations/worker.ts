@@ -7,6 +7,7 @@ import { runEvent } from './events.ts'
 import { launch } from './launch.ts'
 import { placesFor } from './places.ts'
 import { scheduleOf } from './schedule.ts'
+import { startsStore } from './starts-store.ts'
 import { type Started, startSome } from './start.ts'
 import { type AutomationRow, automationStore, isAsleep } from './store.ts'
 import { stopRuns } from './stop.ts'
@@ -122,7 +123,7 @@ export async function fireDue(engine: Engine, now?: Date, aside?: (work: Promise
 
 /** Fires the ticks of automations that the transaction holds, up to a moment; the runs that give way are still to be stopped. */
 export async function fireTicks(
-  engine: Pick<Engine, 'log'>,
+  engine: Pick<Engine, 'log' | 'config'>,
   db: Db,
   due: readonly AutomationRow[],
   at: Date,
@@ -150,7 +151,10 @@ export async function fireTicks(
       })
     moves.push({ id: automation.id, next: found.next, fired: asleep ? null : (found.ticks.at(-1)?.at ?? null) })
   }
-  const admitted = await admit(db, firings, at)
+  const accounts = due.map(({ account_id }) => account_id)
+  const left = await startsStore.hold(db, accounts, engine.config.limits.inference, at)
+  const admitted = await admit(db, firings, at, left)
+  await startsStore.keep(db, left)
   await automationStore.advance(db, moves)
   const names = new Map(due.map((automation) => [automation.id, automation]))
   const queued = admitted.rows.filter(({ status }) => status === 'queued')

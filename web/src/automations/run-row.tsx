@@ -16,9 +16,10 @@ const tones: Record<AutomationRun['status'], Tone> = {
 const triggers = { cron: 'by the clock', webhook: 'by its webhook', test: 'by hand', retry: 'tried again' } as const
 const skips = {
   overlap: 'an earlier run still went on',
-  missed: 'the server was not there',
+  missed: 'it came too late',
   archived: 'it was archived',
   budget: 'the budget was used up',
+  rate_limited: 'too many were started in that minute',
 } as const
 
 export function RunRow({ run }: { run: AutomationRun }) {
