@@ -89,7 +89,8 @@ export class Attempts {
       const own = this.#tried.filter((tried) => tried.place === place)
       const last = own.at(-1)
       // What a simulated model was told to do it does again.
-      if (last === undefined || own.length > rules[last.fault.kind].again || isSimulated(offer)) return []
+      if (last === undefined || own.length > rules[last.fault.kind].again || last.fault.lasts || isSimulated(offer))
+        return []
       const waitMs = Math.max(jitter, last.at + (last.fault.retry_after_seconds ?? 0) * 1000 - now)
       return waitMs <= LONGEST_WAIT_MS && now + waitMs < this.#deadline ? [{ place, waitMs }] : []
     })

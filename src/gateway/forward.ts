@@ -269,6 +269,7 @@ export function faultOf(error: Error & { code?: string; cause?: unknown }): Upst
     case 'UK_ADDRESS_REFUSED':
       return {
         kind: 'unreachable',
+        lasts: true,
         message: 'The address of this provider is private. UK_UPSTREAM_ALLOW lists the private ones that may be used.',
       }
     case 'UK_ANSWER_TIMEOUT':

@@ -1,5 +1,6 @@
 import { storageFault } from '#engine/postgres/faults.ts'
-import { Refusal } from '#kernel/errors.ts'
+import { type Code, Refusal } from '#kernel/errors.ts'
+import { passes } from './retry.ts'
 import type { UpstreamFault } from './turn.ts'
 
 /** What a gateway call can fail with, as the three surfaces tell it apart (`compat.md`, part 6). */
@@ -74,18 +75,19 @@ const byFault: Record<UpstreamFault['kind'], ProblemKind> = {
 export function problemOf(failure: Refusal | UpstreamFault | unknown): Problem {
   if (failure instanceof Refusal) {
     const { code, status, message, param = null, details = null } = failure
-    const kind = kindOfRefusal(failure)
-    // A quota that is used up stays so: a client that retries at once only burns its own time.
-    const headers = kind === 'budget' ? { 'x-should-retry': 'false', ...failure.headers } : { ...failure.headers }
     if (status === 500) return internal
-    return { kind, message, code, param, headers, details }
+    const headers = { ...(lasts(failure) && neverAgain), ...failure.headers }
+    return { kind: kindOfRefusal(failure), message, code, param, headers, details }
   }
   if (!isFault(failure)) {
     const stored = storageFault(failure)
     return stored === null ? internal : problemOf(stored)
   }
   const { kind, message, retry_after_seconds: seconds } = failure
-  const headers: Record<string, string> = seconds === undefined ? {} : { 'retry-after': String(Math.ceil(seconds)) }
+  const headers: Record<string, string> = {
+    ...(!passes(failure) && neverAgain),
+    ...(seconds !== undefined && { 'retry-after': String(Math.ceil(seconds)) }),
+  }
   return {
     // A 403 for what was asked, not for the key: the vendor's moderation.
     kind: kind === 'bad_request' && failure.status === 403 ? 'forbidden' : byFault[kind],
@@ -96,6 +98,21 @@ export function problemOf(failure: Refusal | UpstreamFault | unknown): Problem {
     details: failure.provider === undefined ? null : { provider: failure.provider, previous: failure.previous ?? [] },
   }
 }
+
+/** What the SDKs' retries listen to before they look at the status, which would have them try 409, 429 and 5xx again. */
+const neverAgain = { 'x-should-retry': 'false' }
+
+/** Refusals that time lifts, by type; and the exceptions among their codes. */
+const lifted: ReadonlySet<string> = new Set(['rate_limited', 'upstream_error', 'unavailable', 'timeout'])
+const odd: Partial<Record<Code, 'passes' | 'lasts'>> = {
+  chat_busy: 'passes',
+  computer_offline: 'passes',
+  not_ready: 'passes',
+  // Somebody has to bring a provider, or mend one.
+  no_route: 'lasts',
+}
+
+const lasts = ({ code, type }: Refusal): boolean => (odd[code] ?? (lifted.has(type) ? 'passes' : 'lasts')) === 'lasts'
 
 function kindOfRefusal({ code, status, param }: Refusal): ProblemKind {
   if (code === 'context_length_exceeded') return 'context_length'

@@ -10,6 +10,8 @@ export interface Rule {
   again: number
   /** How long it is set aside where it does not say so itself; 0: the provider is not at fault. */
   asideMs: number
+  /** Whether time heals it: then whoever asks again later may be served. Else somebody has to do something first. */
+  passes: boolean
   /** Whom it concerns: this model there, or whatever the endpoint serves. */
   of: 'model' | 'endpoint'
 }
@@ -18,20 +20,20 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 
 export const rules: Readonly<Record<FaultKind, Rule>> = {
-  bad_request: { elsewhere: 'another model', again: 0, asideMs: 0, of: 'model' },
-  context_length: { elsewhere: 'roomier', again: 0, asideMs: 0, of: 'model' },
-  too_large: { elsewhere: 'another model', again: 0, asideMs: 0, of: 'model' },
-  rate_limited: { elsewhere: 'anybody', again: 2, asideMs: 30 * SECOND, of: 'model' },
-  overloaded: { elsewhere: 'anybody', again: 2, asideMs: 30 * SECOND, of: 'model' },
-  server_error: { elsewhere: 'anybody', again: 1, asideMs: 30 * SECOND, of: 'model' },
-  unreachable: { elsewhere: 'anybody', again: 1, asideMs: 30 * SECOND, of: 'endpoint' },
+  bad_request: { elsewhere: 'another model', again: 0, asideMs: 0, passes: false, of: 'model' },
+  context_length: { elsewhere: 'roomier', again: 0, asideMs: 0, passes: false, of: 'model' },
+  too_large: { elsewhere: 'another model', again: 0, asideMs: 0, passes: false, of: 'model' },
+  rate_limited: { elsewhere: 'anybody', again: 2, asideMs: 30 * SECOND, passes: true, of: 'model' },
+  overloaded: { elsewhere: 'anybody', again: 2, asideMs: 30 * SECOND, passes: true, of: 'model' },
+  server_error: { elsewhere: 'anybody', again: 1, asideMs: 30 * SECOND, passes: true, of: 'model' },
+  unreachable: { elsewhere: 'anybody', again: 1, asideMs: 30 * SECOND, passes: true, of: 'endpoint' },
   // It may be at work on the first one still.
-  timeout: { elsewhere: 'anybody', again: 0, asideMs: 30 * SECOND, of: 'model' },
-  garbage: { elsewhere: 'anybody', again: 0, asideMs: 30 * SECOND, of: 'model' },
-  model_not_found: { elsewhere: 'anybody', again: 0, asideMs: 2 * MINUTE, of: 'model' },
+  timeout: { elsewhere: 'anybody', again: 0, asideMs: 30 * SECOND, passes: true, of: 'model' },
+  garbage: { elsewhere: 'anybody', again: 0, asideMs: 30 * SECOND, passes: true, of: 'model' },
+  model_not_found: { elsewhere: 'anybody', again: 0, asideMs: 2 * MINUTE, passes: false, of: 'model' },
   // Somebody has to do something about these first.
-  upstream_key: { elsewhere: 'anybody', again: 0, asideMs: 5 * MINUTE, of: 'endpoint' },
-  upstream_payment: { elsewhere: 'anybody', again: 0, asideMs: 5 * MINUTE, of: 'endpoint' },
+  upstream_key: { elsewhere: 'anybody', again: 0, asideMs: 5 * MINUTE, passes: false, of: 'endpoint' },
+  upstream_payment: { elsewhere: 'anybody', again: 0, asideMs: 5 * MINUTE, passes: false, of: 'endpoint' },
 }
 
 /** Whoever wants to be left alone for longer is asked again after this all the same. */
@@ -42,6 +44,9 @@ export function asideFor({ kind, retry_after_seconds: seconds }: UpstreamFault):
   const { asideMs } = rules[kind]
   return asideMs === 0 || seconds === undefined ? asideMs : Math.min(LONGEST_ASIDE_MS, seconds * SECOND)
 }
+
+/** Whether the same request may be served later without anybody doing anything about it. */
+export const passes = ({ kind, lasts }: UpstreamFault): boolean => rules[kind].passes && lasts !== true
 
 /** Whether another provider of the same model may do better. */
 export const isRetryable = ({ kind }: UpstreamFault): boolean => rules[kind].elsewhere === 'anybody'

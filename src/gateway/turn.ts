@@ -131,6 +131,8 @@ export interface UpstreamFault {
   /** The provider's word for what is wrong with the request, and the field that is at fault. */
   code?: string
   param?: string
+  /** No wait heals it, though its kind mostly passes. */
+  lasts?: true
   /** Seconds after which the provider wants to be asked again. */
   retry_after_seconds?: number
   /** Whose it is, and what others had answered before. */

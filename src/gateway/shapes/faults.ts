@@ -73,6 +73,8 @@ export function fault(
   return {
     kind,
     message,
+    // The vendors' own word for it; 501 and 505 say that the server cannot do this at all (RFC 9110).
+    ...((headers['x-should-retry'] === 'false' || status === 501 || status === 505) && { lasts: true }),
     ...(status !== null && { status }),
     ...(seconds !== null && { retry_after_seconds: seconds }),
   }
