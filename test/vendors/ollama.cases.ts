@@ -76,6 +76,58 @@ describe('ollama', () => {
     await assert.rejects(client(vendor).chat.completions.create(ask('x')), { status: 503, type: 'api_error' })
   })
 
+  test('it knows max_tokens and no other limit: whoever sends another name is talked to for as long as it likes', async () => {
+    await using vendor = await startOllama({ otherwise: { talks: 3_000 } })
+    const asked = async (more: object) => {
+      const answer = await client(vendor).chat.completions.create({ ...ask('Go on.'), ...more })
+      return [answer.usage!.completion_tokens, answer.choices[0]!.finish_reason, vendor.requests.at(-1)!.seen!.limit]
+    }
+    assert.deepEqual(await asked({ max_tokens: 50 }), [50, 'length', 50])
+    assert.deepEqual(await asked({ max_completion_tokens: 50 }), [3_000, 'stop', undefined])
+    assert.deepEqual(await asked({}), [3_000, 'stop', undefined])
+    const native = { ...ask('Go on.'), stream: false, options: { num_predict: 7 } }
+    assert.equal(((await (await post(vendor, '/api/chat', native)).json()) as Json)['eval_count'], 7)
+  })
+
+  test('a developer message is taken and never reaches the model; a system message does', async () => {
+    await using vendor = await startOllama()
+    const messages = ['developer', 'system', 'user'].map((role) => ({ role, content: `from ${role}` }))
+    const answer = await post(vendor, '/v1/chat/completions', { model: 'llama3.2', messages })
+    assert.equal(answer.status, 200)
+    assert.deepEqual(
+      vendor.requests[0]!.seen!.messages.map(({ role }) => role),
+      ['system', 'user'],
+    )
+  })
+
+  test('it refuses efforts that it does not know, and calls of the history whose arguments are no object', async () => {
+    await using vendor = await startOllama()
+    const chat = async (body: object) => {
+      const answer = await post(vendor, '/v1/chat/completions', { ...ask('Hi', 'qwen3:4b'), ...body })
+      return [answer.status, ((await answer.json()) as Json)['error']?.message as string | undefined] as const
+    }
+    for (const effort of ['none', 'low', 'medium', 'high', 'max'])
+      assert.equal((await chat({ reasoning_effort: effort }))[0], 200, effort)
+    for (const effort of ['minimal', 'xhigh', 'ultra', 'auto']) {
+      const [status, message] = await chat({ reasoning_effort: effort })
+      assert.equal(status, 400, effort)
+      assert.match(message!, /^invalid reasoning value: '/)
+    }
+    const called = (written: string) => ({
+      messages: [
+        { role: 'user', content: 'Weather?' },
+        {
+          role: 'assistant',
+          tool_calls: [{ id: 'c', type: 'function', function: { name: 'weather', arguments: written } }],
+        },
+        { role: 'tool', tool_call_id: 'c', content: 'sunny' },
+      ],
+    })
+    assert.equal((await chat(called('{}')))[0], 200)
+    for (const written of ['', '[]', '{"city":'])
+      assert.deepEqual(await chat(called(written)), [400, 'invalid tool call arguments'], written)
+  })
+
   test('a stream that breaks goes quiet', async () => {
     await using vendor = await startOllama()
     vendor.script({ midStreamError: true })

@@ -4,9 +4,15 @@
 // openai/openai.go, api/types.go). Authorization is ignored, as there. Worth knowing, and played:
 // - /api/chat streams by default; a mid-stream error is a last line `{"error": …}` under HTTP 200;
 // - /v1/chat/completions swallows a mid-stream error: an empty chunk with model "", no finish_reason, no [DONE];
+// - /v1/chat/completions knows `max_tokens` only: `max_completion_tokens` is a field it does not read, so nothing bounds
+//   the answer; efforts are none, low, medium, high and max; arguments of a call in the history that do not parse as an
+//   object ("" among them) are 400;
+// - a model's template renders system, user, assistant and tool: messages of other roles (`developer`) never reach it, and
+//   nobody is told (ollama/ollama#18305). `seen` of a recorded request has what reached the model, and the limit read;
 // - tool calls come whole, with `index` also in a non-stream reply; usage in a stream only with include_usage, and the
 //   other chunks then have no `usage` key; no `refusal` and no `logprobs` keys; reasoning is in `reasoning`.
 // Unknown, so not played or only guessed:
+// - what it makes of arguments that are `null` (refused here);
 // - the words of type errors (they are Go's JSON decoder's); the prefix of "does not support tools";
 // - the order in which several tool calls and text come from a real model; durations (fixed numbers);
 // - structured outputs (`format` gives `{"echo": …}`), logprobs, images, keep_alive, cloud models;
@@ -86,7 +92,9 @@ const compat: Rule = {
   },
 }
 
-const efforts = ['minimal', 'low', 'medium', 'high', 'xhigh', 'ultra', 'max', 'none']
+const efforts = ['high', 'medium', 'low', 'max', 'none']
+/** What the templates of models render. */
+const roles = ['system', 'user', 'assistant', 'tool']
 
 class Ollama {
   readonly models: OllamaModel[]
@@ -161,8 +169,13 @@ class Ollama {
     if (!body['messages']?.length) return problem(call, 400, "[] is too short - 'messages'")
     const odd = (body['messages'] as Json[]).find((one) => !readable(one))
     if (odd) return problem(call, 400, 'invalid message format')
+    if ((body['messages'] as Json[]).some(({ tool_calls: calls }) => calls && !calls.every(callable)))
+      return problem(call, 400, 'invalid tool call arguments')
     const effort = body['reasoning']?.effort ?? body['reasoning_effort'] ?? ''
-    if (effort !== '' && !efforts.includes(effort)) return problem(call, 400, `invalid reasoning value: "${effort}"`)
+    if (effort !== '' && !efforts.includes(effort)) {
+      const message = `invalid reasoning value: '${effort}' (must be "high", "medium", "low", "max", or "none")`
+      return problem(call, 400, message)
+    }
     const json = ['json_object', 'json_schema'].includes(body['response_format']?.type)
     const think = effort === '' ? undefined : effort !== 'none'
     const plan = this.#plan(call, body, { think, limit: body['max_tokens'], json })
@@ -184,7 +197,8 @@ class Ollama {
     if (think && !can('thinking')) return problem(call, 400, `"${body['model']}" does not support thinking`)
     if (!can('completion')) return problem(call, 400, `"${body['model']}" does not support chat`)
     if (body['tools']?.length && !can('tools')) return problem(call, 400, `${body['model']} does not support tools`)
-    const messages: Json[] = body['messages'] ?? []
+    const messages: Json[] = ((body['messages'] ?? []) as Json[]).filter(({ role }) => roles.includes(role))
+    call.request.seen = { messages, limit: limit ?? undefined, read: [] }
     const thinks = can('thinking') && think !== false
     return planOf({
       behaviour: call.behaviour,
@@ -225,6 +239,11 @@ function readable({ content, tool_calls: calls }: Json): boolean {
     if (type === 'image_url') return String(image?.url ?? image).startsWith('data:image/')
     return type === 'input_audio' || (type === 'text' && typeof text === 'string')
   })
+}
+
+/** A call of the history is a function with an object of arguments, written as JSON. */
+function callable({ function: called }: Json): boolean {
+  return parse(Buffer.from(String(called?.arguments ?? ''))) !== undefined
 }
 
 function problem({ path }: Call, status: number, message: string): Whole {

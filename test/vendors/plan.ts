@@ -28,6 +28,7 @@ export type Ask = {
 }
 
 export function planOf({ behaviour, echo, prompt, limit, forced, thinks, json }: Ask): Plan {
+  if (behaviour.talks !== undefined) return talk(behaviour, behaviour.talks, prompt, limit ?? Infinity)
   const scripted = typeof behaviour.reply === 'string' ? { text: behaviour.reply } : behaviour.reply
   const reply = scripted ?? {
     text: forced === undefined ? (json ? JSON.stringify({ echo }) : echo) : '',
@@ -67,6 +68,21 @@ export function planOf({ behaviour, echo, prompt, limit, forced, thinks, json }:
       reasoning: behaviour.usage?.reasoning ?? reasoning,
       ...(behaviour.usage?.cost === undefined ? {} : { cost: behaviour.usage.cost }),
     },
+  }
+}
+
+/** A model that knows no end of its own: what it says is as long as the limit lets it be. */
+function talk({ usage = {} }: Behaviour, length: number, prompt: unknown[], limit: number): Plan {
+  const output = Math.min(length, limit)
+  return {
+    text: Array.from({ length: output }, () => ' word').join(''),
+    reasoning: '',
+    signature: '',
+    refusal: undefined,
+    citations: [],
+    tools: [],
+    cut: limit < length,
+    usage: { input: usage.input ?? Math.max(1, weigh(prompt)), output, cached: 0, cacheWrite: 0, reasoning: 0 },
   }
 }
 

@@ -33,11 +33,28 @@ export type RecordedRequest = {
   aborted: boolean
   /** Milliseconds since the epoch, when the request line arrived. */
   at: number
+  /** What reached the model; undefined when the vendor refused the request before. */
+  seen?: Seen | undefined
   /** Resolves when the answer is complete or the client is gone. */
   ended: Promise<void>
 }
 
+/** A request as the vendor's model gets it, which is not always as it was sent. */
+export type Seen = {
+  /** In the vendor's shape: what it drops is gone, and what it stored and was named by an id stands in its place. */
+  messages: Json[]
+  /** Output tokens, from the field that the vendor reads; undefined: nothing bounds the answer. */
+  limit: number | undefined
+  /** What lay at the vendor and was read for this request. */
+  read: Kept[]
+}
+
+/** Something that lies at a vendor, in the account of a key: a file, a container, a store of vectors. */
+export type Kept = { kind: string; id: string; key: string; text: string }
+
 export type Behaviour = {
+  /** The model talks for this many tokens (of one word each), or until the limit that the vendor read. */
+  talks?: number | undefined
   /** What the model says. Default: the last user text, or a call of the tool the request forces. */
   reply?: Reply | undefined
   usage?: Usage | undefined
