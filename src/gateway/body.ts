@@ -68,17 +68,6 @@ export function setField(body: Body, key: string, valueJson: string): Edit {
   return { start, end, text: valueJson }
 }
 
-/** Calls a top-level field by another such name; its value stays. */
-export function renameField(body: Body, key: string, name: string): Edit {
-  const { bytes } = body
-  const { start: value } = locate(body, key)
-  const word = `"${key}"`
-  const start = bytes.lastIndexOf(word, value)
-  if (start < 0 || afterColon(bytes, start + word.length) !== value)
-    refuse('invalid_parameter', { message: `\`${key}\` must be spelled plainly.`, param: key })
-  return { start, end: start + word.length, text: JSON.stringify(name) }
-}
-
 /** Texts up to here travel on as strings, so that they leave in one write with their head. */
 const SHORT = 16_384
 

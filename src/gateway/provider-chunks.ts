@@ -26,7 +26,7 @@ import { readAnswer as readResponse } from './shapes/openai-responses/read-answe
 import { StreamReader as ResponsesReader } from './shapes/openai-responses/read-stream.ts'
 import type { Encoded, Target } from './shapes/target.ts'
 import { renameBack } from './shapes/tool-names.ts'
-import { speaksConverse } from './spoken.ts'
+import { speaksConverse, vendorOf } from './spoken.ts'
 import { stopAt } from './stop-at.ts'
 import type { Chunk, Loss, Turn } from './turn.ts'
 import { upstreamOf } from './upstream.ts'
@@ -102,7 +102,7 @@ export function prepare(offer: Offer, turn: Turn): Prepared {
     model: offer.upstreamModel,
     maxOutputTokens: offer.maxOutputTokens,
     capabilities: offer.capabilities,
-    preset: endpoint.preset,
+    preset: vendorOf(endpoint),
   }
   const { body, losses, renamed, watched = [] } = translator.encode(turn, target, { stream: true })
   const stops = watched.filter((words) => words !== '')

@@ -13,6 +13,7 @@ import { type Asked, type Candidate, newSeed } from './router.ts'
 import type { AnswerAbout } from './shapes/about.ts'
 import { refusesHistory } from './shapes/openai-chat/quirks.ts'
 import type { Demands } from './surfaces/surface.ts'
+import { vendorOf } from './spoken.ts'
 import { unknownModel } from './unknown-model.ts'
 import { Translation, type Way, isServed, lossless, travels } from './translate.ts'
 import { askForUsage } from './travelling-bytes.ts'
@@ -137,7 +138,7 @@ export class Question {
     const { surface } = this.visit
     // Wrapped, a count would need a request of another kind: it is a guess.
     const counted = !this.metered && isWrapped(offer.endpoint)
-    const averse = refusesHistory(offer.endpoint.preset, this.body.source)
+    const averse = refusesHistory(vendorOf(offer.endpoint), this.body.source)
     const asIs =
       travels(surface, offer) &&
       !counted &&

@@ -14,3 +14,6 @@ export function speaks({ shape: own, preset }: ProviderEndpoint, shape: Shape): 
 /** Whether it is one of Bedrock's models that are reached by Converse only. */
 export const speaksConverse = ({ endpoint: { preset, shape }, upstreamModel }: Offer): boolean =>
   preset === 'bedrock' && shape === 'anthropic-messages' && isConverse(upstreamModel)
+
+/** By whose habits an endpoint is asked: who speaks Ollama's shape is one, whatever it was made from. */
+export const vendorOf = ({ preset, shape }: ProviderEndpoint): string | null => (shape === 'ollama' ? 'ollama' : preset)

@@ -1,9 +1,11 @@
-import { type Body, type Edit, renameField, setField, spliceApart } from './body.ts'
+import { type Body, type Edit, setField, spliceApart } from './body.ts'
 import type { Dialect } from './dialects/dialect.ts'
 import type { Offer } from './directory.ts'
+import { limitFieldsOf, mended } from './mended.ts'
 import type { Candidate } from './router.ts'
 import { isObject } from './shapes/json.ts'
-import { takesNewLimit, takesStreamOptions } from './shapes/openai-chat/quirks.ts'
+import { takesStreamOptions } from './shapes/openai-chat/quirks.ts'
+import { vendorOf } from './spoken.ts'
 
 /** What a client asked, and what is known of its bytes. */
 interface Travelling {
@@ -17,18 +19,17 @@ interface Travelling {
   bodyFor(offer: Offer): Body
 }
 
-/** The client's bytes with what has to differ, in two pieces. `held`: money is put aside for the bound that they set. */
+/** The client's bytes with what has to differ, in two pieces. `limit`: the output tokens that money was put aside for; null: as asked. */
 export function travellingBytes(
   asked: Travelling,
   { offer, variant }: Candidate,
   limit: number | null,
-  held: boolean,
 ): { lead: string; rest: Buffer } {
   const { dialect, usageEdit, place } = asked
-  const body = asked.bodyFor(offer)
+  const body = mended(asked.bodyFor(offer), dialect, offer)
   const same = body === asked.body
   const edits: Edit[] = []
-  if (usageEdit !== null && takesStreamOptions(offer.endpoint.preset)) {
+  if (usageEdit !== null && takesStreamOptions(vendorOf(offer.endpoint))) {
     const usage = same ? usageEdit : askForUsage(body)
     if (usage !== null) edits.push(usage)
   }
@@ -37,19 +38,9 @@ export function travellingBytes(
     const text = body.places ? name : JSON.stringify(name)
     edits.push(same && place !== null ? { ...place, text } : setField(body, 'model', text))
   }
-  if (limit !== null) edits.push(setField(body, dialect.limitField(offer.endpoint.preset), String(limit)))
-  else if (
-    held &&
-    boundsByNewName(body.json) &&
-    dialect.limitFields.length === 2 &&
-    !takesNewLimit(offer.endpoint.preset)
-  )
-    edits.push(renameField(body, 'max_completion_tokens', 'max_tokens'))
+  if (limit !== null) edits.push(setField(body, limitFieldsOf(dialect, offer)[0]!, String(limit)))
   return spliceApart(body, edits)
 }
-
-const boundsByNewName = ({ max_completion_tokens: newer, max_tokens: older }: Record<string, unknown>): boolean =>
-  typeof newer === 'number' && older === undefined
 
 export function askForUsage(body: Body): Edit | null {
   const { stream_options: options } = body.json

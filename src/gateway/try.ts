@@ -119,7 +119,7 @@ export class Try implements Attempt {
     try {
       if (this.way !== null) return this.#play(this.way, limit)
       const upstream = upstreamOf(offer.endpoint)
-      const { lead, rest } = travellingBytes(question, this.candidate, limit, metering?.guarded === true)
+      const { lead, rest } = travellingBytes(question, this.candidate, limit)
       const send: Send = {
         origin: upstream.origin,
         path: upstream.base + dialect.path + travellingQuery(visit.request.url!),

@@ -11,7 +11,6 @@ export const anthropicMessages: Dialect = {
   path: '/v1/messages',
   travelling: ['user-agent', 'anthropic-version', 'anthropic-beta', 'idempotency-key'],
   travellingOnOwnKey: ['anthropic-workspace-id', 'anthropic-user-profile-id'],
-  limitField: () => 'max_tokens',
   limitFields: ['max_tokens'],
   usageOption: false,
 

@@ -42,9 +42,7 @@ export interface Dialect {
   /** Those that name an account at the provider: they travel only to the caller's own endpoint. */
   travellingOnOwnKey: readonly string[]
   media?: Media
-  /** The field that bounds the output. */
-  limitField(preset: string | null): string
-  /** Every field that does; none: what is made has no length that could be bounded. */
+  /** The fields that bound the output; none: what is made has no length that could be bounded. */
   limitFields: readonly string[]
   /** What is made has a length that no field bounds: as much is held as the model writes at most. */
   boundless?: true

@@ -26,8 +26,6 @@ export const openaiChat: Dialect = {
     'x-session-id',
   ],
   travellingOnOwnKey: ['openai-organization', 'openai-project'],
-  // OpenAI's reasoning models refuse the older name, others know only that one.
-  limitField: (preset) => (preset === 'openai' || preset === 'azure' ? 'max_completion_tokens' : 'max_tokens'),
   limitFields: ['max_completion_tokens', 'max_tokens'],
   usageOption: true,
 

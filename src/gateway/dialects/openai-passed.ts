@@ -41,7 +41,6 @@ export const openaiModerations: Dialect = {
 export const openaiCompletions: Dialect = {
   ...openaiChat,
   path: '/completions',
-  limitField: () => 'max_tokens',
   limitFields: ['max_tokens'],
 }
 

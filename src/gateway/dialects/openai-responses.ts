@@ -12,7 +12,6 @@ export const openaiResponses: Dialect = {
   path: '/responses',
   travelling: ['user-agent', 'openai-beta', 'idempotency-key', 'session-id', 'x-session-id', 'http-referer', 'x-title'],
   travellingOnOwnKey: ['openai-organization', 'openai-project'],
-  limitField: () => 'max_output_tokens',
   limitFields: ['max_output_tokens'],
   usageOption: false,
 

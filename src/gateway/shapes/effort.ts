@@ -8,3 +8,8 @@ export function effortOfBudget(tokens: number): Effort {
   if (tokens <= 4096) return 'low'
   return tokens <= 16_384 ? 'medium' : 'high'
 }
+
+/** From the least to the most. */
+export const efforts: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
+
+export const isEffort = (word: unknown): word is Effort => efforts.includes(word as Effort)

@@ -1,6 +1,7 @@
 import { refuse } from '#kernel/errors.ts'
 import type { Loss, Turn } from '../../turn.ts'
 import { boolean, compact, integer, isObject, type Json, list, missing, number, object, string } from '../json.ts'
+import { efforts } from '../effort.ts'
 import { Losses, matters } from '../losses.ts'
 import { verbosityOf } from '../sampling.ts'
 import { decodeSystem } from '../anthropic-messages/decode-messages.ts'
@@ -118,8 +119,6 @@ function responseFormat(body: Json, losses: Losses): Turn['response_format'] {
     strict: boolean(given['strict'], 'response_format.json_schema.strict'),
   })
 }
-
-const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 
 /** `reasoning` as OpenRouter has it, `reasoning_effort` as OpenAI has it, `reasoningEffort` as some clients write it. */
 function reasoningOf(body: Json, losses: Losses): Turn['reasoning'] {

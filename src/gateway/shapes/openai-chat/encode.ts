@@ -9,7 +9,7 @@ import { strictLegal } from '../schema.ts'
 import { type Encoded, mayReason, type Target } from '../target.ts'
 import { fit, ToolNames } from '../tool-names.ts'
 import { encodeMessages } from './encode-messages.ts'
-import { type Quirks, effortFor, quirksOf } from './quirks.ts'
+import { type Quirks, effortFor, limitsOf, quirksOf } from './quirks.ts'
 
 /** The longest tool name and call id that OpenAI takes. */
 const LONGEST_NAME = 64
@@ -64,9 +64,10 @@ export function encode(turn: Turn, target: Target, { stream }: { stream: boolean
 const nine = (id: string): string =>
   /^[a-zA-Z0-9]{9}$/.test(id) ? id : createHash('sha256').update(id).digest('hex').slice(0, 9)
 
-function limit({ max_output_tokens: wanted }: Turn, { maxOutputTokens: most }: Target, quirks: Quirks): Json {
+function limit({ max_output_tokens: wanted }: Turn, target: Target, quirks: Quirks): Json {
+  const { maxOutputTokens: most, capabilities } = target
   if (wanted === undefined) return {}
-  return { [quirks.limit]: most === null ? wanted : Math.min(wanted, most) }
+  return { [limitsOf(quirks, capabilities)[0]!]: most === null ? wanted : Math.min(wanted, most) }
 }
 
 /** OpenAI's reasoning models refuse sampling fields unless they are told not to reason. */

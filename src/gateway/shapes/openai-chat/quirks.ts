@@ -1,10 +1,14 @@
-import type { Effort } from '../effort.ts'
+import { type Effort, efforts as scale } from '../effort.ts'
 import type { Target } from '../target.ts'
+
+/** The names that a bound of the output has in this shape, the newer one first. */
+export const limitNames = ['max_completion_tokens', 'max_tokens'] as const
+type Limit = (typeof limitNames)[number]
 
 /** How providers of this shape differ from OpenAI's chat. */
 export interface Quirks {
-  /** The field that bounds the output. */
-  limit: 'max_tokens' | 'max_completion_tokens'
+  /** The fields that bound the output: it is told by the first, and a client may have used any of them. */
+  limits: readonly Limit[]
   /**
    * How thinking is asked for. effort: `reasoning_effort`. thinking: `thinking: {type}`, and the effort beside it.
    * switch: the same without an effort. enabled: `reasoning: {enabled}`. openrouter: `reasoning` as OpenRouter has it.
@@ -12,6 +16,14 @@ export interface Quirks {
   reasoning: 'effort' | 'thinking' | 'switch' | 'enabled' | 'openrouter'
   /** The efforts that are known; null: all, or nobody knows. Another one becomes the next stronger, else the strongest. */
   efforts: readonly Effort[] | null
+  /** Refuses every other effort, in requests of clients too. */
+  refusesEfforts: boolean
+  /** Reads messages of role `developer`; others refuse them or drop them without a word. `system` says the same. */
+  developer: boolean
+  /** Refuses a history with a call whose arguments are an empty text, as streams leave them. */
+  refusesEmptyCalls: boolean
+  /** Its answers have `reasoning` in the place of `reasoning_content`, no `refusal` and no `logprobs`. */
+  ownAnswers: boolean
   /** Wants its plain reasoning back with the calls that followed it. */
   echoesReasoning: boolean
   /** Takes `reasoning_details` with signatures, cache marks on parts, and says what a call cost. */
@@ -33,9 +45,13 @@ export interface Quirks {
 }
 
 const usual: Quirks = {
-  limit: 'max_tokens',
+  limits: ['max_tokens'],
   reasoning: 'effort',
   efforts: null,
+  refusesEfforts: false,
+  developer: false,
+  refusesEmptyCalls: false,
+  ownAnswers: false,
   echoesReasoning: false,
   openrouter: false,
   topK: false,
@@ -48,12 +64,15 @@ const usual: Quirks = {
 }
 
 interface Row extends Partial<Quirks> {
-  preset: string
+  /** Null: a server that nobody named. */
+  preset: string | null
   /** Only these models; later rows add to earlier ones. */
   model?: RegExp
 }
 
-const openaiReasons = { openai: true, limit: 'max_completion_tokens', fixedSampling: true } as const
+const openaiReasons = { openai: true, limits: limitNames, fixedSampling: true, developer: true } as const
+/** Documents the newer name of the limit, and reads both. */
+const bothLimits = { limits: ['max_tokens', 'max_completion_tokens'] } as const
 
 /**
  * What is known, and where from. [p]: the `compat` and `thinkingLevelMap` data of @earendil-works/pi-ai 1.5.2
@@ -63,15 +82,18 @@ const rows: readonly Row[] = [
   // OpenAI's reasoning models refuse the older limit and any sampling (compat.md 7.2).
   { preset: 'openai', ...openaiReasons },
   { preset: 'azure', ...openaiReasons },
-  // openrouter.ai/docs, OpenAPI of 2026-08-22.
-  { preset: 'openrouter', reasoning: 'openrouter', openrouter: true, openai: true, topK: true },
+  // Whoever serves them, they take no other name: a server that knows them reads it.
+  { preset: null, model: /(?:^|\/)(?:o[1-9]|gpt-[5-9])/, limits: limitNames },
+  // openrouter.ai/docs, OpenAPI of 2026-08-22. The role `developer` is refused for most authors' models: [p].
+  { preset: 'openrouter', reasoning: 'openrouter', openrouter: true, openai: true, topK: true, ...bothLimits },
+  { preset: 'openrouter', model: /^~?(?:openai|anthropic)\//, developer: true },
   // `Tool call id was … but must be a-z, A-Z, 0-9, with a length of 9`: anomalyco/opencode#1680. Efforts: [p].
   // `extra_forbidden` for `reasoning_content`: charmbracelet/crush#1590.
   { preset: 'mistral', callIds: 'nine', efforts: ['none', 'high'], refusesReasoning: true },
   { preset: 'mistral', model: /mistral-large-4/, efforts: ['low', 'medium', 'high'] },
   { preset: 'mistral', model: /glm-5-3/, efforts: ['low', 'high', 'max'] },
   // Efforts: [p]. `property 'reasoning_content' is unsupported`: SimonSchubert/Kai#265.
-  { preset: 'groq', efforts: ['low', 'medium', 'high'], refusesReasoning: true },
+  { preset: 'groq', efforts: ['low', 'medium', 'high'], refusesReasoning: true, ...bothLimits },
   { preset: 'groq', model: /qwen/, efforts: ['none', 'low', 'medium', 'high'] },
   // docs.together.ai/docs/inference/chat/reasoning: most models are switched, gpt-oss has efforts. `strict`: [p].
   { preset: 'together', reasoning: 'enabled', strict: false, topK: true },
@@ -82,20 +104,27 @@ const rows: readonly Row[] = [
   // api-docs.deepseek.com/guides/thinking_mode (2026-11).
   { preset: 'deepseek', reasoning: 'thinking', efforts: ['low', 'high', 'max'], echoesReasoning: true },
   // [p]
-  { preset: 'xai', efforts: ['low', 'medium', 'high', 'xhigh'] },
+  { preset: 'xai', efforts: ['low', 'medium', 'high', 'xhigh'], ...bothLimits },
   { preset: 'xai', model: /grok-4\.3/, efforts: ['none', 'low', 'medium', 'high', 'xhigh'] },
   // strandsagents.com, Cohere: the compatibility API rejects `stream_options`.
   { preset: 'cohere', streamOptions: false },
   // Efforts: [p]. The same words as Groq's: Kilo-Org/kilocode#10375.
-  { preset: 'cerebras', efforts: ['low', 'medium', 'high'], refusesReasoning: true },
+  { preset: 'cerebras', efforts: ['low', 'medium', 'high'], refusesReasoning: true, ...bothLimits },
   { preset: 'cerebras', model: /qwen/, efforts: ['none', 'low', 'medium', 'high'] },
   { preset: 'moonshotai', reasoning: 'switch', strict: false, echoesReasoning: true },
   { preset: 'moonshotai', model: /kimi-k3/, reasoning: 'effort', efforts: ['low', 'high', 'max'] },
   { preset: 'zai', reasoning: 'switch' },
+  // openai/openai.go of ollama/ollama (2026-08), ollama/ollama#18305: `max_tokens` alone is read, `developer` is dropped.
+  {
+    preset: 'ollama',
+    efforts: ['none', 'low', 'medium', 'high', 'max'],
+    refusesEfforts: true,
+    refusesEmptyCalls: true,
+    ownAnswers: true,
+  },
 ]
 
 export function quirksOf({ preset, model }: Pick<Target, 'preset' | 'model'>): Quirks {
-  if (preset === null) return usual
   const name = model.toLowerCase()
   const known = rows.filter((row) => row.preset === preset && (row.model === undefined || row.model.test(name)))
   if (known.length === 0) return usual
@@ -103,17 +132,18 @@ export function quirksOf({ preset, model }: Pick<Target, 'preset' | 'model'>): Q
   return quirks
 }
 
-/** Who documents the newer name of the limit; others may read over it, and then nothing bounds the answer. */
-const newer: ReadonlySet<string> = new Set(['openai', 'azure', 'openrouter', 'groq', 'cerebras', 'xai'])
+/** The names of the limit that this model's vendor reads: it is told by the first. */
+export const limitsOf = (quirks: Quirks, capabilities: readonly string[]): readonly Limit[] =>
+  quirks.fixedSampling && capabilities.includes('reasoning') ? quirks.limits.slice(0, 1) : quirks.limits
 
-export const takesNewLimit = (preset: string | null): boolean => preset === null || newer.has(preset)
-
-const silent: ReadonlySet<string> = new Set(
+const silent: ReadonlySet<string | null> = new Set(
   rows.filter((row) => row.streamOptions === false).map(({ preset }) => preset),
 )
 
 /** These refuse any field of a message that they do not know. */
-const averse: ReadonlySet<string> = new Set(rows.filter((row) => row.refusesReasoning).map(({ preset }) => preset))
+const averse: ReadonlySet<string | null> = new Set(
+  rows.filter((row) => row.refusesReasoning).map(({ preset }) => preset),
+)
 
 /** What becomes of marks for a cache, as OpenRouter's clients write them: sent on, in OpenAI's own word, or refused with the request. */
 export type Marks = 'kept' | 'breakpoints' | 'refused'
@@ -131,8 +161,6 @@ export const refusesHistory = (preset: string | null, source: string | Buffer): 
   preset !== null &&
   averse.has(preset) &&
   (source.includes('"reasoning_content"') || source.includes('"reasoning_details"') || source.includes('"reasoning":"'))
-
-const scale: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 
 /** The effort itself where it is known, else the next stronger that is, else the strongest. Null: thinking cannot be turned off. */
 export function effortFor(wanted: Effort, known: readonly Effort[] | null): Effort | null {

@@ -8,6 +8,7 @@ import { isObject, type Json, list, listOf, object, string } from '../../shapes/
 import type { Loss } from '../../turn.ts'
 import { splitVariant } from '../../variants.ts'
 import { marksFor } from '../../shapes/openai-chat/quirks.ts'
+import { vendorOf } from '../../spoken.ts'
 import { travels } from '../../translate.ts'
 import type { Demands, Surface } from '../surface.ts'
 import { withMarks } from './cache-marks.ts'
@@ -58,7 +59,7 @@ function demandsIn(body: Body, own: readonly string[]): Demands | null {
     bodyFor(offer, unserved) {
       if (relays(offer)) return relayBody(body, offer, unserved)
       const thinks = mayThink(offer)
-      const marks = marked ? marksFor(offer.endpoint.preset) : 'kept'
+      const marks = marked ? marksFor(vendorOf(offer.endpoint)) : 'kept'
       const key = `${thinks} ${marks}`
       const sent = plain.get(key) ?? withMarks(plainBody(body, own, thinks), marks)
       plain.set(key, sent)
@@ -70,7 +71,7 @@ function demandsIn(body: Body, own: readonly string[]): Demands | null {
       if (!travels(chat, offer)) return lost.filter((name) => !name.startsWith('reasoning.'))
       const effort = effortIn(json, own)
       const thoughtless = effort !== null && effort !== 'none' && !mayThink(offer)
-      const unmarked = marked && marksFor(offer.endpoint.preset) === 'refused'
+      const unmarked = marked && marksFor(vendorOf(offer.endpoint)) === 'refused'
       return [...lost, ...(thoughtless ? ['reasoning'] : []), ...(unmarked ? ['cache_control'] : [])]
     },
   }
