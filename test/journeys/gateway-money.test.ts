@@ -46,13 +46,13 @@ test('under a cap, a request without a limit gets the one that can be afforded; 
   assert.equal(sent(openai).max_tokens, undefined, 'no cap, no limit')
 })
 
-test('under a cap, the bound is called as its provider knows it: what is read over bounds nothing', async () => {
+test('the bound is called as its provider knows it, under a cap and without: what is read over bounds nothing', async () => {
   await world.bring(openai, 'ds', { preset: 'deepseek', models: [priced('gpt-4o')] })
   const asked = ask({ model: 'ds/gpt-4o', max_completion_tokens: 7 })
   assert.equal((await (await capped(1)).post(a, asked)).status, 200)
   assert.deepEqual([sent(openai).max_tokens, sent(openai).max_completion_tokens], [7, undefined])
   assert.equal((await world.key.post(a, asked)).status, 200)
-  assert.deepEqual([sent(openai).max_tokens, sent(openai).max_completion_tokens], [undefined, 7])
+  assert.deepEqual([sent(openai).max_tokens, sent(openai).max_completion_tokens], [7, undefined])
 })
 
 test('where the instance pays, nothing may cost more than the price of the model; on one’s own key it may', async () => {
