@@ -151,11 +151,14 @@ export async function startApp({
         return { output: structuredContent, is_error: isError === true }
       },
     },
-    async actAs({ accountId, scopes, workspaceId, payingKeyId, run, signal }) {
+    async actAs({ accountId, scopes, workspaceId, payingKeyId, run, consented = false, signal }) {
       const known = await authority.onBehalf(accountId, scopes, workspaceId, payingKeyId)
       const principal = known && run ? within(known, run) : known
       const caller = { ip: '', userAgent: null, loopback: false }
-      return principal && line.context({ principal, requestId: newId(), version: versions.newest, signal, caller })
+      const agent = { consented }
+      return (
+        principal && line.context({ principal, requestId: newId(), version: versions.newest, signal, caller, agent })
+      )
     },
   }
   const line = createLine(engine, entries)

@@ -55,6 +55,8 @@ export interface Acting {
   payingKeyId: Id | null
   /** The run whose agent it acts for. */
   run?: { id: Id; budgets: readonly Budget[] }
+  /** A person has agreed to the one call that it is for. */
+  consented?: boolean
   signal: AbortSignal
 }
 

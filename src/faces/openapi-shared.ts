@@ -22,6 +22,7 @@ export interface Operation {
   description: string
   'x-uk-scope': string | null
   'x-uk-cli': string
+  'x-uk-consent'?: 'person'
   security?: Record<string, string[]>[]
   parameters: (Parameter | { $ref: string })[]
   requestBody?: { required: boolean; content: Record<string, { schema: Schema; example?: unknown }> }

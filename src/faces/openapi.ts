@@ -85,16 +85,19 @@ const outputsOf = (listed: readonly Listed[]): Record<string, z.ZodType> =>
 
 function operationOf(listed: Listed, described: Described, schemas: Record<string, Schema>): Operation {
   const { name, area, endpoint } = listed
-  const { auth = 'any', scope, summary, description } = endpoint
+  const { auth = 'any', scope, consent, summary, description } = endpoint
   const body = described.inputs[`${name} body`]
   const takesBody = body !== undefined && Object.keys(body.properties ?? {}).length > 0
   return {
     operationId: name.replace('.', '_'),
     tags: [area.name],
     summary,
-    description: [description, whoMay(auth, scope)].filter(Boolean).join('\n\n'),
+    description: [description, whoMay(auth, scope), consent && auth === 'any' && NEEDS_CONSENT]
+      .filter(Boolean)
+      .join('\n\n'),
     'x-uk-scope': scope,
     'x-uk-cli': ['uk', ...wordsOf(listed)].join(' '),
+    ...(consent && { 'x-uk-consent': consent }),
     ...(auth === 'session' && { security: [{ session: [] }] }),
     ...((auth === 'open' || auth === 'sign_in') && { security: [] }),
     parameters: parametersOf(listed, described),
@@ -125,6 +128,9 @@ const formOf = (body: Schema): Schema => ({
     file: { type: 'string', format: 'binary', description: 'The bytes; the part that comes last.' },
   },
 })
+
+const NEEDS_CONSENT =
+  'An agent does this only once a person has agreed to the very call; where nobody is there to be asked it is 403 `consent_required`.'
 
 function whoMay(auth: string, scope: string | null): string {
   if (auth === 'session')

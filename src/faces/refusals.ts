@@ -25,6 +25,7 @@ export function refusalsOf(endpoint: AnyEndpoint): Code[] {
   add(auth === 'any', 'invalid_api_key', 'expired_api_key', 'revoked_api_key')
   add(auth === 'any' && scope !== null, 'missing_scope')
   add(auth === 'session', 'cookie_session_required')
+  add(auth === 'any' && endpoint.consent !== undefined, 'consent_required')
   add(changes && auth !== 'open', 'cross_site')
   add(auth !== 'any', 'misdirected_request')
   add(on !== undefined || within !== undefined || path.includes(':'), 'not_found')

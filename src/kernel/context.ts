@@ -48,6 +48,11 @@ export interface CallContext {
   workspace: { id: Id; membership: Membership } | null
   /** With `If-Match`: the state that the caller saw, which a change must still find. */
   unchangedSince: Date | null
+  /**
+   * An agent calls, and whether a person has agreed to this very call. Null for people and for programs, which go by
+   * their rights alone.
+   */
+  agent: { consented: boolean } | null
   /** Where the call came from. `loopback`: listener, peer and `Host` are all this machine. */
   caller: { ip: string; userAgent: string | null; loopback: boolean }
   /** Null where the call brings no bytes. */

@@ -60,6 +60,11 @@ export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R exten
   scope: Scope | null
   /** Default `any`. */
   auth?: Auth
+  /**
+   * It gives or takes rights or shares, shows, moves or replaces secrets or vendors, raises caps, or deletes for good:
+   * an agent does it only once a person has agreed to this very call, whatever the policies of its tools say.
+   */
+  consent?: 'person'
   /** The kind of the resource that the first path parameter names; `permit` finds it and knows the caller's role there. */
   on?: string
   /** What the caller needs on that resource where it is less than `scope`: copying reads here and writes elsewhere. */
@@ -220,7 +225,7 @@ export function lifecycle<T extends z.ZodType, const At extends `/${string}`>(
     path: P,
     summary: string,
     reply: R,
-    role?: Role,
+    more?: { consent: 'person' },
   ): Endpoint<P, {}, {}, {}, R> => ({
     method,
     path,
@@ -229,14 +234,16 @@ export function lifecycle<T extends z.ZodType, const At extends `/${string}`>(
     on,
     inAnyStatus: true,
     reply,
-    ...(role && { role }),
+    ...more,
   })
   return {
     archive: door('POST', `${at}/archive`, `Archive ${noun}`, one(of)),
     unarchive: door('POST', `${at}/unarchive`, `Bring ${noun} back from the archive`, one(of)),
     trash: door('DELETE', at, `Move ${noun} to the trash`, deleted),
     restore: door('POST', `${at}/restore`, `Restore ${noun} from the trash`, one(of)),
-    permanent_delete: door('DELETE', `${at}/permanent-delete`, `Delete ${noun} in the trash for good`, deleted),
+    permanent_delete: door('DELETE', `${at}/permanent-delete`, `Delete ${noun} in the trash for good`, deleted, {
+      consent: 'person',
+    }),
   }
 }
 

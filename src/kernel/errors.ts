@@ -38,6 +38,11 @@ const catalogue = {
   insufficient_role: [403, 'forbidden', 'Your role in this workspace does not allow this.'],
   capability_denied: [403, 'forbidden', 'The grant does not include this capability.'],
   policy_denied: [403, 'forbidden', 'A policy of this instance does not allow this.'],
+  consent_required: [
+    403,
+    'forbidden',
+    'An agent may do this only once a person has agreed to this very call; nobody is there to be asked.',
+  ],
   cross_site: [403, 'forbidden', 'A call by cookie must come from the same origin, or carry `X-UK-CSRF: 1`.'],
   setup_required: [
     403,

@@ -39,8 +39,8 @@ export interface Admitted extends Disposable {
   /** Fires when the caller leaves before it is answered. */
   signal: AbortSignal
   may(scope: Scope | null): boolean
-  /** A call by name with flat input, in the envelope of REST. */
-  call(name: string, input: unknown): Promise<Answered>
+  /** A call by name with flat input, in the envelope of REST. `consented`: a person has agreed to this very call. */
+  call(name: string, input: unknown, consented?: boolean): Promise<Answered>
   refusal(error: unknown): ErrorBody
 }
 
@@ -93,7 +93,7 @@ export function createAgentDoor({
       body,
       signal: life.left,
       may: (scope) => scope === null || hasScope(principal, scope),
-      call: (name, input) =>
+      call: (name, input, consented = false) =>
         logScope.run({ request_id: requestId }, async () => {
           if (deeperThan(input, DEEPEST))
             refuse('invalid_parameter', { param: 'input', message: `\`input\` may be nested ${DEEPEST} deep at most.` })
@@ -104,6 +104,7 @@ export function createAgentDoor({
             version: versions.newest,
             signal: life.over.signal,
             caller: origins.callerOf(request),
+            agent: { consented },
           })
           const ready = await line.admit(ctx, name, input)
           // Where a reader stops is not where a stream ends: it goes with the request.

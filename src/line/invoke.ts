@@ -6,6 +6,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
 import { type Entry, inputSchema } from '#kernel/registry.ts'
+import { checkConsent } from './consent.ts'
 import { callerOf } from './limit.ts'
 import { checkScope, permit } from './permit.ts'
 import { parse, pathId } from './read.ts'
@@ -17,6 +18,8 @@ export interface CallStart {
   version: string
   signal: AbortSignal
   caller: Context['caller']
+  /** Left out: not an agent's. */
+  agent?: Context['agent']
 }
 
 /** A call that is permitted, with what its service gets. */
@@ -59,6 +62,7 @@ export function createLine(engine: Engine, registry: readonly Entry<Context>[]):
       for (const id of pathNames(entry.endpoint.path))
         if (!entry.endpoint.params?.[id]) input[id] = pathId(id, input[id] as string)
       await permit(ctx, entry, input)
+      checkConsent(ctx, entry)
       return { ctx, entry, input }
     },
     async invoke(outer, name, raw) {
@@ -79,6 +83,7 @@ function createContext(engine: Engine, start: CallStart, invoke: Invoke): Contex
     version: start.version,
     signal: start.signal,
     caller: start.caller,
+    agent: start.agent ?? null,
     answer,
     upload: null,
     found: null,

@@ -93,6 +93,7 @@ export const auth = area(
     end_session: endpoint('DELETE /auth/sessions/:id', {
       summary: 'End a session of this account',
       scope: null,
+      consent: 'person',
       auth: 'session',
       reply: deleted,
       beyond: true,
@@ -100,6 +101,7 @@ export const auth = area(
     change_password: endpoint('POST /auth/password', {
       summary: 'Change the password; every other session ends',
       scope: null,
+      consent: 'person',
       auth: 'session',
       body: { current_password: z.string().max(256), new_password: password },
       reply: one(Account),
@@ -267,6 +269,7 @@ export const admin = area(
     credits: endpoint('POST /admin/accounts/:id/credits', {
       summary: 'Grant credits to an account',
       scope: null,
+      consent: 'person',
       auth: 'session',
       body: {
         amount_usd: z.number().gt(0).max(1_000_000).describe('Up to 9 decimals.'),
@@ -281,6 +284,7 @@ export const admin = area(
       description:
         'All that is left of it, or a part. The money returns to the balance of whoever paid; what the call cost goes on counting under caps and budgets.',
       scope: null,
+      consent: 'person',
       auth: 'session',
       body: {
         amount_usd: z.number().gt(0).max(1_000_000).nullable().default(null).describe('Null: all that is left.'),

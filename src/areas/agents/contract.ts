@@ -181,6 +181,7 @@ export const agents = area(
       description:
         'Makes the next version. What changes nothing makes none. Budgets are no part of it. Who has it by a share changes all but its tools and its budget. `If-Match` keeps out changes in between.',
       scope: 'agent:write',
+      consent: 'person',
       on: 'agent',
       onShare: 'edit',
       body: z.object({ ...definition, ...budget, mcp_servers: givenServers }).partial().shape,
@@ -191,6 +192,7 @@ export const agents = area(
     move: endpoint('POST /agents/:id/move', {
       summary: 'Move an agent to another workspace',
       scope: 'agent:write',
+      consent: 'person',
       on: 'agent',
       body: { workspace_id: target },
       reply: one(Agent),

@@ -67,6 +67,7 @@ export const catalogues = area(
     delete: endpoint('DELETE /admin/catalogues/:id', {
       summary: 'Delete a fetched catalogue; the one before it serves again',
       ...session,
+      consent: 'person',
       reply: deleted,
       errors: ['insufficient_role'],
       beyond: true,
@@ -107,6 +108,7 @@ export const catalogues = area(
     remove_override: endpoint('DELETE /admin/model-overrides', {
       summary: 'Go back to the sources’ price and limits of a model',
       ...session,
+      consent: 'person',
       query: { slug: z.string().max(300) },
       reply: deleted,
       errors: ['insufficient_role'],

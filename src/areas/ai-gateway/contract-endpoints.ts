@@ -155,6 +155,7 @@ export const providerEndpoints = {
     description:
       'Without `workspace_id` and `instance` it is your own. A workspace’s needs the role admin there. A key of one workspace adds to that one.',
     scope: 'gateway:write',
+    consent: 'person',
     body: {
       preset: z.string().max(32).nullable().default(null).describe('Fills in what is left out.'),
       name: fields.name.optional().describe('Default: the preset’s.'),
@@ -179,6 +180,7 @@ export const providerEndpoints = {
     summary: 'Change a provider endpoint',
     description: 'A `base_url` with another origin needs `api_key` again, and `headers` if there are some.',
     scope: 'gateway:write',
+    consent: 'person',
     on: 'provider_endpoint',
     role: 'admin',
     body: z.object(fields).partial().shape,
@@ -188,6 +190,7 @@ export const providerEndpoints = {
   delete: endpoint(`DELETE ${at}/:id`, {
     summary: 'Delete a provider endpoint and its key',
     scope: 'gateway:write',
+    consent: 'person',
     on: 'provider_endpoint',
     role: 'admin',
     reply: deleted,

@@ -64,6 +64,7 @@ export const apiKeys = area(
     create: endpoint('POST /api-keys', {
       summary: 'Create an API key; the answer shows it once',
       ...session,
+      consent: 'person',
       body: {
         name: fields.name,
         scopes: fields.scopes,
@@ -81,6 +82,7 @@ export const apiKeys = area(
       summary: 'Change name, scopes, expiry or cap',
       description: 'The admins of the only workspace that a key reaches may change its cap, and nothing else of it.',
       ...session,
+      consent: 'person',
       body: z.object(fields).partial().shape,
       reply: one(ApiKey),
       errors: ['invalid_state', 'insufficient_role'],
@@ -89,11 +91,13 @@ export const apiKeys = area(
       summary: 'Revoke an API key for good',
       description: 'The admins of the only workspace that a key reaches may, too.',
       ...session,
+      consent: 'person',
       reply: deleted,
     }),
     rotate: endpoint('POST /api-keys/:id/rotate', {
       summary: 'Replace the secret; name, scopes and what was spent stay',
       ...session,
+      consent: 'person',
       body: {
         overlap_seconds: z
           .number()

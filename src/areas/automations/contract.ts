@@ -151,6 +151,7 @@ export const automations = area(
       description:
         'It runs in the rights of who makes it and the credential that it is made with, judged anew at each firing. An account has 1,000 at most. What the clock starts counts as inference of that account, 6,000 runs a minute unless the server says otherwise; ticks beyond it are `skipped`, `rate_limited`. A webhook’s `token` and `secret` are in this answer and never again.',
       scope: 'automation:write',
+      consent: 'person',
       within: 'workspace_id',
       body: {
         workspace_id: workspaceId,
@@ -174,6 +175,7 @@ export const automations = area(
       description:
         'A new schedule counts from now on; what has fired has fired. Who changes what it does, or when another’s fires or what it may spend, must be allowed what it does, and answers for it from then on.',
       scope: 'automation:write',
+      consent: 'person',
       ...on,
       inAnyStatus: true,
       body: {
@@ -194,6 +196,7 @@ export const automations = area(
       summary: 'Delete an automation and its runs for good',
       description: 'What goes on is stopped; chats that it spoke in stay.',
       scope: 'automation:write',
+      consent: 'person',
       ...on,
       inAnyStatus: true,
       reply: deleted,
@@ -208,6 +211,7 @@ export const automations = area(
     unarchive: endpoint('POST /automations/:id/unarchive', {
       summary: 'Bring an automation back from the archive',
       scope: 'automation:write',
+      consent: 'person',
       ...on,
       inAnyStatus: true,
       reply: one(Automation),
@@ -278,6 +282,7 @@ export const automations = area(
       description:
         'Those of before count for `overlap_seconds` more, each as long as it was promised, the newest 20; 0 ends them all. Who rotates another’s must be allowed what the automation does, and answers for it from then on.',
       scope: 'automation:write',
+      consent: 'person',
       ...on,
       body: {
         overlap_seconds: z

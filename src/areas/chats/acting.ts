@@ -13,7 +13,7 @@ export const actingFor = (
   engine: Engine,
   run: RunRow,
   workspaceId: Id | null,
-  { budgets, signal }: { budgets: readonly Budget[]; signal: AbortSignal },
+  { budgets, consented, signal }: { budgets: readonly Budget[]; consented: boolean; signal: AbortSignal },
 ): Promise<Context | null> =>
   engine.actAs({
     accountId: run.account_id,
@@ -21,8 +21,17 @@ export const actingFor = (
     workspaceId,
     payingKeyId: run.key_id,
     run: { id: run.id, budgets },
+    consented,
     signal,
   })
+
+/** A person sent its message and may be asked: no automation, no goal and no agent's tool began it. */
+export const isWatched = ({
+  automation_run_id,
+  goal_id,
+  parent_run_id,
+}: Pick<RunRow, 'automation_run_id' | 'goal_id' | 'parent_run_id'>): boolean =>
+  automation_run_id === null && goal_id === null && parent_run_id === null
 
 /** The place, by membership or by a share, of who asked something of a chat a while ago. Refuses where they may not run it any more. */
 export async function placeNow(

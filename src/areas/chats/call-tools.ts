@@ -1,6 +1,8 @@
 import type { Engine } from '#engine/context.ts'
 import type { Budget } from '#kernel/money.ts'
+import { Refusal, errorBody } from '#kernel/errors.ts'
 import { iso } from '#kernel/time.ts'
+import { isWatched } from './acting.ts'
 import type { Fact } from './answer.ts'
 import type { Kit, Usable } from './kit.ts'
 import { STOPPED } from './leaving.ts'
@@ -38,7 +40,8 @@ export async function answerCalls(calling: Calling): Promise<PendingAction[]> {
   for (const open of openCalls(calling.parts)) {
     calling.signal.throwIfAborted()
     const decided = await decide(calling, open)
-    if ('kind' in decided) pending.push(decided)
+    // One of an id at a time: a decision names what was shown. The next is asked about once that is decided.
+    if ('kind' in decided) pending.push(...(pending.some(({ id }) => id === decided.id) ? [] : [decided]))
     else await give(calling, open, decided)
   }
   return pending
@@ -61,6 +64,7 @@ async function decide(calling: Calling, open: OpenCall): Promise<Result | Pendin
   const tool = kit.reach(call.name, given)
   if ('unusable' in tool) return mistake(tool.unusable)
   if (tool.policy === 'deny') return mistake(`This agent may not use \`${tool.name}\`.`)
+  if (tool.consent && !isWatched(run)) return unwatched(tool.name)
   const pending = (kind: string): PendingAction => ({
     id: call.id,
     kind,
@@ -70,9 +74,21 @@ async function decide(calling: Calling, open: OpenCall): Promise<Result | Pendin
   })
   // Also what was allowed: it was allowed once.
   if (last?.status === 'running' && !tool.repeatable) return pending('interrupted')
-  if (tool.policy === 'ask' && !approvedIn(run).includes(index)) return pending('approval')
-  return carryOut(calling, open, tool, given)
+  const approved = approvedIn(run).includes(index)
+  if ((tool.consent || tool.policy === 'ask') && !approved) return pending('approval')
+  return carryOut(calling, open, tool, given, approved)
 }
+
+/** What a person has to agree to, in a run that no person has begun. */
+const unwatched = (tool: string): Result => ({
+  output: errorBody(
+    new Refusal('consent_required', {
+      message: `A person has to agree before an agent calls \`${tool}\`, and nobody watches this run. Say what is to be done, so that somebody does it.`,
+      details: { endpoint: tool },
+    }),
+  ),
+  is_error: true,
+})
 
 /** Its step is written before it is begun: whoever takes the run over knows what may have been done. */
 async function carryOut(
@@ -80,6 +96,7 @@ async function carryOut(
   open: OpenCall,
   { name, repeatable, limitMs, use }: Usable,
   given: Record<string, unknown>,
+  consented: boolean,
 ): Promise<Result | PendingAction> {
   const { call, index } = open
   const { db } = engine.postgres
@@ -91,7 +108,7 @@ async function carryOut(
   })
   if (step === null) throw new Error('another process has the run')
   const until = limitMs === null ? signal : AbortSignal.any([signal, AbortSignal.timeout(limitMs)])
-  const result = await Promise.race([use({ run, call: open, budgets, signal: until, tell }), ended(until)])
+  const result = await Promise.race([use({ run, call: open, budgets, consented, signal: until, tell }), ended(until)])
   if (signal.aborted) {
     // Left for any other reason the run goes on elsewhere, where it counts that this may have been done.
     if (signal.reason === STOPPED) await stepStore.end(db, run.id, step, 'cancelled', null)

@@ -75,6 +75,7 @@ export const goalEndpoints = {
     description:
       'Each cap that is given must be bigger than it was, and the one that the goal was exhausted by must be given.',
     scope: 'chat:run',
+    consent: 'person',
     on: 'chat',
     onShare: 'edit',
     body: { max_turns: maxTurns.optional(), ...caps },

@@ -148,6 +148,7 @@ export const runEndpoints = {
     description:
       'The run goes on once none is left. `kind` is `approval` where the agent has to ask, and `interrupted` where the server stopped during a call that may have been done: to allow it is to do it again; `subagent` where an agent that was handed a task waits for a person in the chat that the arguments name: it goes on by itself once that has ended.',
     scope: 'chat:run',
+    consent: 'person',
     on: 'chat',
     onShare: 'edit',
     body: {

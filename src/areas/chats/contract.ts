@@ -116,6 +116,7 @@ export const chats = area(
     update: endpoint('PATCH /chats/:id', {
       summary: 'Change title, model, agent, budget, or the active branch',
       scope: 'chat:write',
+      consent: 'person',
       on: 'chat',
       onShare: 'edit',
       body: {

@@ -60,7 +60,7 @@ export const delegate: Delegate = async (engine, agentId, task, use) => {
 /** In the rights of the run that hands it on. */
 async function handOn(engine: Engine, agentId: Id, task: string, key: string, use: Use): Promise<RunRow> {
   const { run } = use
-  const acting = await actingFor(engine, run, run.held_to, use)
+  const acting = await actingFor(engine, run, run.held_to, { ...use, consented: false })
   if (acting === null) return refuse('not_found', { message: 'Who asked is gone.' })
   try {
     return await acting.transaction((ctx) => begin(ctx, run, agentId, task, key))

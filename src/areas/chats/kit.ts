@@ -20,6 +20,8 @@ export interface Usable {
   /** As people are told of it. */
   name: string
   policy: Policy
+  /** A person has to agree to each call, whatever the policy says. */
+  consent: boolean
   /** To do it twice is as good as once. */
   repeatable: boolean
   /** How long a call may take; null: as long as the run. */
@@ -38,6 +40,8 @@ export interface Use {
   call: OpenCall
   /** What it counts for. */
   budgets: readonly Budget[]
+  /** A person has agreed to this very call. */
+  consented: boolean
   signal: AbortSignal
   /** Resolves when it is durable. */
   tell(facts: readonly Fact[]): Promise<void>
@@ -106,6 +110,7 @@ export async function kitOf(
           : {
               name,
               policy: reined(agent, beyond.policy, above, (one) => outsidePolicy(one, beyond)),
+              consent: false,
               // What it says of itself is no ground to do it twice.
               repeatable: false,
               limitMs: beyond.timeoutMs,
@@ -117,6 +122,7 @@ export async function kitOf(
       return {
         name: reached.endpoint ?? reached.tool,
         policy: reined(agent, policy, above, ({ tools }) => limitOf(tools, reached)),
+        consent: reached.consent !== null,
         repeatable: reached.repeatable,
         limitMs: CALL_MS,
         use: (call) => callHere(engine, name, given, call),
@@ -160,6 +166,7 @@ function handing(
       above,
       ({ subagents }) => subagents.find(({ agent_id }) => agent_id === agentId)?.policy ?? null,
     ),
+    consent: false,
     // The same call hands the same task on once.
     repeatable: true,
     limitMs: null,

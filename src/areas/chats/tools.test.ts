@@ -281,15 +281,15 @@ test('a call is open until its result, an id that comes twice included; the stri
     { name: 'do', policy: 'allow' as const },
     { name: 'chats_create', policy: 'deny' as const },
   ]
-  assert.equal(policyOf(tools, { tool: 'do', endpoint: 'chats.create', repeatable: false }), 'deny')
-  assert.equal(policyOf(tools, { tool: 'find', endpoint: null, repeatable: true }), null)
-  assert.equal(policyOf(tools, { tool: 'do', endpoint: 'agents.update', repeatable: false }), 'ask')
+  assert.equal(policyOf(tools, { tool: 'do', endpoint: 'chats.create' }), 'deny')
+  assert.equal(policyOf(tools, { tool: 'find', endpoint: null }), null)
+  assert.equal(policyOf(tools, { tool: 'do', endpoint: 'agents.update' }), 'ask')
   for (const endpoint of ['chats.update', 'workspaces.update', 'automations.fire'])
-    assert.equal(policyOf(tools, { tool: 'do', endpoint, repeatable: false }), 'ask', endpoint)
+    assert.equal(policyOf(tools, { tool: 'do', endpoint }), 'ask', endpoint)
   for (const endpoint of ['chats.start_goal', 'chats.resume_goal', 'chats.retry'])
-    assert.equal(policyOf(tools, { tool: 'do', endpoint, repeatable: false }), 'deny', endpoint)
+    assert.equal(policyOf(tools, { tool: 'do', endpoint }), 'deny', endpoint)
   const bold = [...tools, { name: 'chats.actions', policy: 'allow' as const }]
-  assert.equal(policyOf(bold, { tool: 'chats.actions', endpoint: 'chats.actions', repeatable: false }), 'deny')
+  assert.equal(policyOf(bold, { tool: 'chats.actions', endpoint: 'chats.actions' }), 'deny')
   const events = [
     { type: 'message.started', data: { message: { id: 'm' } } },
     { type: 'tool_call.started', data: { tool_call_id: 'a', name: 'find' } },

@@ -1,6 +1,7 @@
 /** What an agent may use in a run, and how a call of it is judged. */
 import type { Context } from '#engine/context.ts'
 import type { Tool } from '#gateway/turn.ts'
+import type { Scope } from '#kernel/scopes.ts'
 import { storable } from '#kernel/storable.ts'
 import type { Part } from './parts.ts'
 
@@ -11,6 +12,8 @@ export interface Reached {
   endpoint: string | null
   /** To do it twice is as good as once. */
   repeatable: boolean
+  /** A person has to agree to each call of it, who must be allowed this much; null: its policy alone decides. */
+  consent: { scope: Scope | null } | null
 }
 
 /** The registry as tools of a model. The faces have it; app.ts joins the two. */
@@ -74,7 +77,7 @@ const REINS: Readonly<Record<string, Policy>> = {
 }
 
 /** The strictest that holds: what is denied by name is not to be had through `do`. Null: not a tool of this agent. */
-export function policyOf(tools: AgentTools, { tool, endpoint }: Reached): Policy | null {
+export function policyOf(tools: AgentTools, { tool, endpoint }: Pick<Reached, 'tool' | 'endpoint'>): Policy | null {
   const named = (name: string) => tools.find((one) => one.name === name || plain(one.name) === name)
   const own = named(tool)
   if (own === undefined) return null
@@ -89,9 +92,9 @@ export const strictest = (...policies: readonly Policy[]): Policy =>
 
 /** How an agent is held where it reaches the same, by whatever way. Null: it does not. */
 export function limitOf(tools: AgentTools, { tool, endpoint }: Pick<Reached, 'tool' | 'endpoint'>): Policy | null {
-  const direct = policyOf(tools, { tool: endpoint ?? tool, endpoint, repeatable: false })
+  const direct = policyOf(tools, { tool: endpoint ?? tool, endpoint })
   if (endpoint === null || direct !== null) return direct
-  return policyOf(tools, { tool: 'do', endpoint, repeatable: false })
+  return policyOf(tools, { tool: 'do', endpoint })
 }
 
 /** What the model wrote as arguments; null where that is no JSON object. */

@@ -89,6 +89,7 @@ export const uploadEndpoints = {
   terminate_upload: endpoint('DELETE /drive/uploads/:id', {
     summary: 'Give up a resumable upload',
     scope: 'drive:write',
+    consent: 'person',
     on: 'upload',
     headers: { tus_resumable: tusResumable },
     reply: none,

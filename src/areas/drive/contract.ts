@@ -164,6 +164,7 @@ export const drive = area(
     permanent_delete: endpoint('DELETE /drive/files/:id/permanent-delete', {
       summary: 'Delete a file or folder in the trash for good',
       scope: 'drive:write',
+      consent: 'person',
       on: 'file',
       inAnyStatus: true,
       reply: deleted,
@@ -183,6 +184,7 @@ export const drive = area(
       description:
         'Whoever has it may read them, without a key, until it expires, the file is trashed, or the root key is rotated.',
       scope: 'drive:read',
+      consent: 'person',
       on: 'file',
       onShare: 'none',
       body: {

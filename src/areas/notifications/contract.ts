@@ -145,6 +145,7 @@ export const notifications = area(
     confirm_email: endpoint('POST /notifications/confirm-email', {
       summary: 'Confirm your address with the token that was mailed there',
       scope: writing,
+      consent: 'person',
       body: { token: z.string().max(200) },
       reply: one(EmailConfirmation),
       errors: ['link_expired'],
@@ -167,6 +168,7 @@ export const notifications = area(
       summary: 'Let a browser get your pushes',
       description: 'Takes what `PushSubscription.toJSON()` of the Push API gives. The same browser again is an update.',
       scope: writing,
+      consent: 'person',
       body: {
         endpoint: z.url({ protocol: /^https?$/ }).max(2_048),
         keys: z.strictObject({
@@ -192,6 +194,7 @@ export const notifications = area(
     push_unsubscribe: endpoint('DELETE /notifications/push-subscriptions/:id', {
       summary: 'Stop the pushes to a browser',
       scope: writing,
+      consent: 'person',
       on: 'push_subscription',
       reply: deleted,
       beyond: true,
@@ -242,6 +245,7 @@ export const notifications = area(
     delete: endpoint('DELETE /notifications/:id', {
       summary: 'Delete a notification',
       scope: writing,
+      consent: 'person',
       on: 'notification',
       reply: deleted,
     }),

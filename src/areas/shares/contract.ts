@@ -77,6 +77,7 @@ export const shares = area(
       description:
         'Needs `share:write` in its workspace, and on the resource what is given: reading for `view`, writing for `edit`. A share of a folder covers what is in it; what is shared with a workspace is edited by those only who may write in it. A share to an address counts for the account that has verified it, or that presents the token at `POST /invitations/accept`.',
       scope: 'share:write',
+      consent: 'person',
       body: { resource_type: type, resource_id: id, grantee, access: access.default('view') },
       reply: one(NewShare),
       status: 201,
@@ -85,6 +86,7 @@ export const shares = area(
     update: endpoint('PATCH /shares', {
       summary: 'Change the access that a share gives',
       scope: 'share:write',
+      consent: 'person',
       body: { ...named, access },
       reply: one(Share),
       errors: ['insufficient_role', 'not_found', 'missing_parameter'],
@@ -92,6 +94,7 @@ export const shares = area(
     revoke: endpoint('DELETE /shares', {
       summary: 'Revoke a share, or give one of your own back',
       scope: 'share:write',
+      consent: 'person',
       query: namedInQuery,
       body: named,
       reply: deleted,

@@ -91,6 +91,7 @@ export const webhooks = area(
       description:
         'Every delivery is a POST with `{type, timestamp, id, workspace_id, resource, data}` and the headers `webhook-id`, `webhook-timestamp` and `webhook-signature` of Standard Webhooks. What is not answered with 2xx within 15 seconds is sent again, eleven times over a day. Only events that you may read yourself are sent.',
       scope: 'workspace:write',
+      consent: 'person',
       role: 'admin',
       within: 'workspace_id',
       body: { workspace_id: workspaceId, name, url, events },
@@ -107,17 +108,20 @@ export const webhooks = area(
     update: endpoint('PATCH /webhook-endpoints/:id', {
       summary: 'Change an endpoint, or switch it on or off',
       ...writing,
+      consent: 'person',
       body: { name: name.optional(), url: url.optional(), events: events.optional(), status: status.optional() },
       reply: one(WebhookEndpoint),
     }),
     delete: endpoint('DELETE /webhook-endpoints/:id', {
       summary: 'Delete an endpoint with its deliveries',
       ...writing,
+      consent: 'person',
       reply: deleted,
     }),
     rotate_secret: endpoint('POST /webhook-endpoints/:id/rotate-secret', {
       summary: 'Make another secret',
       ...writing,
+      consent: 'person',
       body: {
         overlap_seconds: z
           .number()

@@ -77,6 +77,7 @@ export const workspaces = area(
       description:
         'The budget covers every model call in the workspace, on credits or not; what was spent before it was set counts. It is reached as `402 budget_reached`.',
       scope: 'workspace:write',
+      consent: 'person',
       on: 'workspace',
       role: 'admin',
       body: { name: name.optional(), description: description.optional(), ...z.object(budget).partial().shape },
@@ -88,6 +89,7 @@ export const workspaces = area(
       description:
         'Content, files and members go for good, keys that are restricted to it are revoked; ledger and audit stay. How much it was, is told by the event `workspace.deleted` (`removed`) and kept in the audit. Only an owner may, and has to confirm with the name.',
       scope: 'workspace:write',
+      consent: 'person',
       on: 'workspace',
       role: 'owner',
       query: { confirm: z.string().describe('The name of the workspace.') },
@@ -141,6 +143,7 @@ export const members = area(
       summary: 'Add somebody who is known from another workspace',
       description: 'Only who shares a workspace with the caller can be added; everybody else is invited by e-mail.',
       scope: 'member:write',
+      consent: 'person',
       on: 'workspace',
       role: 'admin',
       body: { user_id: id, role: role.default('member'), permissions: permissions.default(null) },
@@ -152,6 +155,7 @@ export const members = area(
       summary: 'Change the role or the permissions of a member',
       description: `${memberId} To hand a workspace over, make another member its owner.`,
       scope: 'member:write',
+      consent: 'person',
       on: 'workspace',
       role: 'admin',
       body: { role: role.optional(), permissions: permissions.optional() },
@@ -162,6 +166,7 @@ export const members = area(
       summary: 'Remove a member, or leave',
       description: `${memberId} Everybody may leave, except the last owner; removing others needs the role admin.`,
       scope: 'member:write',
+      consent: 'person',
       on: 'workspace',
       // What everybody in the workspace has: to leave it must not need more. The rule for others is the service's.
       onScope: 'user:read',
@@ -221,6 +226,7 @@ export const invitations = area(
       description:
         'Good for 7 days. The token goes by mail where the server can send mail, else it is in this answer. Inviting an address again replaces its pending invitation.',
       scope: 'member:write',
+      consent: 'person',
       on: 'workspace',
       role: 'admin',
       body: {
@@ -239,6 +245,7 @@ export const invitations = area(
     revoke: endpoint('DELETE /workspaces/:id/invitations', {
       summary: 'Revoke a pending invitation',
       scope: 'member:write',
+      consent: 'person',
       on: 'workspace',
       role: 'admin',
       query: { invitation_id: invitationId },
@@ -258,6 +265,7 @@ export const invitations = area(
       description:
         'With its token, or by `invitation_id` when it went to the verified e-mail address of the caller. Accepting with a token that came by mail to the address of the account verifies that address. The token of something that was shared with an address is taken here too; then the share is answered.',
       scope: 'workspace:write',
+      consent: 'person',
       body: {
         token: z.string().trim().min(1).max(200).optional(),
         invitation_id: id.optional(),

@@ -114,10 +114,11 @@ const optionFits = (option: string, kind: string, session: boolean): boolean =>
     'password-stdin': session,
   })[option] ?? true
 
-function needs({ endpoint: { auth = 'any', scope } }: Listed): string {
+function needs({ endpoint: { auth = 'any', scope, consent } }: Listed): string {
   if (auth === 'session') return 'Your password: only a signed-in person may do this, never a key.'
   if (auth !== 'any') return 'Nothing.'
-  return scope === null ? 'A key.' : `A key with the scope ${scope}.`
+  const key = scope === null ? 'A key.' : `A key with the scope ${scope}.`
+  return consent === undefined ? key : `${key} An agent needs the consent of a person besides, for each call.`
 }
 
 function flagWords({ flag, kind, fallback, ofThings }: Field): string {

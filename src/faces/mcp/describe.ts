@@ -37,6 +37,7 @@ export function describe({ name, listed }: Card, caller: AgentCaller): Record<st
     http: `${endpoint.method} /v1${endpoint.path}`,
     scope: endpoint.scope,
     allowed: caller.may(endpoint.scope),
+    ...(endpoint.consent && { consent: endpoint.consent }),
     input: withDefs(schemas.input!, defs),
     answer: answerOf(listed),
     errors: refusalsOf(endpoint)

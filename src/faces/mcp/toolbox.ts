@@ -1,7 +1,8 @@
 import { type Listed, inputSchema } from '#kernel/registry.ts'
+import type { Scope } from '#kernel/scopes.ts'
 import { convert } from '../schemas.ts'
 import { createAgentTools, type ToolCall } from './agent-tools.ts'
-import { createCatalogue } from './catalogue.ts'
+import { type Card, createCatalogue } from './catalogue.ts'
 import type { AgentCaller } from './door.ts'
 import { type ToolResult, isTool, tools } from './tools.ts'
 
@@ -20,6 +21,8 @@ export interface Reached {
   endpoint: string | null
   /** To do it twice is as good as once. */
   repeatable: boolean
+  /** A person has to agree to each call of it, who must be allowed this much; null: its policy alone decides. */
+  consent: { scope: Scope | null } | null
 }
 
 /** The registry as tools of a model that runs in this server: the three of the agent tool, and endpoints by name. */
@@ -29,6 +32,12 @@ export interface Toolbox {
   /** Never throws: what is refused is a result with `isError`. */
   run(name: string, given: Record<string, unknown>, caller: AgentCaller, call: ToolCall): Promise<ToolResult>
 }
+
+const reachedOf = ({ name, listed: { endpoint } }: Card) => ({
+  endpoint: name,
+  repeatable: endpoint.method === 'GET',
+  consent: endpoint.consent === undefined ? null : { scope: endpoint.scope },
+})
 
 export function createToolbox(endpoints: readonly Listed[]): Toolbox {
   const catalogue = createCatalogue(endpoints)
@@ -62,13 +71,14 @@ export function createToolbox(endpoints: readonly Listed[]): Toolbox {
     offer: (names) => names.flatMap((name) => offered(name) ?? []),
     reach(name, given) {
       if (isTool(name)) {
-        if (name !== 'do') return { tool: name, endpoint: null, repeatable: true }
+        if (name !== 'do') return { tool: name, endpoint: null, repeatable: true, consent: null }
         const card = typeof given.name === 'string' ? catalogue.get(given.name) : null
-        return { tool: name, endpoint: card?.name ?? null, repeatable: card?.listed.endpoint.method === 'GET' }
+        return card === null
+          ? { tool: name, endpoint: null, repeatable: false, consent: null }
+          : { tool: name, ...reachedOf(card) }
       }
       const card = catalogue.get(name)
-      if (card === null) return null
-      return { tool: card.name, endpoint: card.name, repeatable: card.listed.endpoint.method === 'GET' }
+      return card && { tool: card.name, ...reachedOf(card) }
     },
     run: (name, given, caller, call) =>
       isTool(name)

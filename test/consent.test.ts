@@ -1,0 +1,138 @@
+/**
+ * Every operation of the registry, judged by what it takes, answers and is called: what gives or takes rights or shares,
+ * shows, moves or replaces secrets and vendors, raises caps or deletes for good is a person's to agree to.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { z } from 'zod'
+import { loadContracts } from '#areas/contracts.ts'
+import { openapi } from '#faces/openapi.ts'
+import type { AnyEndpoint } from '#kernel/contract.ts'
+import { type Listed, list } from '#kernel/registry.ts'
+
+const areas = await loadContracts()
+const all = list(areas)
+
+/** Marked although no rule covers them, and why. */
+const beyondTheRule: Readonly<Record<string, string>> = {
+  'automations.unarchive':
+    'brings back what was paused because its agent was changed: it acts in somebody’s rights again',
+}
+
+/** Covered by a rule, and yet left to the policies of an agent's tools: which rule, and why. */
+const spared: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'webhooks.list': { 'it answers a secret': 'null but in the answers of `create` and `rotate_secret`' },
+  'webhooks.get': { 'it answers a secret': 'null but in the answers of `create` and `rotate_secret`' },
+}
+
+/** Names of what a call takes beside its path. */
+const taken = ({ body, query }: AnyEndpoint): string[] => [...Object.keys(body ?? {}), ...Object.keys(query ?? {})]
+
+/** Names of the fields of what it answers, of each shape that it may have. */
+function answered({ reply }: AnyEndpoint): string[] {
+  const names = (type: z.ZodType): string[] =>
+    type instanceof z.ZodObject
+      ? Object.keys(type.shape)
+      : type instanceof z.ZodUnion
+        ? type.options.flatMap((one) => names(one as z.ZodType))
+        : []
+  return 'of' in reply ? names(reply.of as z.ZodType) : []
+}
+
+const path = ({ path }: AnyEndpoint): string[] =>
+  path.split('/').filter((part: string) => part !== '' && !part.startsWith(':'))
+const isIn = (words: readonly string[], pattern: RegExp): boolean => words.some((word) => pattern.test(word))
+const has = (pattern: RegExp) => (endpoint: AnyEndpoint) => isIn(taken(endpoint), pattern)
+const reads = ({ method }: AnyEndpoint): boolean => method === 'GET'
+/** The thing is there already: what it is changed to may be more than what it was. */
+const changesWhatIs = ({ reply, status, method }: AnyEndpoint): boolean =>
+  method === 'PATCH' || method === 'PUT' || (reply.kind === 'one' && status !== 201)
+const comesBack = (endpoint: AnyEndpoint): boolean =>
+  all.some(({ endpoint: other }) => other.method === 'POST' && other.path === `${endpoint.path}/restore`)
+
+const grounds: Readonly<Record<string, (endpoint: AnyEndpoint) => boolean>> = {
+  'its path is about who may what': (endpoint) =>
+    !reads(endpoint) && isIn(path(endpoint), /^(members|invitations|shares|exposures?|transfer|api-keys|sessions)$/),
+  'it says who may what': (endpoint) =>
+    !reads(endpoint) && has(/^(role|permissions|grantee|access|scopes|capabilities|allowed_models)$/)(endpoint),
+  'it decides what an agent asked for': (endpoint) => !reads(endpoint) && has(/^actions$/)(endpoint),
+  'it makes a link that is a right': (endpoint) =>
+    !reads(endpoint) && isIn(path(endpoint), /^(signed-url|link|ticket|share)$/),
+  'it answers a secret': (endpoint) => isIn(answered(endpoint), /^(token|secret|key|password|credential|.*_secret)$/),
+  'it takes a secret': (endpoint) =>
+    !reads(endpoint) && has(/^(api_key|token|secret|keys|credentials?|(\w+_)?password)$/)(endpoint),
+  'it replaces a secret': (endpoint) => isIn(path(endpoint), /^rotate/),
+  'it moves a thing with its secrets': (endpoint) => isIn(path(endpoint), /^move$/) && has(/^workspace_id$/)(endpoint),
+  'it says where a thing that is there sends, and with which secrets': (endpoint) =>
+    !reads(endpoint) && changesWhatIs(endpoint) && has(/^(base_url|endpoint|headers|mcp_servers)$/)(endpoint),
+  'it says where events go': ({ method, path, ...endpoint }) =>
+    method === 'PATCH' && 'url' in (endpoint.body ?? {}) && path !== '',
+  'it raises what may be spent': (endpoint) =>
+    !reads(endpoint) && changesWhatIs(endpoint) && has(/_cap_(usd|period)$|^max_cost_usd$/)(endpoint),
+  'it gives money': has(/^amount_usd$/),
+  'it deletes for good': (endpoint) =>
+    endpoint.method === 'DELETE' && ['deleted', 'none'].includes(endpoint.reply.kind) && !comesBack(endpoint),
+}
+
+/** What a person does at sign-in, and what proves by a secret of its own who calls. */
+const isAPersonsOwn = ({ auth }: AnyEndpoint): boolean => auth === 'sign_in' || auth === 'open'
+
+const why = ({ name, endpoint }: Listed): string[] =>
+  isAPersonsOwn(endpoint)
+    ? []
+    : Object.keys(grounds).filter((ground) => grounds[ground]!(endpoint) && spared[name]?.[ground] === undefined)
+
+for (const listed of all)
+  test(`${listed.name} asks a person, or need not`, () => {
+    const found = why(listed)
+    const { name, endpoint } = listed
+    if (endpoint.consent === undefined)
+      assert.deepEqual(found, [], `${name} lacks \`consent: 'person'\` in its contract: ${found.join('; ')}`)
+    else
+      assert.ok(
+        found.length > 0 || name in beyondTheRule,
+        `${name} is marked, and no rule covers it: say why in \`beyondTheRule\`, or take the mark away`,
+      )
+  })
+
+test('each ground covers something, and what stands beyond the rule is beyond it', () => {
+  for (const ground of Object.keys(grounds))
+    assert.ok(
+      all.some((one) => why(one).includes(ground)),
+      ground,
+    )
+  for (const name of Object.keys(beyondTheRule)) {
+    const listed = all.find((one) => one.name === name)
+    assert.deepEqual([listed?.endpoint.consent, listed && why(listed)], ['person', []], name)
+  }
+})
+
+test('an operation that is not marked is found out by its scope, its path, its answer or its fields', () => {
+  const base = { summary: '', scope: 'workspace:write', reply: { kind: 'deleted' } } as const
+  const made: [string, Partial<AnyEndpoint> & { method: AnyEndpoint['method']; path: string }][] = [
+    ['it deletes for good', { method: 'DELETE', path: '/things/:id' }],
+    ['it says who may what', { method: 'POST', path: '/things', body: { role: z.string() } }],
+    ['it takes a secret', { method: 'PUT', path: '/things', body: { api_key: z.string() } }],
+    ['it raises what may be spent', { method: 'PATCH', path: '/things/:id', body: { spend_cap_usd: z.number() } }],
+    [
+      'it answers a secret',
+      { method: 'GET', path: '/things', reply: { kind: 'one', of: z.object({ secret: z.string() }) } },
+    ],
+  ]
+  for (const [ground, endpoint] of made)
+    assert.ok(
+      why({ name: 'x.y', verb: 'y', area: areas[0]!, endpoint: { ...base, ...endpoint } }).includes(ground),
+      ground,
+    )
+})
+
+test('openapi.json says of each which it is', () => {
+  const { paths } = openapi(areas, { origin: 'http://x', version: '2026-11-21' })
+  const said = Object.values(paths).flatMap((methods) => Object.values(methods))
+  const marked = said.filter((one) => one['x-uk-consent'] === 'person').map(({ operationId }) => operationId)
+  const expected = all
+    .filter(({ endpoint }) => endpoint.consent !== undefined)
+    .map(({ name }) => name.replace('.', '_'))
+  assert.deepEqual(marked.toSorted(), expected.toSorted())
+  assert.ok(marked.length > 26)
+})
