@@ -10,6 +10,7 @@ import { Generation } from './generation.ts'
 import { Health } from './health.ts'
 import { listModels, showModel } from './listing.ts'
 import type { Gateway, GatewayParts } from './parts.ts'
+import type { ErrorAnswer } from './problem.ts'
 import { Question } from './question.ts'
 import { compatAPassed } from './surfaces/compat-a/passed.ts'
 import { compatACompact, compatAResponses } from './surfaces/compat-a/responses.ts'
@@ -29,9 +30,11 @@ export interface GatewayMount {
   /** The request id and all other headers are written here. */
   ownHead: true
   handle(request: IncomingMessage, response: Reply, requestId: Id): void
-  /** The same for calls that have come whole. */
+  /** A refusal of what never comes here, as the surface says it. */
+  refusal(why: Refusal, requestId: Id): ErrorAnswer
   /** Tells those whose answers are in progress that the server closes. */
   interrupt(why: Refusal): void
+  /** The same for calls that have come whole. */
   plain?: { paths: readonly string[]; handle(request: WholeRequest, reply: Reply, requestId: Id): void }
 }
 
@@ -44,7 +47,7 @@ export interface GatewayFaces {
   health: Health
 }
 
-const surfaces: readonly Surface[] = [
+export const surfaces: readonly Surface[] = [
   compatA,
   compatAResponses,
   compatACompact,
@@ -59,9 +62,11 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
   const gateway: Gateway = { ...parts, health: new Health(), warmth: new Warmth(), inProgress: [] }
   const byUrl = new Map<string, Place>()
   const roots = new Map<string, Surface>()
+  const prefixes = new Map<string, Surface>()
   for (const surface of surfaces)
     for (const root of surface.roots) {
       if (!roots.has(root)) roots.set(root, surface)
+      if (!prefixes.has(prefixOf(root))) prefixes.set(prefixOf(root), surface)
       for (const path in surface.routes) byUrl.set(root + path, { surface, methods: surface.routes[path]!, id: path })
     }
 
@@ -79,9 +84,7 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
       const family = start > 0 ? byUrl.get(`${path.slice(0, start)}*`) : undefined
       return family ? { ...family, id: decode(path.slice(start)) } : { surface, methods: {}, id: '' }
     }
-    const surface =
-      surfaces.find(({ roots: [first = ''] }) => path.startsWith(first.slice(0, first.indexOf('/', 1)))) ?? compatA
-    return { surface, methods: {}, id: '' }
+    return { surface: prefixes.get(prefixOf(path)) ?? compatA, methods: {}, id: '' }
   }
 
   function handle(request: IncomingMessage | WholeRequest, response: Reply, requestId: Id): void {
@@ -100,24 +103,27 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
   }
 
   const posts = [...byUrl].flatMap(([path, { methods }]) => ('POST' in methods ? [path] : []))
-  const prefixes = [
-    ...new Set(surfaces.flatMap(({ roots: own }) => own.map((root) => root.slice(0, root.indexOf('/', 1) + 1)))),
-  ]
   return {
     // Clients with a slash too many at the end of their base URL ask for `//compat-a/v1/…`.
-    mounts: [...prefixes, ...prefixes.map((prefix) => `/${prefix}`)].map((prefix) => ({
-      prefix,
-      ownHead: true,
-      handle,
-      interrupt,
-      plain: { paths: posts.filter((path) => path.startsWith(prefix)), handle },
-    })),
+    mounts: [...prefixes].flatMap(([own, surface]) =>
+      [own, `/${own}`].map((prefix) => ({
+        prefix,
+        ownHead: true,
+        handle,
+        refusal: surface.error,
+        interrupt,
+        plain: { paths: posts.filter((path) => path.startsWith(prefix)), handle },
+      })),
+    ),
     completeTurn: createCompleteTurn(gateway),
     embed: createEmbed(gateway),
     previewRoute: createPreviewRoute(gateway),
     health: gateway.health,
   }
 }
+
+/** `/compat-a/` of `/compat-a/v1`. */
+const prefixOf = (path: string): string => `${path}/`.slice(0, `${path}/`.indexOf('/', 1) + 1)
 
 interface Place {
   surface: Surface

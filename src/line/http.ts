@@ -2,11 +2,14 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { boundRest } from '#engine/slow-body.ts'
 import { Refusal } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
+import { allowCors } from './cors.ts'
 import type { Entrance } from './entrance.ts'
+import { wrongFields } from './fields.ts'
 import { answerMalformed } from './malformed.ts'
 import { type PlainMount, answerPlain } from './plain/front.ts'
+import { type RefusalSaid, refusedAnswer } from './reply.ts'
 import { LAST_WORDS_MS, createRest } from './rest.ts'
-import { sendRefusal } from './write.ts'
+import { sendRefusal, sendSaid } from './write.ts'
 
 // Not imported: an import reads all that the module offers, and some of that loads the whole of Node's `fetch`: 10 MB.
 const { createServer } = process.getBuiltinModule('node:http')
@@ -17,6 +20,8 @@ export interface Mount {
   prefix: string
   /** It writes `X-Request-Id` and all other headers itself, at once with the status: what the hot path can afford. */
   ownHead?: true
+  /** A refusal of what never comes to it, in its own shape; absent: in that of REST. */
+  refusal?(why: Refusal, requestId: Id): RefusalSaid
   handle(request: IncomingMessage, response: ServerResponse, requestId: Id): void | Promise<void>
   plain?: PlainMount
   /** The server closes: answers with this, in its own shape, what is still in progress. */
@@ -55,18 +60,20 @@ export function createDoor(parts: DoorParts): Door {
     // Node's own refusal would carry none of our headers.
     requireHostHeader: false,
   })
+  const mountOf = (url: string) => mounts.find(({ prefix }) => url.startsWith(prefix))
   const take = (request: IncomingMessage, response: ServerResponse): void => {
     const requestId = newId()
     const url = request.url!
-    const mount = mounts.find(({ prefix }) => url.startsWith(prefix))
-    const hostless = request.headers.host === undefined && request.httpVersion === '1.1'
-    if (mount?.ownHead !== true || hostless) {
+    const mount = mountOf(url)
+    const wrong = wrongFields(request)
+    if (mount?.ownHead !== true || wrong !== null) {
       response.setHeader('x-request-id', requestId)
       response.setHeader('x-service-version', versions.newest)
     }
     if (draining) response.setHeader('connection', 'close')
-    if (hostless) {
-      sendRefusal(request, response, hostMissing(), requestId, engine.log)
+    if (wrong !== null) {
+      allowCors(request, response)
+      sendSaid(request, response, said(mount, wrong, requestId))
       return boundRest(request)
     }
     if (mount) {
@@ -89,7 +96,9 @@ export function createDoor(parts: DoorParts): Door {
   server.on('request', take)
   // An expectation that is not known may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', take)
-  server.on('clientError', (error, socket) => answerMalformed(error, socket, versions.newest))
+  server.on('clientError', (error, socket) =>
+    answerMalformed(error, socket, versions.newest, (url, why, requestId) => said(mountOf(url), why, requestId).body),
+  )
   const plain = answerPlain(server, parts.mounts, KEEP_ALIVE_SECONDS, engine.log)
 
   return {
@@ -127,5 +136,5 @@ export function createDoor(parts: DoorParts): Door {
 
 const KEEP_ALIVE_SECONDS = 65
 
-const hostMissing = (): Refusal =>
-  new Refusal('invalid_parameter', { message: 'A request names its `Host`.', param: 'Host' })
+const said = (mount: Mount | undefined, why: Refusal, requestId: Id): RefusalSaid =>
+  mount?.refusal?.(why, requestId) ?? refusedAnswer(why)

@@ -41,9 +41,14 @@ export const names = (header: string, etag: string, how: 'weakly' | 'strongly'):
   header.trim() === '*' ||
   header.split(',').some((part) => (how === 'weakly' ? part.trim().replace(/^W\//, '') : part.trim()) === etag)
 
-export interface RefusedAnswer {
+/** A refusal as it is written, whatever the shape of its body. */
+export interface RefusalSaid {
   status: number
   headers: Record<string, string>
+  body: object
+}
+
+export interface RefusedAnswer extends RefusalSaid {
   body: ErrorBody
   /** What is to be logged; null for what the caller did wrong. */
   fault: unknown

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Log } from '#engine/log.ts'
 import type { Id } from '#kernel/ids.ts'
-import { etagOf, names, refusedAnswer } from './reply.ts'
+import { type RefusalSaid, etagOf, names, refusedAnswer } from './reply.ts'
 
 export function setHeaders(response: ServerResponse, headers: Record<string, string>): void {
   for (const name in headers) response.setHeader(name, headers[name]!)
@@ -54,8 +54,13 @@ export function sendRefusal(
   requestId: Id,
   log: Log,
 ): void {
-  const { status, headers, body, fault } = refusedAnswer(error)
+  const { fault, ...said } = refusedAnswer(error)
   if (fault !== null && !response.destroyed) log.error({ error: fault, request_id: requestId }, 'a request failed')
+  sendSaid(request, response, said)
+}
+
+export function sendSaid(request: IncomingMessage, response: ServerResponse, said: RefusalSaid): void {
+  const { status, headers, body } = said
   if (response.headersSent || response.destroyed) return void response.destroy()
   setHeaders(response, headers)
   // The rest of a file that is refused is not waited for.
