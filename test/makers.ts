@@ -1,20 +1,24 @@
-import type { Person } from './server.ts'
+import type { Caller, Person } from './server.ts'
 
-/** How to make one of each kind that a path can name, for the derived tests. Answers its id. */
-export const makers: Record<string, (person: Person) => Promise<string>> = {
+/** Who makes it: a person, or a key of theirs. */
+type Maker = Caller & Pick<Person, 'workspaceId'>
+
+/** How to make one of each kind that a path can name, for the derived tests, in a workspace or the personal one. Answers its id. */
+export const makers: Record<string, (person: Maker, workspaceId?: string) => Promise<string>> = {
   workspace: (person) => made(person, '/workspaces', { name: 'Team' }),
-  agent: (person) => made(person, '/agents', { name: 'Helper' }),
-  chat: (person) => made(person, '/chats', { title: 'Talk' }),
-  file: (person) =>
-    made(person, '/drive/files', { workspace_id: person.workspaceId, name: `${Math.random()}.txt`, content: 'hello' }),
-  automation: async (person) =>
+  agent: (person, workspace_id = person.workspaceId) => made(person, '/agents', { name: 'Helper', workspace_id }),
+  chat: (person, workspace_id = person.workspaceId) => made(person, '/chats', { title: 'Talk', workspace_id }),
+  file: (person, workspace_id = person.workspaceId) =>
+    made(person, '/drive/files', { workspace_id, name: `${Math.random()}.txt`, content: 'hello' }),
+  automation: async (person, workspace_id = person.workspaceId) =>
     made(person, '/automations', {
+      workspace_id,
       name: 'Report',
       kind: 'webhook',
-      action: { type: 'agent', agent_id: await makers.agent!(person), prompt: 'Report.' },
+      action: { type: 'agent', agent_id: await makers.agent!(person, workspace_id), prompt: 'Report.' },
     }),
-  async upload(person) {
-    const about = `workspace_id ${Buffer.from(person.workspaceId).toString('base64')}`
+  async upload(person, workspaceId = person.workspaceId) {
+    const about = `workspace_id ${Buffer.from(workspaceId).toString('base64')}`
     const answer = await person.post('/drive/uploads', undefined, {
       'tus-resumable': '1.0.0',
       'upload-length': '9',
@@ -22,8 +26,9 @@ export const makers: Record<string, (person: Person) => Promise<string>> = {
     })
     return answer.headers.get('location')!.split('/').at(-1)!
   },
-  operation: (person) =>
+  operation: (person, workspace_id = person.workspaceId) =>
     made(person, '/inference/text', {
+      workspace_id,
       model: 'sim/echo',
       messages: [{ role: 'user', content: 'hello' }],
       background: true,
@@ -34,10 +39,16 @@ export const makers: Record<string, (person: Person) => Promise<string>> = {
       endpoint: `https://push.example.com/${Math.random()}`,
       keys: values.keys,
     }),
-  webhook_endpoint: (person) =>
-    made(person, '/webhook-endpoints', { name: 'Ours', url: 'https://hooks.example.com/x', events: ['*'] }),
-  provider_endpoint: (person) =>
+  webhook_endpoint: (person, workspace_id = person.workspaceId) =>
+    made(person, '/webhook-endpoints', {
+      workspace_id,
+      name: 'Ours',
+      url: 'https://hooks.example.com/x',
+      events: ['*'],
+    }),
+  provider_endpoint: (person, workspace_id) =>
     made(person, '/ai-gateway/provider-endpoints', {
+      workspace_id,
       name: 'Mine',
       slug: `mine-${Math.random().toString(36).slice(2, 8)}`,
       shape: 'openai-chat',
@@ -67,7 +78,7 @@ export const values: Record<string, unknown> = {
   preferences: [{ type: 'message', channel: 'email', enabled: true }],
 }
 
-async function made(person: Person, path: string, body: object): Promise<string> {
+async function made(person: Caller, path: string, body: object): Promise<string> {
   const answer = await person.post(path, body)
   if (answer.status >= 300) throw new Error(`POST ${path}: ${answer.status} ${answer.text}`)
   return answer.body.data.id

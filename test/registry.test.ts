@@ -9,7 +9,8 @@ import { loadContracts } from '#areas/contracts.ts'
 import { type AnyEndpoint, pathNames } from '#kernel/contract.ts'
 import { newId } from '#kernel/ids.ts'
 import { type Listed, inputSchemas, list } from '#kernel/registry.ts'
-import { makers, values } from './makers.ts'
+import { pathOf, required, validBody } from './least-call.ts'
+import { makers } from './makers.ts'
 import { type Caller, type Person, type TestServer, testServer } from './server.ts'
 
 let server: TestServer
@@ -27,9 +28,6 @@ before(async () => {
   bare = await alice.key({ scopes: [] })
 })
 after(() => server[Symbol.asyncDispose]())
-
-const pathOf = ({ path, params }: AnyEndpoint, id: string): string =>
-  path.replace(/:(\w+)/g, (_: string, name: string) => (params?.[name] ? (values[name] ?? 'x') : id))
 
 /** With the least that its schema needs in the query, so that what is refused is what the test sends. */
 const request = (
@@ -139,40 +137,6 @@ for (const listed of list(await loadContracts())) {
         assert.ok(checked.success, checked.error && z.prettifyError(checked.error))
       })
   })
-}
-
-/** The query parameters without which an endpoint cannot be asked at all. */
-function required(endpoint: AnyEndpoint): string {
-  const query = inputSchemas(endpoint).query
-  const needed = Object.entries(query.shape).filter(([, schema]) => !(schema as z.ZodType).safeParse(undefined).success)
-  const pairs = needed.map(([name]) => [name, values[name] ?? newId()])
-  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs as [string, string][]).toString()}`
-}
-
-/** The least body that an endpoint takes, so that what is refused is the id. */
-function validBody(endpoint: AnyEndpoint): Record<string, unknown> | undefined {
-  const { body } = inputSchemas(endpoint)
-  if (body === null) return undefined
-  const needed = Object.entries(body.shape).filter(([, schema]) => !(schema as z.ZodType).safeParse(undefined).success)
-  return Object.fromEntries(needed.map(([name, schema]) => [name, sample(name, schema as z.ZodType)]))
-}
-
-function sample(name: string, schema: z.ZodType): unknown {
-  const candidates = [
-    values[name],
-    newId(),
-    'x',
-    'a@example.com',
-    1,
-    true,
-    ['user:read'],
-    [],
-    {},
-    [{ type: 'text', text: 'x' }],
-  ]
-  const found = candidates.find((value) => value !== undefined && schema.safeParse(value).success)
-  assert.notEqual(found, undefined, `test/makers.ts has no value for ${name}`)
-  return found
 }
 
 /** The same schema with no room for fields that it does not name. */

@@ -24,6 +24,7 @@ export function refusalsOf(endpoint: AnyEndpoint): Code[] {
   add(known, 'missing_credentials', 'session_expired', 'rate_limited', 'concurrency_limited')
   add(auth === 'any', 'invalid_api_key', 'expired_api_key', 'revoked_api_key')
   add(auth === 'any' && scope !== null, 'missing_scope')
+  add(endpoint.ofAccount === true, 'capability_denied')
   add(auth === 'session', 'cookie_session_required')
   add(auth === 'any' && endpoint.consent !== undefined, 'consent_required')
   add(changes && auth !== 'open', 'cross_site')

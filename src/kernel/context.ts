@@ -6,8 +6,10 @@ export interface Found {
   id: Id
   /** The workspace it lives in; null for what belongs to an account. */
   workspace_id: Id | null
-  /** The account it belongs to; null for what lives in a workspace. */
+  /** The account it belongs to where it lives in no workspace. In one, this gives nobody a right. */
   account_id?: Id | null
+  /** The caller's place with it, where its finder knows better: by a share of what it goes with. */
+  place?: Membership | null
   status?: string
   /** The folders that it lies in: who has a share of one has it of this. */
   ancestors?: readonly Id[]

@@ -75,6 +75,8 @@ export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R exten
   onShare?: 'view' | 'edit' | 'none'
   /** The query or body field that names the workspace the call works in; absent in a call means the personal one. */
   within?: 'workspace_id'
+  /** Changes what is the account's own, for which a key that is held to one workspace does not stand: 403 `capability_denied`. */
+  ofAccount?: true
   /** Works on what is archived or trashed too, where the default for anything but reading is 409 `invalid_state`. */
   inAnyStatus?: boolean
   /** Works in an archived workspace too: it only ends what goes on there. */

@@ -4,7 +4,7 @@ import { sharedPlace } from '#engine/shares.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { checkPlace, checkWritable } from '#kernel/place.ts'
-import { type Membership, hasScope, membershipIn } from '#kernel/principal.ts'
+import { type Membership, hasScope, isHeldToOne, membershipIn } from '#kernel/principal.ts'
 import type { Entry } from '#kernel/registry.ts'
 
 /** The scope of the endpoint, from the credential alone. */
@@ -22,6 +22,7 @@ export function checkScope(ctx: Context, { endpoint }: Entry<Context>): void {
  */
 export async function permit(ctx: Context, entry: Entry<Context>, input: Record<string, unknown>): Promise<void> {
   const { endpoint, finder } = entry
+  if (endpoint.ofAccount) checkStandsForAccount(ctx)
   if (finder !== null) {
     const [name] = /:(\w+)/.exec(endpoint.path)!.slice(1)
     const found = await finder.find(ctx, input[name!] as Id)
@@ -30,6 +31,7 @@ export async function permit(ctx: Context, entry: Entry<Context>, input: Record<
     const membership = placeOf(ctx, found) ?? (await placeByShare(ctx, entry, found))
     if (membership === null) refuse('not_found', { param: name! })
     if (found.workspace_id !== null) ctx.workspace = { id: found.workspace_id, membership }
+    else if (found.place == null && !onlyReads(entry)) checkStandsForAccount(ctx)
     checkPlace(membership, endpoint.onScope ?? endpoint.scope, endpoint.role)
     checkStatus(entry, found, membership)
     return
@@ -47,13 +49,27 @@ export async function permit(ctx: Context, entry: Entry<Context>, input: Record<
   }
 }
 
+/** What is held to one workspace, a key or an agent at work there, may be in other hands than the account is. */
+function checkStandsForAccount({ principal }: Context): void {
+  if (isHeldToOne(principal))
+    refuse('capability_denied', {
+      message: 'This key is restricted to one workspace, so it changes nothing of the account.',
+    })
+}
+
+const onlyReads = ({ endpoint }: Entry<Context>): boolean =>
+  endpoint.method === 'GET' || (endpoint.onScope ?? endpoint.scope)?.endsWith(':read') === true
+
 const own: Membership = { role: 'owner', permissions: null, status: 'active' }
 
-/** The caller's place with a resource: the account's own, or by membership of its workspace; null is a stranger's. */
-function placeOf(ctx: Context, found: Found): Membership | null {
-  if (found.account_id !== undefined && found.account_id !== null && found.account_id === ctx.principal.accountId)
-    return own
-  return found.workspace_id === null ? null : membershipIn(ctx.principal, found.workspace_id)
+/**
+ * The caller's place with a resource: by membership of the workspace it lives in, and only where it lives in none as the
+ * account that it belongs to. Having made a thing gives no right that outlives the place. Null is a stranger's.
+ */
+function placeOf({ principal }: Context, found: Found): Membership | null {
+  if (found.place) return found.place
+  if (found.workspace_id !== null) return membershipIn(principal, found.workspace_id)
+  return found.account_id != null && found.account_id === principal.accountId ? own : null
 }
 
 /** The place that a share gives, if it is enough for this endpoint. What is in the trash is not shared. */
@@ -72,8 +88,9 @@ async function placeByShare(ctx: Context, { endpoint }: Entry<Context>, found: F
   return place
 }
 
-function checkStatus({ endpoint }: Entry<Context>, found: Found | null, membership: Membership): void {
-  if (endpoint.method === 'GET' || (endpoint.onScope ?? endpoint.scope)?.endsWith(':read')) return
+function checkStatus(entry: Entry<Context>, found: Found | null, membership: Membership): void {
+  const { endpoint } = entry
+  if (onlyReads(entry)) return
   if (endpoint.on !== 'workspace' && !endpoint.inArchivedWorkspace) checkWritable(membership)
   if (endpoint.inAnyStatus || found?.status === undefined || found.status === 'active') return
   if (found.status === 'trashed')

@@ -232,6 +232,7 @@ export const settings = area(
     update: endpoint('PATCH /settings', {
       summary: 'Change preferences; what is left out stays',
       scope: 'settings:write',
+      ofAccount: true,
       body: z.object(preferences).partial().shape,
       reply: one(Settings),
       errors: ['invalid_time_zone'],

@@ -266,6 +266,7 @@ export const automations = area(
       scope: 'automation:run',
       ...on,
       inAnyStatus: true,
+      inArchivedWorkspace: true,
       reply: one(AutomationRun),
       errors: ['invalid_state'],
     }),

@@ -261,7 +261,12 @@ async function waitFor(ctx: Context, run: RunRow, background: boolean) {
 }
 
 const inBackground = (ctx: Context, { id, chat_id, workspace_id }: RunRow): Promise<Background> =>
-  startOperation(ctx, sending, { chat_id, run_id: id }, { resource: { type: 'run', id }, workspaceId: workspace_id })
+  startOperation(
+    ctx,
+    sending,
+    { chat_id, run_id: id },
+    { resource: { type: 'run', id }, workspaceId: workspace_id, chatId: chat_id },
+  )
 
 const tell = (
   ctx: Context,

@@ -91,6 +91,7 @@ export const uploadEndpoints = {
     scope: 'drive:write',
     consent: 'person',
     on: 'upload',
+    inArchivedWorkspace: true,
     headers: { tus_resumable: tusResumable },
     reply: none,
     beyond: true,

@@ -38,11 +38,9 @@ export const showVersion = (row: FileVersionRow, present: number): z.output<type
   created_at: iso(row.created_at),
 })
 
-type ShownUpload = Omit<UploadRow, 'workspace_id'> & { target_workspace_id: string }
-
-export const showUpload = (row: ShownUpload): z.output<typeof Upload> => ({
+export const showUpload = (row: UploadRow): z.output<typeof Upload> => ({
   id: row.id,
-  workspace_id: row.target_workspace_id,
+  workspace_id: row.workspace_id,
   parent_id: row.parent_id,
   name: row.name,
   offset_bytes: Number(row.offset_bytes),
@@ -55,7 +53,7 @@ export const showUpload = (row: ShownUpload): z.output<typeof Upload> => ({
 })
 
 /** The same as tus says it. */
-export const uploadHeaders = (row: ShownUpload): Record<string, string> => ({
+export const uploadHeaders = (row: UploadRow): Record<string, string> => ({
   'upload-offset': String(row.offset_bytes),
   'upload-expires': row.expires_at.toUTCString(),
   ...(row.length_bytes === null ? { 'upload-defer-length': '1' } : { 'upload-length': String(row.length_bytes) }),

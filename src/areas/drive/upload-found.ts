@@ -2,24 +2,26 @@ import type { Context } from '#engine/context.ts'
 import { sharedPlace } from '#engine/shares.ts'
 import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
-import { isHeldToOne, membershipIn } from '#kernel/principal.ts'
+import { membershipIn } from '#kernel/principal.ts'
 import { fileStore } from './store.ts'
 import { type UploadRow, uploadStore } from './upload-store.ts'
 
 const MOST_BYTES = 5 * 2 ** 40
 
-/** An upload belongs to who began it, wherever the file will lie; a key of one workspace knows only of what goes there. */
+/**
+ * An upload is its sender's alone, for as long as they have a place where the file will lie: in the workspace, or by a
+ * share of the folder.
+ */
 export const upload = finder('upload', async (ctx: Context, id) => {
   const row = await uploadStore.get(ctx.db, id)
-  return row === undefined || !(await isInReach(ctx, row)) ? null : owned(row)
+  if (row === undefined || row.account_id !== ctx.principal.accountId) return null
+  return { ...row, place: await placeByFolder(ctx, row) }
 })
-async function isInReach({ db, principal }: Context, { workspace_id, parent_id }: UploadRow): Promise<boolean> {
-  if (!isHeldToOne(principal) || membershipIn(principal, workspace_id) !== null) return true
-  const folder = parent_id === null ? undefined : await fileStore.get(db, parent_id)
-  return folder !== undefined && (await sharedPlace(db, principal, 'file', folder)) !== null
+async function placeByFolder({ db, principal }: Context, { workspace_id, parent_id }: UploadRow) {
+  if (parent_id === null || membershipIn(principal, workspace_id) !== null) return null
+  const folder = await fileStore.get(db, parent_id)
+  return folder === undefined || folder.trashed ? null : sharedPlace(db, principal, 'file', folder)
 }
-export const owned = (row: UploadRow) => ({ ...row, target_workspace_id: row.workspace_id, workspace_id: null })
-export type FoundUpload = ReturnType<typeof upload.of>
 
 export function checkLength(ctx: Context, length: number): void {
   const most = ctx.engine.config.storage.file || MOST_BYTES

@@ -7,7 +7,7 @@ import { type Target, targetOf } from './find.ts'
 import { tamed } from './names.ts'
 import { checkRoom } from './storage.ts'
 import { checkVersion, checksumIn, metadataIn, tusHeaders } from './tus.ts'
-import { type FoundUpload, checkKept, checkLength, owned, upload } from './upload-found.ts'
+import { checkKept, checkLength, upload } from './upload-found.ts'
 import { type UploadRow, uploadStore } from './upload-store.ts'
 import { type OnConflict, checkFree, putFile, staging } from './write.ts'
 
@@ -58,7 +58,7 @@ export async function begin(ctx: Context, given: Begin): Promise<UploadRow> {
     metadata: given.upload_metadata ?? null,
     expires_at: new Date(ctx.now().getTime() + KEPT_MS),
   })
-  if (length === 0) await finish(ctx, owned(row), 0, null)
+  if (length === 0) await finish(ctx, row, 0, null)
   return row
 }
 
@@ -139,7 +139,7 @@ export async function append(ctx: Context, given: Append): Promise<{ offset: num
 /** The length may have been said by one sender while the last bytes came from another. */
 async function wholeMeanwhile(
   ctx: Context,
-  row: FoundUpload,
+  row: UploadRow,
   at: number,
 ): Promise<{ offset: number; fileId: Id | null }> {
   if (row.length_bytes !== null) return { offset: at, fileId: null }
@@ -150,7 +150,7 @@ async function wholeMeanwhile(
   return { offset, fileId: await finish(ctx, row, offset, null) }
 }
 
-async function lengthOf(ctx: Context, row: FoundUpload, given: number | undefined): Promise<number | null> {
+async function lengthOf(ctx: Context, row: UploadRow, given: number | undefined): Promise<number | null> {
   const known = row.length_bytes === null ? null : Number(row.length_bytes)
   if (given === undefined) return known
   checkLength(ctx, given)
@@ -188,7 +188,7 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
-async function keepPart(ctx: Context, row: FoundUpload, start: number, staged: Staged): Promise<void> {
+async function keepPart(ctx: Context, row: UploadRow, start: number, staged: Staged): Promise<void> {
   const place = await staged.park()
   try {
     await ctx.transaction(async (ctx) => {
@@ -203,8 +203,8 @@ async function keepPart(ctx: Context, row: FoundUpload, start: number, staged: S
 }
 
 /** All parts as one file, hashed on the way; its row, and that the upload is whole, in one transaction. */
-async function finish(ctx: Context, row: FoundUpload, start: number, last: Staged | null): Promise<Id> {
-  const { id, target_workspace_id: workspaceId } = row
+async function finish(ctx: Context, row: UploadRow, start: number, last: Staged | null): Promise<Id> {
+  const { id, workspace_id: workspaceId } = row
   const place = last && (await last.park())
   const { blobs } = ctx.engine
   try {

@@ -109,6 +109,7 @@ export const notifications = area(
     update_preferences: endpoint('PATCH /notifications/preferences', {
       summary: 'Change where you hear of what, many at once',
       scope: writing,
+      ofAccount: true,
       body: {
         preferences: z
           .array(z.strictObject({ type, channel, enabled: z.boolean().optional(), digest: digest.optional() }))
@@ -125,6 +126,7 @@ export const notifications = area(
     update_config: endpoint('PATCH /notifications/config', {
       summary: 'Change toasts, sound and quiet hours',
       scope: writing,
+      ofAccount: true,
       body: {
         toasts: z.boolean().optional(),
         sound: z.boolean().optional(),
@@ -138,6 +140,7 @@ export const notifications = area(
       summary: 'Have a mail sent that confirms your address',
       description: 'Notifications go only to addresses that are known to be their account’s own.',
       scope: writing,
+      ofAccount: true,
       reply: one(EmailConfirmation),
       errors: ['not_ready', 'rate_limited'],
       beyond: true,
@@ -146,6 +149,7 @@ export const notifications = area(
       summary: 'Confirm your address with the token that was mailed there',
       scope: writing,
       consent: 'person',
+      ofAccount: true,
       body: { token: z.string().max(200) },
       reply: one(EmailConfirmation),
       errors: ['link_expired'],
@@ -169,6 +173,7 @@ export const notifications = area(
       description: 'Takes what `PushSubscription.toJSON()` of the Push API gives. The same browser again is an update.',
       scope: writing,
       consent: 'person',
+      ofAccount: true,
       body: {
         endpoint: z.url({ protocol: /^https?$/ }).max(2_048),
         keys: z.strictObject({

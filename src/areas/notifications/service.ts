@@ -5,6 +5,7 @@ import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
+import { type Membership, membershipIn } from '#kernel/principal.ts'
 import { iso, isTimeZone, isoOrNull } from '#kernel/time.ts'
 import { confirm, sendConfirmation } from './confirm.ts'
 import { notifications } from './contract.ts'
@@ -26,14 +27,22 @@ export { notificationConsumer } from './sources.ts'
 const MOST_PREFERENCES = 1_000
 const MOST_BROWSERS = 20
 
-/** A key that is held to one workspace sees what came from that one alone. */
-const heldTo = ({ principal: { credential } }: Context): Id | null =>
-  credential.kind === 'session' ? null : credential.workspaceId
+/** A key that is held to one workspace sees what came from that one alone, and nothing once its owner has left that. */
+function heldTo({ principal }: Context): Id | null {
+  const { credential } = principal
+  if (credential.kind === 'session' || credential.workspaceId === null) return null
+  if (membershipIn(principal, credential.workspaceId) === null)
+    refuse('not_found', { message: 'The workspace of this key is gone, or its owner is no longer in it.' })
+  return credential.workspaceId
+}
 
 const found = finder('notification', async (ctx: Context, id) => {
-  const row = await notificationStore.find(ctx.db, id, ctx.principal.accountId, heldTo(ctx))
-  return row && { ...row, workspace_id: null, row }
+  const held = heldTo(ctx)
+  const row = await notificationStore.find(ctx.db, id, ctx.principal.accountId, held)
+  // Where it came from says who may hear of it by a key; it is its account's all the same.
+  return row && { ...row, workspace_id: held, place: whole, row }
 })
+const whole: Membership = { role: 'owner', permissions: null, status: 'active' }
 
 const subscription = finder('push_subscription', async (ctx: Context, id) => {
   const row = await pushStore.find(ctx.db, id, ctx.principal.accountId)

@@ -71,6 +71,7 @@ export const operations = area(
         'A queued operation is cancelled at once; a running one is asked to stop, and has ended within 10 seconds. Cancelling twice changes nothing.',
       scope: 'operation:write',
       on: 'operation',
+      inArchivedWorkspace: true,
       reply: one(Operation),
       errors: ['invalid_state'],
     }),

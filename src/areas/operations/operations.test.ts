@@ -288,16 +288,21 @@ test('who lost the workspace, or the role in it, before the work begins gets not
       [id],
     )
     await engine.jobs.add(engine.postgres, 'operation', { id })
-    return ended(eve, id)
   }
   const id = await start(eve, 'works.scoped', { workspace_id: team })
   assert.equal((await ended(eve, id)).status, 'succeeded')
   await ann.patch(`/workspaces/${team}/members/${eve.id}`, { role: 'viewer' })
-  const lowered = await late(id)
+  await late(id)
+  const lowered = await ended(eve, id)
   assert.deepEqual([lowered.status, lowered.result, lowered.error.code], ['failed', null, 'insufficient_role'])
   await ann.delete(`/workspaces/${team}/members/${eve.id}`)
-  const gone = await late(id)
-  assert.deepEqual([gone.status, gone.error.type], ['failed', 'not_found'])
+  await late(id)
+  const { rows } = await until(
+    () => engine.postgres.pool.query('select status, error from operations where id = $1', [id]),
+    ({ rows }) => !['queued', 'running'].includes(rows[0].status),
+  )
+  assert.deepEqual([rows[0].status, rows[0].error.type], ['failed', 'not_found'])
+  assert.equal((await eve.get(`/operations/${id}`)).status, 404, 'what came of it stays in the workspace')
 })
 
 test('what is done in the background pays under the cap of the key that started it', async () => {

@@ -1,10 +1,12 @@
 import { type Context, implement } from '#engine/context.ts'
 import { every } from '#engine/jobs.ts'
+import { sharedPlace, sharedThings } from '#engine/shares.ts'
 import { finder } from '#kernel/context.ts'
 import type { Bytes } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
+import { isHeldToOne, membershipIn, reachableWorkspaces } from '#kernel/principal.ts'
 import { operations as contract } from './contract.ts'
 import { tell, wake } from './events.ts'
 import { showOperation } from './show.ts'
@@ -14,25 +16,38 @@ import { watchOperation } from './watch.ts'
 export { runOperations } from './run.ts'
 export { type OperationKind, type Outcome, type Running, defineOperation, startOperation } from './start.ts'
 
-/** A key that is held to one workspace sees the operations of that one alone. */
-const heldTo = ({ principal: { credential } }: Context): Id | null =>
-  credential.kind === 'session' ? null : credential.workspaceId
-
-export const operationFinder = finder<
-  Context,
-  { id: Id; workspace_id: null; account_id: Id; updated_at: Date; row: OperationRow }
->('operation', async (ctx, id) => {
-  const row = await operations.find(ctx.db, id, ctx.principal.accountId, heldTo(ctx))
-  return row && { id, workspace_id: null, account_id: row.account_id, updated_at: row.updated_at, row }
+/**
+ * An operation is its starter's alone, for as long as they have a place where it goes on: in its workspace, or by a share
+ * of its chat. A key that is held to one workspace sees nothing of what goes on in none.
+ */
+const operationFinder = finder('operation', async ({ db, principal }: Context, id) => {
+  const row = await operations.find(db, id, principal.accountId)
+  if (row === null || (row.workspace_id === null && isHeldToOne(principal))) return null
+  const { workspace_id, chat_id, account_id, updated_at } = row
+  const stranger = workspace_id !== null && membershipIn(principal, workspace_id) === null
+  const shared = stranger && chat_id && (await sharedPlace(db, principal, 'chat', { id: chat_id, workspace_id }))
+  const place = shared ? { ...shared, permissions: null } : null
+  return { id, workspace_id, account_id, updated_at, place, row }
 })
 
 export const operationService = implement(
   contract,
   {
     async list(ctx, { status, kind, cursor, limit }) {
-      const of = { accountId: ctx.principal.accountId, workspaceId: heldTo(ctx), status, kind }
+      const { accountId, credential } = ctx.principal
+      const of = { accountId, heldTo: credential.kind === 'session' ? null : credential.workspaceId, status, kind }
       const after = positionOf('operations', of, cursor)
-      const rows = await operations.list(ctx.db, { ...of, before: after && String(after[0]), limit: limit + 1 })
+      const { shared: chats } = await sharedThings(ctx.db, ctx.principal, 'chat:read')
+      const rows = await operations.list(ctx.db, {
+        accountId,
+        workspaces: reachableWorkspaces(ctx.principal, 'operation:read'),
+        chats,
+        homeless: !isHeldToOne(ctx.principal),
+        status,
+        kind,
+        before: after && String(after[0]),
+        limit: limit + 1,
+      })
       return pageOf(rows, limit, ({ id }) => cursorOf('operations', of, [id]), showOperation)
     },
 
@@ -41,7 +56,7 @@ export const operationService = implement(
     async await(ctx, { id, since_status, timeout_seconds }) {
       const { row } = operationFinder.of(ctx)
       await statusOther(ctx, id, since_status ?? row.status, timeout_seconds * 1000)
-      return showOperation((await operations.find(ctx.db, id, row.account_id, heldTo(ctx))) ?? row)
+      return showOperation((await operations.find(ctx.db, id, row.account_id)) ?? row)
     },
 
     async cancel(outer, { id }) {
@@ -55,7 +70,7 @@ export const operationService = implement(
         return showOperation(changed)
       }
       const { row: found } = operationFinder.of(outer)
-      const row = (await operations.find(outer.db, id, found.account_id, heldTo(outer))) ?? found
+      const row = (await operations.find(outer.db, id, found.account_id)) ?? found
       if (row.status === 'cancelled' || !over(row.status)) return showOperation(row)
       return refuse('invalid_state', {
         message: `The operation has ended: it ${row.status === 'expired' ? 'has expired' : row.status}.`,

@@ -68,7 +68,11 @@ export async function startOperation<I extends object>(
   outer: Context,
   kind: OperationKind<I>,
   input: I,
-  { resource, workspaceId }: { resource?: { type: string; id: string }; workspaceId?: Id | null } = {},
+  {
+    resource,
+    workspaceId,
+    chatId = null,
+  }: { resource?: { type: string; id: string }; workspaceId?: Id | null; chatId?: Id | null } = {},
 ): Promise<Background & { operation: ReturnType<typeof showOperation> }> {
   return outer.transaction(async (ctx) => {
     const { accountId, credential } = ctx.principal
@@ -76,6 +80,7 @@ export async function startOperation<I extends object>(
       id: newId(),
       ...behalfOf(ctx.principal),
       workspace_id: workspaceId ?? ctx.workspace?.id ?? (credential.kind === 'session' ? null : credential.workspaceId),
+      chat_id: chatId,
       kind: kind.name,
       input,
       resource_type: resource?.type ?? null,

@@ -17,6 +17,8 @@ interface OperationTable {
   id: Id
   account_id: Id
   workspace_id: Id | null
+  /** The chat that it goes on in: a share of that is one of this. */
+  chat_id: Id | null
   key_id: Id | null
   kind: string
   status: Generated<Status>
@@ -66,6 +68,7 @@ export const operations = {
       | 'id'
       | 'account_id'
       | 'workspace_id'
+      | 'chat_id'
       | 'key_id'
       | 'kind'
       | 'input'
@@ -83,18 +86,24 @@ export const operations = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
-  /** Of this account, and where the credential is held to one workspace, of that one. */
-  find: async (db: Db, id: Id, accountId: Id, workspaceId: Id | null): Promise<OperationRow | null> => {
-    let query = db.selectFrom('operations').selectAll().where('id', '=', id).where('account_id', '=', accountId)
-    if (workspaceId !== null) query = query.where('workspace_id', '=', workspaceId)
-    return (await query.executeTakeFirst()) ?? null
-  },
+  /** Of this account. */
+  find: async (db: Db, id: Id, accountId: Id): Promise<OperationRow | null> =>
+    (await db
+      .selectFrom('operations')
+      .selectAll()
+      .where('id', '=', id)
+      .where('account_id', '=', accountId)
+      .executeTakeFirst()) ?? null,
 
   list: (
     db: Db,
     of: {
       accountId: Id
-      workspaceId: Id | null
+      workspaces: readonly Id[]
+      /** Shared ones. */
+      chats: readonly Id[]
+      /** Also what goes on in no workspace. */
+      homeless: boolean
       status?: Status | undefined
       kind?: string | undefined
       before: Id | null
@@ -107,7 +116,8 @@ export const operations = {
       .where('account_id', '=', of.accountId)
       .orderBy('id', 'desc')
       .limit(of.limit)
-    if (of.workspaceId !== null) query = query.where('workspace_id', '=', of.workspaceId)
+    query = query.where(sql<boolean>`(workspace_id = any(${of.workspaces}::ulid[]) or chat_id = any(${of.chats}::ulid[])
+      or (workspace_id is null and ${of.homeless}))`)
     if (of.status !== undefined) query = query.where('status', '=', of.status)
     if (of.kind !== undefined) query = query.where('kind', '=', of.kind)
     if (of.before !== null) query = query.where('id', '<', of.before)

@@ -63,7 +63,10 @@ interface Waiting {
   account_id: Id | null
 }
 
-/** Embeds what has no vectors of the present model yet, until there is nothing left or nobody to pay for it. */
+/**
+ * Embeds what has no vectors of the present model yet, until there is nothing left or nobody to pay for it: who made it, or
+ * an owner of its workspace where the maker has left that.
+ */
 export async function embedSome(engine: Engine, signal: AbortSignal): Promise<void> {
   const { rows: some } = await sql<{ id: Id }>`select id from accounts where administrator order by id limit 1`.execute(
     engine.postgres.db,
@@ -75,8 +78,11 @@ export async function embedSome(engine: Engine, signal: AbortSignal): Promise<vo
   await followModel(engine, model, signal)
   for (let after = 0n; !signal.aborted;) {
     const { rows } =
-      await sql<Waiting>`select s.row_id, s.type, s.title, b.body, md5(s.title || b.body) as stamp, s.workspace_id, coalesce(r.created_by, ${administrator!}) as account_id
+      await sql<Waiting>`select s.row_id, s.type, s.title, b.body, md5(s.title || b.body) as stamp, s.workspace_id,
+        coalesce(payer.account_id, ${administrator!}) as account_id
       from search_rows s join search_bodies b on b.row_id = s.row_id join resources r on r.id = s.resource_id
+      left join lateral (select m.account_id from members m where m.workspace_id = s.workspace_id
+        order by m.account_id is not distinct from r.created_by desc, m.role = 'owner' desc, m.id limit 1) payer on true
       where s.row_id > ${String(after)}::int8 and s.embedded is null and not s.hidden order by s.row_id limit ${ROWS}`.execute(
         engine.postgres.db,
       )

@@ -18,7 +18,12 @@ export const WebhookEndpoint = z
     url: z.string(),
     events: z.array(z.string()),
     status,
-    disabled_reason: z.enum(['manual', 'failing', 'gone']).nullable(),
+    disabled_reason: z
+      .enum(['manual', 'failing', 'gone', 'rights_lost'])
+      .nullable()
+      .describe(
+        '`gone`: it answered 410. `rights_lost`: who answers for it is no longer an admin here; who switches it on, does.',
+      ),
     disabled_at: time.nullable(),
     failing_since: time.nullable().describe('Since when every attempt failed. After three days it is disabled.'),
     last_success_at: time.nullable(),
@@ -89,7 +94,7 @@ export const webhooks = area(
     create: endpoint('POST /webhook-endpoints', {
       summary: 'Have events of a workspace sent to an address',
       description:
-        'Every delivery is a POST with `{type, timestamp, id, workspace_id, resource, data}` and the headers `webhook-id`, `webhook-timestamp` and `webhook-signature` of Standard Webhooks. What is not answered with 2xx within 15 seconds is sent again, eleven times over a day. Only events that you may read yourself are sent.',
+        'Every delivery is a POST with `{type, timestamp, id, workspace_id, resource, data}` and the headers `webhook-id`, `webhook-timestamp` and `webhook-signature` of Standard Webhooks. What is not answered with 2xx within 15 seconds is sent again, eleven times over a day. Only events that you may read yourself are sent, and none once you are no longer an admin here.',
       scope: 'workspace:write',
       consent: 'person',
       role: 'admin',

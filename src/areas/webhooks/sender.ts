@@ -1,10 +1,9 @@
 import type { Engine } from '#engine/context.ts'
 import { RetrieveFailed, retrieve } from '#engine/outbound/retrieve.ts'
-import { writeOutbox } from '#engine/outbox.ts'
-import type { Db } from '#engine/postgres/client.ts'
 import { signed } from '#engine/standard-webhooks.ts'
 import type { Id } from '#kernel/ids.ts'
 import { FAILING_DAYS, nextAttempt } from './retries.ts'
+import { disable, standing } from './standing.ts'
 import { type Attempt, type DeliveryRow, type EndpointRow, deliveryStore, endpointStore } from './store.ts'
 
 const POLL_MS = 1_000
@@ -80,7 +79,7 @@ export function startSender(engine: Engine): AsyncDisposable {
 async function deliver(engine: Engine, row: DeliveryRow, signal: AbortSignal): Promise<void> {
   const { db } = engine.postgres
   const endpoint = await endpointStore.get(db, row.endpoint_id)
-  if (endpoint?.status !== 'enabled') return
+  if (endpoint?.status !== 'enabled' || (await standing(engine, endpoint)) === null) return
   const at = new Date()
   const startedAt = performance.now()
   const { answer, error } = await post(engine, endpoint, row, at, signal)
@@ -159,27 +158,3 @@ async function secretsOf({ postgres, secrets }: Engine, endpoint: EndpointRow, a
 }
 
 const storable = (text: string): string => text.replaceAll('\0', '').slice(0, SHOWN_CHARACTERS).toWellFormed()
-
-async function disable(engine: Engine, id: Id, reason: 'failing' | 'gone'): Promise<void> {
-  const row = await engine.postgres.db.transaction().execute(async (db) => {
-    const disabled = await endpointStore.disable(db, id, reason)
-    if (disabled) {
-      await deliveryStore.cancelWaiting(db, id)
-      await tellDisabled(db, disabled)
-    }
-    return disabled
-  })
-  if (row) engine.bus.poke('outbox')
-}
-
-const tellDisabled = (db: Db, row: EndpointRow): Promise<void> =>
-  writeOutbox(
-    db,
-    {
-      type: 'webhook_endpoint.disabled',
-      channels: [`workspace:${row.workspace_id}`, ...(row.created_by === null ? [] : [`user:${row.created_by}`])],
-      resource: { type: 'webhook_endpoint', id: row.id },
-      data: { id: row.id, workspace_id: row.workspace_id, name: row.name, reason: row.disabled_reason },
-    },
-    null,
-  )

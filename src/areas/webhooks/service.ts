@@ -74,6 +74,7 @@ export const webhookService = implement(
           scopes: readableScopes(ctx),
           secret: ctx.engine.secrets.seal(secret, id),
           created_by: ctx.principal.accountId,
+          account_id: ctx.principal.accountId,
         })
         await tell(ctx, 'created', row)
         return show(row, secret)
@@ -95,8 +96,11 @@ export const webhookService = implement(
             ...(name !== undefined && { name }),
             ...(url !== undefined && { url }),
             ...(events && { events: [...new Set(events)] }),
-            // Who changes what is sent, or where to, answers for it with their own rights.
-            ...((events ?? url) !== undefined && { scopes: readableScopes(ctx) }),
+            // Who changes what is sent, or where to, or has it sent again, answers for it with their own rights.
+            ...((events ?? url ?? (turned && status === 'enabled' ? status : undefined)) !== undefined && {
+              scopes: readableScopes(ctx),
+              account_id: ctx.principal.accountId,
+            }),
             ...(turned && {
               status,
               disabled_reason: status === 'disabled' ? ('manual' as const) : null,

@@ -2,6 +2,7 @@ import { type ColumnType, type Generated, type Selectable, type Updateable, sql 
 import { type Db, nextTime } from '#engine/postgres/client.ts'
 import type { SealedColumns } from '#engine/reseal.ts'
 import type { Id } from '#kernel/ids.ts'
+import { type Role, type Scope, grants } from '#kernel/scopes.ts'
 
 declare module '#engine/postgres/tables.ts' {
   interface Database {
@@ -10,6 +11,8 @@ declare module '#engine/postgres/tables.ts' {
     webhook_deliveries: DeliveryTable
   }
 }
+export type DisabledReason = 'manual' | 'failing' | 'gone' | 'rights_lost'
+
 interface EndpointTable {
   id: Id
   workspace_id: Id
@@ -18,7 +21,7 @@ interface EndpointTable {
   events: string[]
   scopes: string[] | null
   status: Generated<'enabled' | 'disabled'>
-  disabled_reason: 'manual' | 'failing' | 'gone' | null
+  disabled_reason: DisabledReason | null
   disabled_at: Date | null
   /** Sealed. */
   secret: string
@@ -29,10 +32,17 @@ interface EndpointTable {
   failing_since: Date | null
   last_success_at: Date | null
   created_by: Id | null
+  /** Who answers for what is sent there. */
+  account_id: Id | null
   created_at: Generated<Date>
   updated_at: Generated<Date>
 }
 export type EndpointRow = Selectable<EndpointTable>
+
+export interface Place {
+  role: Role
+  permissions: ReadonlySet<Scope> | null
+}
 
 /** A secret that was rotated away and signs until it expires; sealed under this id. */
 interface SecretTable {
@@ -74,7 +84,10 @@ const DAYS_KEPT = 30
 export const endpointStore = {
   insert: (
     db: Db,
-    row: Pick<EndpointRow, 'id' | 'workspace_id' | 'name' | 'url' | 'events' | 'scopes' | 'secret' | 'created_by'>,
+    row: Pick<
+      EndpointRow,
+      'id' | 'workspace_id' | 'name' | 'url' | 'events' | 'scopes' | 'secret' | 'created_by' | 'account_id'
+    >,
   ): Promise<EndpointRow> =>
     db
       .insertInto('webhook_endpoints')
@@ -168,6 +181,17 @@ export const endpointStore = {
       .where(sql<boolean>`workspace_id = any(${workspaceIds}::ulid[])`)
       .execute(),
 
+  /** The present place, in its workspace, of who answers for it. */
+  async placeBehind(db: Db, { workspace_id, account_id }: EndpointRow): Promise<Place | null> {
+    const row = await db
+      .selectFrom('members')
+      .select(['role', 'permissions'])
+      .where('workspace_id', '=', workspace_id)
+      .where('account_id', '=', account_id)
+      .executeTakeFirst()
+    return row ? { role: row.role, permissions: row.permissions && grants(row.permissions) } : null
+  },
+
   /** Workspaces that have one, as channels. */
   heard: async (db: Db): Promise<Set<string>> => {
     const { rows } = await sql<{ channel: string }>`
@@ -189,7 +213,7 @@ export const endpointStore = {
     ).rows[0]?.failing_since ?? null,
 
   /** Null when it was disabled already. */
-  disable: async (db: Db, id: Id, reason: 'manual' | 'failing' | 'gone'): Promise<EndpointRow | null> =>
+  disable: async (db: Db, id: Id, reason: DisabledReason): Promise<EndpointRow | null> =>
     (await db
       .updateTable('webhook_endpoints')
       .set({ status: 'disabled', disabled_reason: reason, disabled_at: sql<Date>`now()`, updated_at: nextTime })

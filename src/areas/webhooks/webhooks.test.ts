@@ -346,3 +346,36 @@ test('what was sent is kept for thirty days', async () => {
     [young.body.data.id],
   )
 })
+
+test('bob’s endpoint sends what bob may still read: nothing of what was narrowed away, nothing at all once he is no admin; carol switches it on for herself', async () => {
+  await using hook = await receiver()
+  const workspaceId = await team()
+  const [bob, carol] = [await server.person('Bob Boss'), await server.person('Carol Chief')]
+  for (const person of [bob, carol]) {
+    const invited = await alice.post(`/workspaces/${workspaceId}/invitations`, { email: person.email, role: 'admin' })
+    await person.post('/invitations/accept', { token: invited.body.data.token })
+  }
+  const wanted = { workspace_id: workspaceId, name: 'Bob’s', url: hook.url, events: ['chat.*', 'agent.*'] }
+  const { id } = (await bob.post('/webhook-endpoints', wanted)).body.data
+  const typeOf = async (): Promise<string> => JSON.parse((await hook.next()).body).type
+  await alice.post('/chats', { workspace_id: workspaceId })
+  assert.equal(await typeOf(), 'chat.created')
+
+  const at = `/workspaces/${workspaceId}/members/${bob.id}`
+  assert.equal((await alice.patch(at, { permissions: ['agent:read', 'workspace:write'] })).status, 200)
+  await alice.post('/chats', { workspace_id: workspaceId })
+  await alice.post('/agents', { name: 'Clerk', workspace_id: workspaceId })
+  assert.equal(await typeOf(), 'agent.created')
+
+  assert.equal((await alice.delete(at)).status, 200)
+  await alice.post('/agents', { name: 'Secret', workspace_id: workspaceId })
+  const off = await until(
+    () => carol.get(`/webhook-endpoints/${id}`),
+    ({ body }) => body.data.status === 'disabled',
+  )
+  assert.equal(off.body.data.disabled_reason, 'rights_lost')
+  assert.equal((await carol.patch(`/webhook-endpoints/${id}`, { status: 'enabled' })).status, 200)
+  await alice.post('/agents', { name: 'Open', workspace_id: workspaceId })
+  assert.equal(JSON.parse((await hook.next()).body).type, 'agent.created')
+  assert.deepEqual(hook.unread, [])
+})

@@ -62,6 +62,7 @@ export const workspaces = area(
     create: endpoint('POST /workspaces', {
       summary: 'Create a workspace; the caller becomes its owner',
       scope: 'workspace:write',
+      ofAccount: true,
       body: {
         name,
         description: description.default(null),
@@ -70,7 +71,7 @@ export const workspaces = area(
       },
       reply: one(Workspace),
       status: 201,
-      errors: ['limit_reached', 'capability_denied'],
+      errors: ['limit_reached'],
     }),
     update: endpoint('PATCH /workspaces/:id', {
       summary: 'Change name, description or budget',
@@ -266,6 +267,7 @@ export const invitations = area(
         'With its token, or by `invitation_id` when it went to the verified e-mail address of the caller. Accepting with a token that came by mail to the address of the account verifies that address. The token of something that was shared with an address is taken here too; then the share is answered.',
       scope: 'workspace:write',
       consent: 'person',
+      ofAccount: true,
       body: {
         token: z.string().trim().min(1).max(200).optional(),
         invitation_id: id.optional(),

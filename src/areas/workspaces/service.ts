@@ -10,7 +10,7 @@ import { type Id, newId } from '#kernel/ids.ts'
 import { type Nano, nanoOrNull, usdOrNull } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { checkPlace, checkWritable } from '#kernel/place.ts'
-import { type Membership, reachableWorkspaces, isHeldToOne } from '#kernel/principal.ts'
+import { type Membership, reachableWorkspaces } from '#kernel/principal.ts'
 import { changeRights, changeWithin, hold, refusePersonal, tell } from './change.ts'
 import { workspaces } from './contract.ts'
 import { type Grant, placeOf } from './grant.ts'
@@ -44,8 +44,6 @@ export const workspaceService = implement(
 
     async create(ctx, { name, description, spend_cap_usd, spend_cap_period }) {
       const { accountId } = ctx.principal
-      if (isHeldToOne(ctx.principal))
-        refuse('capability_denied', { message: 'This key is restricted to one workspace, so it cannot make another.' })
       const id = newId()
       return changeRights(ctx, async (ctx) => {
         await checkRoomFor(ctx, accountId)
