@@ -45,6 +45,7 @@ import { EXPOSED, preflightHead } from '#line/cors.ts'
 import { type Door, createDoor } from '#line/http.ts'
 import { bytesMount } from '#line/bytes-mount.ts'
 import { createLine } from '#line/invoke.ts'
+import { boundBy } from '#line/bound-by.ts'
 import { createLimits } from '#line/limit.ts'
 import { listen, originAt } from '#line/listen.ts'
 import { callerFor } from '#line/on-behalf.ts'
@@ -151,9 +152,10 @@ export async function startApp({
         return { output: structuredContent, is_error: isError === true }
       },
     },
-    async actAs({ accountId, scopes, workspaceId, payingKeyId, run, consented = false, signal }) {
+    async actAs({ accountId, scopes, workspaceId, payingKeyId, run, lenders = [], consented = false, signal }) {
       const known = await authority.onBehalf(accountId, scopes, workspaceId, payingKeyId)
-      const principal = known && run ? within(known, run) : known
+      const bound = known && (await boundBy(authority, known, lenders))
+      const principal = bound && run ? within(bound, run) : bound
       const caller = { ip: '', userAgent: null, loopback: false }
       const agent = { consented }
       return (

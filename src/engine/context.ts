@@ -2,6 +2,7 @@ import type { CallContext } from '#kernel/context.ts'
 import type { EventTable } from '#kernel/events.ts'
 import { implementWith } from '#kernel/implement.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Lender } from '#kernel/lenders.ts'
 import type { Budget } from '#kernel/money.ts'
 import type { Config } from '#config'
 import type { Blobs } from './blobs/blobs.ts'
@@ -55,6 +56,8 @@ export interface Acting {
   payingKeyId: Id | null
   /** The run whose agent it acts for. */
   run?: { id: Id; budgets: readonly Budget[] }
+  /** By whose rights it is bound besides. */
+  lenders?: readonly Lender[]
   /** A person has agreed to the one call that it is for. */
   consented?: boolean
   signal: AbortSignal

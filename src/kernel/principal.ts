@@ -1,4 +1,5 @@
 import type { Id } from './ids.ts'
+import type { Lender } from './lenders.ts'
 import type { Budget, Cap } from './money.ts'
 import type { Role, Scope } from './scopes.ts'
 
@@ -38,6 +39,8 @@ export type Credential =
       payingKey?: { id: Id; cap: Cap | null }
       /** The run whose agent it acts for: what that calls counts under the run's budgets, and what it begins stands below it. */
       run?: { id: Id; budgets: readonly Budget[] }
+      /** By whose rights it is bound besides: who chose the tools that it acts by. */
+      lenders?: readonly Lender[]
     }
 
 /** Who calls. Made once per credential and kept until a right of the account changes. */

@@ -16,6 +16,7 @@ import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf, wholeAt } from '#kernel/paging.ts'
+import { lendersOf } from '#kernel/lenders.ts'
 import { nanoOrNull } from '#kernel/money.ts'
 import { checkPlace } from '#kernel/place.ts'
 import { membershipIn } from '#kernel/principal.ts'
@@ -69,11 +70,17 @@ export const agentService = implement(
         if (changes.subagents) await checkSubagents(ctx, id, before.workspace_id, changes.subagents)
         const definition = changed(definitionOf(before), { ...changes, mcp_servers: servers?.mcp_servers })
         const budget = budgetOf({ spend_cap_usd, spend_cap_period })
-        const beside = { ...budget, ...(servers && { sealed_headers: servers.sealed_headers }) }
+        const member = membershipIn(ctx.principal, before.workspace_id) !== null
+        // Who says what it may use answers for it, also where that is what it was.
+        const sets = member && (changes.tools ?? changes.subagents ?? servers) !== undefined
+        const beside = {
+          ...budget,
+          ...(servers && { sealed_headers: servers.sealed_headers }),
+          ...(sets && { tools_by: lendersOf(ctx.principal) }),
+        }
         const same = isDeepStrictEqual(definition, definitionOf(before))
         if (same && isDeepStrictEqual({ ...before, ...beside }, before)) return showAgent(before)
         // Tools act in the rights of whoever talks to it, which nobody outside may lend himself.
-        const member = membershipIn(ctx.principal, before.workspace_id) !== null
         if (!member && !isDeepStrictEqual(definition.tools, before.tools)) membersOnly('tools')
         if (!member && servers) membersOnly('mcp_servers')
         if (!member && !isDeepStrictEqual(definition.subagents, before.subagents)) membersOnly('subagents')
@@ -194,9 +201,10 @@ const budgetOf = (given: {
   ...(given.spend_cap_period !== undefined && { spend_cap_period: given.spend_cap_period }),
 })
 
+/** Also what is copied: whoever takes it over answers for what it may use. */
 async function insert(ctx: Context, workspace_id: Id, id: Id, definition: Definition, beside: Beside) {
   const register = await insertResource(ctx, { id, kind: 'agent', workspace_id })
-  await agentStore.insert(ctx.db, id, definition, beside)
+  await agentStore.insert(ctx.db, id, definition, { ...beside, tools_by: lendersOf(ctx.principal) })
   await keepVersion(ctx, id, 1, definition)
   await tell(ctx, 'created', register)
   return showAgent(await read(ctx, id))

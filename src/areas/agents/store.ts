@@ -2,6 +2,7 @@ import { type ColumnType, type Generated, type JSONColumnType, CompiledQuery, ty
 import type { Db, Postgres } from '#engine/postgres/client.ts'
 import { type ResourcePage, type ResourceRow, resourcePageText } from '#engine/resources.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Lender } from '#kernel/lenders.ts'
 import type { Nano } from '#kernel/money.ts'
 import { type Period, periodKey } from '#kernel/time.ts'
 
@@ -39,6 +40,8 @@ interface AgentTable extends Omit<Definition, 'tools' | 'output_schema' | 'mcp_s
   output_schema: Json<Definition['output_schema']>
   mcp_servers: JSONColumnType<Definition['mcp_servers']>
   subagents: JSONColumnType<Definition['subagents']>
+  /** Who last set its tools, outside servers and subagents: in runs they reach no further than all of these do. */
+  tools_by: JSONColumnType<Lender[]>
   /** The headers that go to them, by server. */
   sealed_headers: Generated<string | null>
   version: Generated<number>
@@ -48,7 +51,7 @@ interface AgentTable extends Omit<Definition, 'tools' | 'output_schema' | 'mcp_s
 export type AgentRow = Selectable<AgentTable> & ResourceRow
 export type CountedAgent = AgentRow & { spent_nano: Nano | null }
 /** What of its row is no part of its definition. */
-export type Beside = Partial<Pick<AgentRow, 'spend_cap_nano' | 'spend_cap_period' | 'sealed_headers'>>
+export type Beside = Partial<Pick<AgentRow, 'spend_cap_nano' | 'spend_cap_period' | 'sealed_headers' | 'tools_by'>>
 
 interface AgentVersionTable {
   id: Id
@@ -106,10 +109,15 @@ export const agentStore = {
     return rows
   },
 
-  async insert(db: Db, id: Id, definition: Definition, beside: Beside): Promise<void> {
+  async insert(
+    db: Db,
+    id: Id,
+    definition: Definition,
+    { tools_by, ...beside }: Beside & Pick<AgentRow, 'tools_by'>,
+  ): Promise<void> {
     await db
       .insertInto('agents')
-      .values({ id, ...stored(definition), ...beside })
+      .values({ id, ...stored(definition), ...beside, tools_by: JSON.stringify(tools_by) })
       .execute()
   },
 
@@ -124,8 +132,9 @@ export const agentStore = {
     return version
   },
 
-  async updateBeside(db: Db, id: Id, beside: Beside): Promise<void> {
-    await db.updateTable('agents').set(beside).where('id', '=', id).execute()
+  async updateBeside(db: Db, id: Id, { tools_by, ...beside }: Beside): Promise<void> {
+    const changes = { ...beside, ...(tools_by && { tools_by: JSON.stringify(tools_by) }) }
+    await db.updateTable('agents').set(changes).where('id', '=', id).execute()
   },
 
   async insertVersion(

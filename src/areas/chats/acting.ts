@@ -2,6 +2,7 @@ import type { Context, Engine } from '#engine/context.ts'
 import { sharedPlace } from '#engine/shares.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Lender } from '#kernel/lenders.ts'
 import type { Budget } from '#kernel/money.ts'
 import { checkPlace } from '#kernel/place.ts'
 import { type Membership, membershipIn } from '#kernel/principal.ts'
@@ -13,7 +14,12 @@ export const actingFor = (
   engine: Engine,
   run: RunRow,
   workspaceId: Id | null,
-  { budgets, consented, signal }: { budgets: readonly Budget[]; consented: boolean; signal: AbortSignal },
+  {
+    budgets,
+    consented,
+    lenders,
+    signal,
+  }: { budgets: readonly Budget[]; consented: boolean; lenders?: readonly Lender[]; signal: AbortSignal },
 ): Promise<Context | null> =>
   engine.actAs({
     accountId: run.account_id,
@@ -22,6 +28,7 @@ export const actingFor = (
     payingKeyId: run.key_id,
     run: { id: run.id, budgets },
     consented,
+    ...(lenders && { lenders }),
     signal,
   })
 

@@ -4,6 +4,7 @@ import type { Engine } from '#engine/context.ts'
 import { sharedPlace } from '#engine/shares.ts'
 import type { Tool } from '#gateway/turn.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Lender } from '#kernel/lenders.ts'
 import type { Budget } from '#kernel/money.ts'
 import { type Principal, membershipIn } from '#kernel/principal.ts'
 import { actingFor } from './acting.ts'
@@ -94,6 +95,8 @@ export async function kitOf(
   // A tool that is denied is not offered; a model that calls it all the same is told.
   const own = agent.tools.filter(({ policy }) => policy !== 'deny').map(({ name }) => name)
   const offer = [...engine.toolbox.offer(own), ...outside.offer, ...(helpers.length > 0 ? [delegateTool(helpers)] : [])]
+  // Nobody gets by an agent, or by those above it, what they could not do themselves.
+  const lenders = [agent, ...above].flatMap(({ tools_by }) => tools_by)
   const unknown = (name: string) => ({
     unusable: `There is no tool \`${name}\` here; there are: ${offer.map((tool) => tool.name).join(', ')}.`,
   })
@@ -125,7 +128,7 @@ export async function kitOf(
         consent: reached.consent !== null,
         repeatable: reached.repeatable,
         limitMs: CALL_MS,
-        use: (call) => callHere(engine, name, given, call),
+        use: (call) => callHere(engine, name, given, call, lenders),
       }
     },
     [Symbol.asyncDispose]: () => outside[Symbol.asyncDispose](),
@@ -174,15 +177,16 @@ function handing(
   }
 }
 
-/** In the rights of whoever sent the message, and in no workspace but the chat's. */
+/** In the rights of whoever sent the message and of who chose the tools, and in no workspace but the chat's. */
 async function callHere(
   engine: Engine,
   name: string,
   given: Record<string, unknown>,
   { run, ...use }: Use,
+  lenders: readonly Lender[],
 ): Promise<Result> {
   if (run.held_to !== null && run.held_to !== run.workspace_id)
     return mistake('The key that this run was started with does not reach this workspace.')
-  const ctx = await actingFor(engine, run, run.workspace_id, use)
+  const ctx = await actingFor(engine, run, run.workspace_id, { ...use, lenders })
   return ctx === null ? mistake('Who asked is gone.') : engine.toolbox.call(ctx, name, given)
 }

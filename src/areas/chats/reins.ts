@@ -5,7 +5,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { Lineal } from './budgets.ts'
 import { type Policy, strictest } from './toolset.ts'
 
-export type Above = Pick<AgentRow, 'id' | 'workspace_id' | 'tools' | 'mcp_servers' | 'subagents'>
+export type Above = Pick<AgentRow, 'id' | 'workspace_id' | 'tools' | 'tools_by' | 'mcp_servers' | 'subagents'>
 
 /** The agents of the runs above a run, as they are now. */
 export async function aboveOf(db: Db, lineage: readonly Lineal[]): Promise<Above[]> {

@@ -1,0 +1,60 @@
+/** Whose rights bound a call besides its caller's: those who chose the tools that an agent acts by. */
+import type { Id } from './ids.ts'
+import { type Membership, type Principal, behalfOf, hasScope, membershipIn } from './principal.ts'
+import { type Scope, atLeast } from './scopes.ts'
+
+/** An account, with as much of its rights as the credential had that it acted by. */
+export interface Lender {
+  /** Null: nobody knows who it was. */
+  account_id: Id | null
+  /** Null: all of them. */
+  scopes: readonly string[] | null
+  /** The only workspace that the credential reached. */
+  held_to: Id | null
+}
+
+/** What tells of an account by itself, which no other member of a workspace may see or change. */
+const OWN: ReadonlySet<Scope> = new Set(['settings:read', 'settings:write', 'notification:read', 'usage:read'])
+
+/** Who answers for what this caller sets: itself and, within a run, those whom the run's tools are bound by. */
+export function lendersOf(principal: Principal): Lender[] {
+  const { account_id, scopes, held_to } = behalfOf(principal)
+  const { credential } = principal
+  return distinct([
+    { account_id, scopes, held_to },
+    ...(credential.kind === 'server' ? (credential.lenders ?? []) : []),
+  ])
+}
+
+export const distinct = (lenders: readonly Lender[]): Lender[] => [
+  ...new Map(lenders.map((one) => [JSON.stringify([one.account_id, one.scopes, one.held_to]), one])).values(),
+]
+
+/** The server acting for somebody, with no more rights than the lender has as well. Null: a lender that is gone has none. */
+export function narrowed(principal: Principal, lender: Principal | null): Principal {
+  const { credential } = principal
+  if (credential.kind !== 'server') return principal
+  const another = lender?.accountId !== principal.accountId
+  const scopes = [...credential.scopes].filter(
+    (scope) => lender !== null && hasScope(lender, scope) && !(another && OWN.has(scope)),
+  )
+  const memberships = [...principal.memberships].flatMap(([id, mine]): [Id, Membership][] => {
+    const theirs = lender && membershipIn(lender, id)
+    return theirs ? [[id, weaker(mine, theirs)]] : []
+  })
+  return {
+    ...principal,
+    administrator: principal.administrator && lender?.administrator === true,
+    memberships: new Map(memberships),
+    credential: { ...credential, scopes: new Set(scopes) },
+  }
+}
+
+const weaker = (mine: Membership, theirs: Membership): Membership => ({
+  ...mine,
+  role: atLeast(mine.role, theirs.role) ? theirs.role : mine.role,
+  permissions:
+    mine.permissions === null || theirs.permissions === null
+      ? (mine.permissions ?? theirs.permissions)
+      : mine.permissions.intersection(theirs.permissions),
+})
