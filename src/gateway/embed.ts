@@ -2,7 +2,7 @@ import type { Payer } from '#engine/ledger/ledger.ts'
 import type { Outbound } from '#engine/outbound/outbound.ts'
 import { RetrieveFailed, retrieve } from '#engine/outbound/retrieve.ts'
 import { refuse } from '#kernel/errors.ts'
-import { newId } from '#kernel/ids.ts'
+import { type Id, newId } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
 import { usageOf } from '#kernel/usage.ts'
 import { dispatch } from './carriers/dispatch.ts'
@@ -80,7 +80,7 @@ async function attempt(
   signal.throwIfAborted()
   metering.sent(inputTokens, { characters: 0 })
   try {
-    const { vectors, tokens } = await ask(gateway, offer, texts, signal)
+    const { vectors, tokens } = await ask(gateway, offer, texts, payer.accountId, signal)
     metering.settle({
       status: 'succeeded',
       usage: usageOf({ input_tokens: tokens ?? Math.ceil(inputTokens / 4), requests: 1 }),
@@ -102,11 +102,12 @@ async function ask(
   { outbound }: Gateway,
   { endpoint, upstreamModel }: Offer,
   texts: readonly string[],
+  party: Id,
   signal: AbortSignal,
 ) {
   const wire = embeddingWireOf(endpoint.shape)!
   const upstream = upstreamOf(endpoint)
-  const { origin, base, headers, mayBePrivate } = upstream
+  const { origin, base, headers, mayBePrivate, credential } = upstream
   const wrapped: Pick<Outbound, 'dispatch'> = {
     dispatch: (send, handler) => dispatch(outbound, upstream, send, { model: upstreamModel, stream: false }, handler),
   }
@@ -119,6 +120,8 @@ async function ask(
     mostBytes: MOST_BYTES,
     timeoutMs: TIMEOUT_MS,
     hops: 0,
+    credential,
+    party,
     signal,
   })
   if (status !== 200)

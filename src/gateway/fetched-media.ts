@@ -1,5 +1,6 @@
 import type { Outbound } from '#engine/outbound/outbound.ts'
-import { RetrieveFailed, retrieve } from '#engine/outbound/retrieve.ts'
+import { RetrieveFailed, type Wanted, retrieve } from '#engine/outbound/retrieve.ts'
+import type { Id } from '#kernel/ids.ts'
 import type { Body } from './body.ts'
 import type { Offer, ProviderEndpoint } from './directory.ts'
 import { magicType } from './shapes/media.ts'
@@ -57,6 +58,7 @@ export async function fetchMedia(
   turn: Turn,
   { endpoint }: Offer,
   outside: Outbound,
+  party: Id,
   signal: AbortSignal,
 ): Promise<Turn | UpstreamFault> {
   const wanted = new Map<string, Media['type']>()
@@ -68,7 +70,11 @@ export async function fetchMedia(
   let left = MOST_BYTES
   const until = performance.now() + TIMEOUT_MS
   for (const [url, type] of wanted) {
-    const found = await fetchOne(url, type, outside, Math.min(left, LARGEST), until - performance.now(), signal)
+    const bounds = {
+      mostBytes: Math.max(1, Math.min(left, LARGEST)),
+      timeoutMs: Math.max(1, until - performance.now()),
+    }
+    const found = await fetchOne(url, type, outside, { ...bounds, party, signal })
     if (typeof found === 'string') return unread(`${url.slice(0, 200)}: ${found}`)
     left -= found.data.length
     fetched.set(url, found)
@@ -88,9 +94,7 @@ async function fetchOne(
   address: string,
   type: Media['type'],
   outside: Outbound,
-  mostBytes: number,
-  timeoutMs: number,
-  signal: AbortSignal,
+  how: Pick<Wanted, 'mostBytes' | 'timeoutMs' | 'party' | 'signal'>,
 ): Promise<Extract<MediaSource, { kind: 'base64' }> | string> {
   const url = URL.parse(address)
   if (url === null) return 'this is no address.'
@@ -98,10 +102,9 @@ async function fetchOne(
     const { status, headers, bytes } = await retrieve(outside, {
       url,
       headers: ['accept', type === 'image' ? 'image/*' : 'application/pdf, text/*'],
-      mostBytes: Math.max(1, mostBytes),
-      timeoutMs: Math.max(1, timeoutMs),
+      ...how,
       hops: HOPS,
-      signal,
+      credential: '',
     })
     if (status !== 200) return `the server answered ${status}.`
     const data = bytes.toString('base64')

@@ -279,6 +279,8 @@ export function faultOf(error: Error & { code?: string; cause?: unknown }): Upst
     case 'ECONNRESET':
     case 'EPIPE':
       return { kind: 'server_error', message: 'The provider closed the connection.' }
+    case 'UK_ANSWER_TOO_LARGE':
+      return { kind: 'garbage', message: 'The provider answered with more than any answer is.' }
     case 'UK_NO_HTTP':
       return { kind: 'garbage', message: 'The provider answered with something that is no HTTP.' }
     default:

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Outbound } from '#engine/outbound/outbound.ts'
 import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
 import { anthropicMessages } from './dialects/anthropic-messages.ts'
 import { openaiChat } from './dialects/openai-chat.ts'
 import { openaiResponses } from './dialects/openai-responses.ts'
@@ -86,8 +87,8 @@ export interface Prepared {
   losses: Loss[]
   /** What is sent. */
   body: Record<string, unknown>
-  /** Sends it. The last chunk is one `finish` or one `error`; nothing more comes after the signal. */
-  chunks(outbound: Outbound, signal: AbortSignal): AsyncGenerator<Chunk, void, undefined>
+  /** Sends it for this account. The last chunk is one `finish` or one `error`; nothing more comes after the signal. */
+  chunks(outbound: Outbound, party: Id, signal: AbortSignal): AsyncGenerator<Chunk, void, undefined>
 }
 
 /** Refuses what the provider's shape cannot be asked. */
@@ -113,7 +114,7 @@ export function prepare(offer: Offer, turn: Turn): Prepared {
   return {
     losses,
     body,
-    async *chunks(outbound, signal) {
+    async *chunks(outbound, party, signal) {
       const arrival = new Arrival(translator, signal)
       dispatch(
         outbound,
@@ -125,6 +126,8 @@ export function prepare(offer: Offer, turn: Turn): Prepared {
           headers,
           body: Buffer.from(JSON.stringify(body)),
           mayBePrivate: upstream.mayBePrivate,
+          credential: upstream.credential,
+          party,
         },
         { model: offer.upstreamModel, stream: true },
         arrival,

@@ -87,12 +87,12 @@ async function askAll(
 }
 
 async function ask(
-  { gateway, request }: Visit,
+  { gateway, request, caller }: Visit,
   endpoint: ProviderEndpoint,
   path: string,
   signal: AbortSignal,
 ): Promise<Retrieved | UpstreamFault> {
-  const { origin, base, headers, mayBePrivate } = upstreamOf(endpoint)
+  const { origin, base, headers, mayBePrivate, credential } = upstreamOf(endpoint)
   try {
     return await retrieve(gateway.outbound, {
       url: new URL(`${origin}${base}${path}`),
@@ -102,6 +102,8 @@ async function ask(
       mostBytes: MOST_BYTES,
       timeoutMs: TIMEOUT_MS,
       hops: 0,
+      credential,
+      party: caller.payer.accountId,
       signal,
     })
   } catch (error) {

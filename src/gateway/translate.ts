@@ -1,5 +1,6 @@
 import type { Outbound } from '#engine/outbound/outbound.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
 import { usageOf } from '#kernel/usage.ts'
 import type { Offer, Shape } from './directory.ts'
 import { fetchMedia, needsFetching, withStandIns } from './fetched-media.ts'
@@ -29,6 +30,8 @@ export const isServedIn = (shape: Shape, offer: Offer): boolean =>
 export interface Net {
   outbound: Outbound
   outside: Outbound
+  /** For whom they are gone. */
+  party: Id
 }
 
 /** How one offer is asked what a client asked in another shape. */
@@ -85,11 +88,15 @@ export class Translation {
       losses: union(this.#losses, prepared.losses),
       // What is fetched weighs as what it is, not as what stands in for it.
       body: fetches ? (turn as unknown as Record<string, unknown>) : prepared.body,
-      play: (limit, { outbound, outside }, signal) => {
+      play: (limit, net, signal) => {
         // Anthropic's clients warm a cache so; others would be asked for nothing and take that amiss.
         if (turn.max_output_tokens === 0 && offer.endpoint.shape !== 'anthropic-messages') return nothing(turn)
-        if (fetches) return fetched(offer, limited(turn, limit), { outbound, outside }, signal)
-        return (limit === null ? prepared : prepare(offer, limited(turn, limit))).chunks(outbound, signal)
+        if (fetches) return fetched(offer, limited(turn, limit), net, signal)
+        return (limit === null ? prepared : prepare(offer, limited(turn, limit))).chunks(
+          net.outbound,
+          net.party,
+          signal,
+        )
       },
     }
   }
@@ -104,10 +111,10 @@ const union = (some: readonly Loss[], others: readonly Loss[]): Loss[] => [...ne
 async function* fetched(
   offer: Offer,
   turn: Turn,
-  { outbound, outside }: Net,
+  { outbound, outside, party }: Net,
   signal: AbortSignal,
 ): AsyncGenerator<Chunk, void, undefined> {
-  const whole = await fetchMedia(turn, offer, outside, signal)
+  const whole = await fetchMedia(turn, offer, outside, party, signal)
   if ('kind' in whole) return yield { type: 'error', error: whole }
   let prepared: Prepared
   try {
@@ -117,7 +124,7 @@ async function* fetched(
     // Of a type that the provider does not take, as only the bytes have shown.
     return yield { type: 'error', error: { kind: 'bad_request', message: error.message, param: 'messages' } }
   }
-  yield* prepared.chunks(outbound, signal)
+  yield* prepared.chunks(outbound, party, signal)
 }
 
 /** An answer without a word, for who asked for none. */

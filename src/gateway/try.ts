@@ -16,7 +16,7 @@ import { Passage } from './passage.ts'
 import { Played, type Writer } from './played.ts'
 import type { Candidate } from './router.ts'
 import { isSimulated } from './sim/offers.ts'
-import { type Way, countFor } from './translate.ts'
+import { type Net, type Way, countFor } from './translate.ts'
 import { travellingBytes } from './travelling-bytes.ts'
 import { travellingHeaders, travellingQuery } from './travelling.ts'
 import type { UpstreamFault } from './turn.ts'
@@ -128,6 +128,8 @@ export class Try implements Attempt {
         lead,
         body: rest,
         mayBePrivate: upstream.mayBePrivate,
+        credential: upstream.credential,
+        party: visit.caller.payer.accountId,
       }
       const { media } = dialect
       const forward = media
@@ -154,7 +156,7 @@ export class Try implements Attempt {
   #play(way: Way, limit: number | null): void {
     const { question } = this.#generation
     const { visit, body, streaming, translation } = question
-    const { surface, response, gateway } = visit
+    const { surface, response } = visit
     if (this.#metering === null) {
       visit.over()
       return visit.json(200, surface.count!.write(countFor(this.offer, translation, () => guessInput(body.json))))
@@ -166,14 +168,17 @@ export class Try implements Attempt {
     const played = new Played(this, response, writer, translation.turn, isSimulated(this.offer))
     this.#answer = played
     this.#metering.sent(this.#inputBound(), played)
-    const run = played
-      .run(way.play(limit, { outbound: gateway.outbound, outside: gateway.engine.outside }, played.signal))
-      .catch((error: unknown) => {
-        // What nobody foresaw ends the call as well: nothing stays held, and what came is paid for.
-        this.leave()
-        throw error
-      })
+    const run = played.run(way.play(limit, this.#net, played.signal)).catch((error: unknown) => {
+      // What nobody foresaw ends the call as well: nothing stays held, and what came is paid for.
+      this.leave()
+      throw error
+    })
     visit.after(run, () => {})
+  }
+
+  get #net(): Net {
+    const { gateway, caller } = this.#generation.visit
+    return { outbound: gateway.outbound, outside: gateway.engine.outside, party: caller.payer.accountId }
   }
 
   #inputBound(): number {

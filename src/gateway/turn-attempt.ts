@@ -165,7 +165,7 @@ export class TurnAttempt {
       const prepared = prepare(offer, turn)
       this.#served.losses = prepared.losses
       metering.sent(inputTokens, this)
-      return prepared.chunks(this.#gateway.outbound, this.#signal)
+      return prepared.chunks(this.#gateway.outbound, metering.call.payer.accountId, this.#signal)
     } catch (error) {
       metering.release()
       throw error

@@ -3,6 +3,7 @@ import { azureCarrier } from './carriers/azure.ts'
 import { bedrockCarrier } from './carriers/bedrock.ts'
 import { type Carrier, SETTING } from './carriers/carrier.ts'
 import { vertexCarrier } from './carriers/vertex.ts'
+import { credentialOf } from './credential.ts'
 import type { ProviderEndpoint, Shape } from './directory.ts'
 
 /** How a provider endpoint is called: everything about it that does not change from call to call. */
@@ -15,6 +16,8 @@ export interface Upstream {
   /** Lower-case names that a caller's own headers must not set again. */
   names: ReadonlySet<string>
   mayBePrivate: boolean
+  /** Whose connections its calls leave by, as `Send` has it. */
+  credential: string
   /** What wraps its requests; null: they are sent as they are. */
   carrier: Carrier | null
 }
@@ -55,6 +58,7 @@ function read(endpoint: ProviderEndpoint): Upstream {
     headers: [...headers].flat(),
     names: new Set(headers.keys()),
     mayBePrivate,
+    credential: credentialOf(endpoint),
     carrier,
   }
 }

@@ -71,8 +71,10 @@ export function exchange(
       headers: [...upstream.headers, ...versionHeader(endpoint, upstream.names)],
       body: body === undefined ? null : Buffer.from(JSON.stringify(body)),
       mayBePrivate: upstream.mayBePrivate,
-      headersTimeoutMs: timeoutMs,
-      bodyTimeoutMs: timeoutMs,
+      credential: upstream.credential,
+      // What an endpoint says of itself is read by everybody whom it serves.
+      party: endpoint.id,
+      withinMs: timeoutMs,
     },
     { model: NO_MODEL, stream: false },
     {
@@ -158,6 +160,7 @@ const reasons: Record<string, string> = {
   ENETUNREACH: 'The network of the host cannot be reached.',
   UK_CONNECT_TIMEOUT: 'The provider did not take the connection in time.',
   UK_ANSWER_TIMEOUT: 'The provider did not answer in time.',
+  UK_ANSWER_TOO_LARGE: 'The provider’s answer is too large.',
   UK_CONNECTION_CLOSED: 'The provider broke the connection.',
 }
 

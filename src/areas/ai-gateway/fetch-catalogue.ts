@@ -59,6 +59,8 @@ async function bytesAt(engine: Context['engine'], url: URL, signal: AbortSignal)
       mostBytes: MOST_BYTES,
       timeoutMs: TIMEOUT_MS,
       hops: 3,
+      credential: '',
+      party: 'catalogue',
       signal,
     })
     if (status !== 200) refuse('provider_error', { message: `The catalogue’s address answered ${status}.` })

@@ -81,7 +81,7 @@ export async function kitOf(
   if (agent === null) return bare
   const { db } = engine.postgres
   const [outside, others, above] = await Promise.all([
-    outsideOf(engine, agent, signal),
+    outsideOf(engine, agent, principal.accountId, signal),
     agent.subagents.length === 0 ? none : agentsById(db, idsOf(agent.subagents)),
     lineage.length < 2 ? [] : aboveOf(db, lineage),
   ])

@@ -1,5 +1,5 @@
 /** The tools of an agent's outside servers: what each offers, by names that models take, and how a call of one goes out. */
-import { createHash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import { type AgentRow, outsideServers } from '#areas/agents/service.ts'
 import type { Engine } from '#engine/context.ts'
 import { OutsideFailed, type OutsideMcp, type OutsideTool, outsideMcp } from '#engine/outbound/mcp.ts'
@@ -46,8 +46,8 @@ type Listing = { tools: OutsideTool[]; leftOut: number } | { failed: string }
 type Known = Map<string, { until: number; listing: Listing }>
 const known = new WeakMap<Engine, Known>()
 
-/** Asks the servers what they have, all at once; one that does not answer is a problem and no more. */
-export async function outsideOf(engine: Engine, agent: AgentRow, signal: AbortSignal): Promise<Outside> {
+/** Asks the servers what they have, all at once; one that does not answer is a problem and no more. `party`: whose run it is. */
+export async function outsideOf(engine: Engine, agent: AgentRow, party: Id, signal: AbortSignal): Promise<Outside> {
   const servers = outsideServers(engine, agent)
   if (servers.length === 0) return noOutside
   const named = new Map<string, OutsideUse>()
@@ -56,7 +56,8 @@ export async function outsideOf(engine: Engine, agent: AgentRow, signal: AbortSi
   const connections: OutsideMcp[] = []
   const listings = await Promise.all(
     servers.map(async (server) => {
-      const mcp = outsideMcp(engine.outside, server)
+      const credential = `${agent.id} ${server.name} ${hash('sha256', JSON.stringify(server.headers))}`
+      const mcp = outsideMcp(engine.outside, server, { credential, party })
       connections.push(mcp)
       return { server, mcp, listing: await listed(engine, keyOf(agent, server.name), mcp, signal) }
     }),

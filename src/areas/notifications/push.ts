@@ -80,6 +80,8 @@ export async function push(
       mostBytes: 65_536,
       timeoutMs: 15_000,
       hops: 0,
+      credential: 'vapid',
+      party: subscription.id,
     })
     if (status === 404 || status === 410) return 'gone'
     if (status >= 200 && status < 300) return 'sent'

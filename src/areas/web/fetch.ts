@@ -71,6 +71,8 @@ async function reach(ctx: Context, robots: Robots, url: URL): Promise<Retrieved>
       mostBytes: MOST_BYTES,
       timeoutMs: TIMEOUT_MS,
       hops: HOPS,
+      credential: '',
+      party: ctx.principal.accountId,
       signal: ctx.signal,
       async before(hop) {
         if (await robots.allows(hop, ctx.signal)) return

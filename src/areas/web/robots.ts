@@ -35,6 +35,9 @@ export function createRobots(outbound: Outbound, now: () => number = () => perfo
         mostBytes: MOST_BYTES,
         timeoutMs: TIMEOUT_MS,
         hops: 5,
+        credential: '',
+        // The rules of a site are everybody's, and nothing else travels by their connections.
+        party: 'robots.txt',
       })
       // 2.3.1.3: none there is no rule; 2.3.1.4: a server in trouble is closed for now.
       if (status >= 500) return { allows: () => false, until: now() + TROUBLE_MS }

@@ -70,6 +70,9 @@ async function askOne(ctx: Context, { provider, base, key }: SetUp, question: Qu
       mostBytes: MOST_BYTES,
       timeoutMs: TIMEOUT_MS,
       hops: 0,
+      // The instance's own key, which stays the same until the server begins anew.
+      credential: name,
+      party: ctx.principal.accountId,
       signal: ctx.signal,
     })
     if (status !== 200)

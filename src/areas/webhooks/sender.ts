@@ -132,6 +132,8 @@ async function post(
       mostBytes: 1 << 20,
       timeoutMs: TIMEOUT_MS,
       hops: 0,
+      credential: endpoint.id,
+      party: endpoint.workspace_id,
       signal,
     })
     const error = status < 200 || status >= 300 ? `It answered ${status}.` : null

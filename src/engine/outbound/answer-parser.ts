@@ -49,6 +49,8 @@ export class AnswerParser {
   #state: State = 'idle'
   #bodiless = false
   #left = 0
+  /** Bytes of the trailer so far. */
+  #trailer = 0
   /** The beginning of a head, chunk line or trailer that has not wholly come. */
   #held: Buffer | null = null
   /** Whether the connection may carry another request after this answer. */
@@ -64,6 +66,7 @@ export class AnswerParser {
   expect(method: string): void {
     this.#state = 'head'
     this.#bodiless = method === 'HEAD'
+    this.#trailer = 0
     this.keepAlive = true
   }
 
@@ -226,6 +229,7 @@ export class AnswerParser {
       }
       default:
         // Trailers say nothing that is asked for.
+        if ((this.#trailer += line.length + 2) > LARGEST_HEAD) throw new NoHttp('the trailer of the answer is too long')
         if (line === '') this.#state = 'over'
     }
   }

@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Dispatcher } from 'undici'
-import { type AnswerSink, AnswerParser } from './answer-parser.ts'
+import { type AnswerSink, AnswerParser, NoHttp } from './answer-parser.ts'
 import type { Wire } from './connector.ts'
+import { type Limits, MOST_INTERIM } from './limits.ts'
 
 /** A request as it is written, and who is told of its answer. */
 export interface Order {
@@ -11,8 +12,11 @@ export interface Order {
   head: string
   body: Buffer | string | null
   handler: Dispatcher.DispatchHandler
-  headersMs: number
-  bodyMs: number
+  limits: Limits
+  /** From its beginning until the end of its answer; Infinity: as the limits say. */
+  withinMs: number
+  /** Milliseconds, by turns of the lane's clock, since it began to wait for a connection, then since it was sent. */
+  taken: number
 }
 
 /** The other side closed before its answer was whole. */
@@ -26,12 +30,19 @@ export class AnswerTimeout extends Error {
   readonly code = 'UK_ANSWER_TIMEOUT'
 }
 
+/** It sends more than anybody asked for. */
+export class AnswerTooLarge extends Error {
+  override name = 'AnswerTooLarge'
+  readonly code = 'UK_ANSWER_TOO_LARGE'
+}
+
 /** Strings up to here leave together with their head, in one write. */
 const ONE_WRITE = 16_384
+const EVENTS = /^text\/event-stream|^application\/vnd\.amazon\.eventstream/i
 
 /**
- * One connection, which carries one order at a time. `onFree` is called when it may carry the next, `onClosed` when it
- * never will again.
+ * One connection, which carries one order at a time. `onFree` is called when an answer is over and it may carry the next
+ * order, `onClosed` when it never will again. Bytes that come while it carries none close it.
  */
 export class Connection implements AnswerSink {
   readonly #socket: Socket
@@ -43,9 +54,14 @@ export class Connection implements AnswerSink {
   #closed = false
   #paused = false
   #answering = false
+  /** Heads of 1xx, and bytes, of the answer that is being read. */
+  #interim = 0
+  #size = 0
+  /** What `taken` of the order may become. */
+  #mostMs = 0
   /** An order's handler is told that its turn has come. */
   #starting = false
-  /** Turns of the clock since something last came; the lane turns it. */
+  /** Milliseconds, by turns of the lane's clock, since something last came. */
   #waited = 0
 
   constructor(wire: Wire, onFree: (connection: Connection) => void, onClosed: (connection: Connection) => void) {
@@ -68,7 +84,12 @@ export class Connection implements AnswerSink {
   send(order: Order): boolean {
     this.#order = order
     this.#answering = false
+    this.#interim = 0
+    this.#size = 0
     this.#waited = 0
+    order.withinMs -= order.taken
+    order.taken = 0
+    this.#mostMs = Math.min(order.limits.headMs, order.withinMs)
     const grip = (this.#grip = new Grip(this))
     this.#starting = true
     try {
@@ -92,15 +113,17 @@ export class Connection implements AnswerSink {
     return true
   }
 
-  /** A turn of the lane's clock: what has waited too long is given up, an idle connection too. */
-  turn(seconds: number, idleSeconds: number): void {
-    this.#waited += seconds
+  /** A turn of the lane's clock: what takes too long is given up, an idle connection too. */
+  turn(ms: number, idleMs: number): void {
     const order = this.#order
     if (order === null) {
-      if (this.#waited >= idleSeconds) this.#close(new ConnectionClosed('nobody used the connection'))
+      this.#waited += ms
+      if (this.#waited >= idleMs) this.#close(new ConnectionClosed('nobody used the connection'))
     } else if (!this.#paused) {
-      const limit = this.#answering ? order.bodyMs : order.headersMs
-      if (limit > 0 && this.#waited * 1000 > limit) this.#close(new AnswerTimeout('the other side took too long'))
+      this.#waited += ms
+      order.taken += ms
+      if (order.taken > this.#mostMs || (this.#answering && this.#waited > order.limits.idleMs))
+        this.#close(new AnswerTimeout('the other side took too long'))
     }
   }
 
@@ -133,8 +156,17 @@ export class Connection implements AnswerSink {
   }
 
   head(status: number, headers: IncomingHttpHeaders): void {
-    this.#answering = status >= 200
-    this.#order?.handler.onResponseStart?.(this.#grip!, status, headers)
+    const order = this.#order
+    if (order === null) return
+    if (status < 200) {
+      if (++this.#interim > MOST_INTERIM) throw new NoHttp('too many heads come before the answer')
+      return
+    }
+    this.#answering = true
+    const { errorMs, wholeMs, streamMs } = order.limits
+    const most = status >= 300 ? order.taken + errorMs : EVENTS.test(headers['content-type'] ?? '') ? streamMs : wholeMs
+    this.#mostMs = Math.min(most, order.withinMs)
+    order.handler.onResponseStart?.(this.#grip!, status, headers)
   }
 
   data(bytes: Buffer): void {
@@ -164,6 +196,10 @@ export class Connection implements AnswerSink {
   #read(bytes: Buffer): void {
     if (this.#closed) return
     this.#waited = 0
+    this.#size += bytes.length
+    const most = this.#order?.limits.mostBytes
+    if (most !== undefined && this.#size > most)
+      return this.#close(new AnswerTooLarge('the other side sends more than is read'))
     try {
       this.#parser.push(Buffer.from(bytes))
     } catch (error) {

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
 import type { Outbound } from './outbound.ts'
-import type { Send } from './send.ts'
+import type { Send, Whose } from './send.ts'
 import { RetrieveFailed, explained } from './retrieve.ts'
 
 /** Bytes that may still be read; who begins something new fills it again. */
@@ -13,10 +13,11 @@ const BUFFERED = 256 * 1024
 
 /**
  * A `fetch` for libraries that want one. Everything goes through `outbound`, which checks the address it connects to; no
- * redirect is followed, nothing is unpacked, and no more is read than `meter` leaves. Rejects with RetrieveFailed.
+ * redirect is followed, nothing is unpacked, no more is read than `meter` leaves, and no answer takes longer than
+ * `withinMs`. Rejects with RetrieveFailed.
  */
 export const fetchThrough =
-  (outbound: Outbound, meter: Meter) =>
+  (outbound: Outbound, meter: Meter, { credential, party, withinMs }: Whose & { withinMs: number }) =>
   (input: string | URL, { method = 'GET', headers, body, signal }: RequestInit = {}): Promise<Response> => {
     const url = new URL(input)
     const { promise, resolve, reject } = Promise.withResolvers<Response>()
@@ -80,6 +81,9 @@ export const fetchThrough =
           method: method as Send['method'],
           headers: [...new Headers(headers ?? {})].flat(),
           body: typeof body === 'string' ? Buffer.from(body) : null,
+          credential,
+          party,
+          withinMs,
         },
         handler,
       )

@@ -7,6 +7,7 @@ import type { Dispatcher } from 'undici'
 import { addressPolicy } from './address.ts'
 import { createConnector } from './connector.ts'
 import { Lane } from './lane.ts'
+import { LIMITS } from './limits.ts'
 import { type Outbound, createOutbound } from './outbound.ts'
 import type { Send } from './send.ts'
 
@@ -45,7 +46,16 @@ function ask(send: Partial<Send>, to = outbound): Promise<{ status: number; text
     let status = 0
     let text = ''
     to.dispatch(
-      { origin, path: '/', method: 'POST', headers: ['content-type', 'text/plain'], body: null, ...send },
+      {
+        origin,
+        path: '/',
+        method: 'POST',
+        headers: ['content-type', 'text/plain'],
+        body: null,
+        credential: '',
+        party: 'anybody',
+        ...send,
+      },
       {
         onRequestStart() {},
         onResponseStart: (_, code) => void (status = code),
@@ -86,7 +96,7 @@ test('a reader that pauses holds the sender back, and one that leaves ends the c
   let paused = 0
   await new Promise<void>((resolve) => {
     outbound.dispatch(
-      { origin, path: '/endless', method: 'GET', headers: [], body: null },
+      { origin, path: '/endless', method: 'GET', headers: [], body: null, credential: '', party: 'anybody' },
       {
         onRequestStart() {},
         onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer) {
@@ -142,7 +152,8 @@ test('nobody can be connected to: who waits beyond the most connections is told 
   let attempts = 0
   const lane = new Lane('127.0.0.1:9', {
     mostConnections: 2,
-    idleSeconds: 4,
+    idleMs: 4_000,
+    idle: { count: 0, most: 10, shed() {} },
     connect(done) {
       attempts += 1
       setImmediate(() => done(new Error('refused'), null))
@@ -151,7 +162,7 @@ test('nobody can be connected to: who waits beyond the most connections is told 
   const wait = (): Promise<Error> =>
     new Promise((resolve) => {
       const handler = { onRequestStart() {}, onResponseError: (_: unknown, error: Error) => resolve(error) }
-      lane.dispatch({ method: 'GET', head: '', body: null, handler, headersMs: 1_000, bodyMs: 1_000 })
+      lane.dispatch({ method: 'GET', head: '', body: null, handler, limits: LIMITS, withinMs: 1_000, taken: 0 })
     })
   const told = await Promise.all(Array.from({ length: 7 }, wait))
   assert.deepEqual(
@@ -166,17 +177,18 @@ test('a connection that was given up for being idle carries nothing more', async
   const { hostname, port, protocol, host } = new URL(origin)
   const lane = new Lane(host, {
     mostConnections: 2,
-    idleSeconds: 4,
+    idleMs: 4_000,
+    idle: { count: 0, most: 10, shed() {} },
     connect: createConnector({ protocol, hostname, port: Number(port) }, { timeoutMs: 1_000 }),
   })
   const get = (): Promise<void> =>
     new Promise((resolve, reject) => {
       const handler = { onResponseEnd: () => resolve(), onResponseError: (_: unknown, error: Error) => reject(error) }
       const head = `GET / HTTP/1.1\r\nhost: ${host}\r\n\r\n`
-      lane.dispatch({ method: 'GET', head, body: null, handler, headersMs: 1_000, bodyMs: 1_000 })
+      lane.dispatch({ method: 'GET', head, body: null, handler, limits: LIMITS, withinMs: 1_000, taken: 0 })
     })
   await get()
-  lane.turn(5)
+  lane.turn(5_000)
   await get()
   assert.equal(sockets.size, before + 2)
   lane.destroy()
@@ -188,7 +200,7 @@ test('calls that were given up while they waited cost no connection', async () =
   const leave = (): Promise<string> =>
     new Promise((resolve) =>
       own.dispatch(
-        { origin, path: '/', method: 'POST', headers: [], body: 'x' },
+        { origin, path: '/', method: 'POST', headers: [], body: 'x', credential: '', party: 'anybody' },
         {
           onRequestStart: (controller) => controller.abort(new Error('left')),
           onResponseError: (_, { message }) => resolve(message),
@@ -207,7 +219,7 @@ test('who still holds a connection of an answer that is over cannot touch the ca
   let kept: Dispatcher.DispatchController | undefined
   await new Promise<void>((resolve, reject) =>
     own.dispatch(
-      { origin, path: '/', method: 'POST', headers: [], body: 'x' },
+      { origin, path: '/', method: 'POST', headers: [], body: 'x', credential: '', party: 'anybody' },
       {
         onRequestStart: (controller) => void (kept = controller),
         onResponseEnd: () => resolve(),
@@ -225,7 +237,7 @@ test('who still holds a connection of an answer that is over cannot touch the ca
 test('a reader that fails at the end of an answer is told of it', async () => {
   const error = await new Promise<Error>((resolve) =>
     outbound.dispatch(
-      { origin, path: '/', method: 'POST', headers: [], body: 'x' },
+      { origin, path: '/', method: 'POST', headers: [], body: 'x', credential: '', party: 'anybody' },
       {
         onRequestStart() {},
         onResponseEnd() {

@@ -1,56 +1,92 @@
-import { Connection, type Order } from './connection.ts'
+import { AnswerTimeout, Connection, type Order } from './connection.ts'
 import type { Connector, Wire } from './connector.ts'
 
 /** How to connect, and how long an idle connection is kept. */
 export interface LaneOptions {
   connect: Connector
   mostConnections: number
-  idleSeconds: number
+  idleMs: number
+  /** Counts with the other lanes of the same way out. */
+  idle: Idle
+}
+
+/** Idle connections of all lanes, whose number is bounded: they are descriptors of files that nobody uses. */
+export interface Idle {
+  count: number
+  most: number
+  /** There are too many: the oldest are to go. */
+  shed(): void
 }
 
 /** Orders that wait for a connection beyond the most there may be. */
 const MOST_WAITING = 10_000
 /** A server's own word for how long it keeps a connection is not trusted to the last second. */
-const EARLIER_SECONDS = 2
+const EARLIER_MS = 2_000
 
-/** All connections to one origin: an order takes the one that was free last, or a new one. */
+/** All connections to one place by one credential for one party: an order takes the one that was free last, or a new one. */
 export class Lane {
   readonly #host: string
   readonly #options: LaneOptions
   readonly #free: Connection[] = []
+  /** Their answers are over, and what may have come behind those is still to be read. */
+  readonly #resting: Connection[] = []
   readonly #all = new Set<Connection>()
   readonly #waiting: Order[] = []
   #connecting = 0
   #destroyed = false
+  /** Milliseconds since the last order. */
+  unusedMs = 0
 
   constructor(host: string, options: LaneOptions) {
     this.#host = host
     this.#options = options
   }
 
-  get idle(): boolean {
+  /** Nobody waits for anything here. */
+  get isIdle(): boolean {
     return this.#waiting.length === 0 && this.#connecting === 0 && this.#free.length === this.#all.size
   }
 
+  get connections(): number {
+    return this.#all.size + this.#connecting
+  }
+
   dispatch(order: Order): void {
+    this.unusedMs = 0
     const connection = this.#free.pop()
     if (connection !== undefined) {
+      this.#options.idle.count--
       if (!connection.send(order)) this.#next(connection)
       return
     }
     if (this.#waiting.length >= MOST_WAITING) return fail(order, new Error(`too many calls wait for ${this.#host}`))
     this.#waiting.push(order)
-    if (this.#all.size + this.#connecting < this.#options.mostConnections && this.#connecting < this.#waiting.length)
-      this.#connect()
+    this.#further()
   }
 
-  /** To be called every so many seconds. */
-  turn(seconds: number): void {
+  /** To be called every so many milliseconds. */
+  turn(ms: number): void {
+    this.unusedMs += ms
+    const { idleMs } = this.#options
     for (const connection of this.#all) {
       const told = connection.idleSeconds
-      const idle = this.#options.idleSeconds
-      connection.turn(seconds, told === null ? idle : Math.max(1, Math.min(idle, told - EARLIER_SECONDS)))
+      connection.turn(ms, told === null ? idleMs : Math.max(1_000, Math.min(idleMs, told * 1_000 - EARLIER_MS)))
     }
+    for (const order of this.#waiting) order.taken += ms
+    // They wait in the order in which they came, and most of them equally long.
+    for (let at = 0; at < this.#waiting.length;) {
+      const order = this.#waiting[at]!
+      if (order.taken <= Math.min(order.limits.headMs, order.withinMs)) at++
+      else {
+        this.#waiting.splice(at, 1)
+        fail(order, new AnswerTimeout(`no connection to ${this.#host} was free in time`))
+      }
+    }
+  }
+
+  /** Closes so many idle connections, those first that were idle longest. */
+  shed(most: number): void {
+    for (const connection of this.#free.slice(0, most)) connection.destroy()
   }
 
   destroy(): void {
@@ -77,28 +113,49 @@ export class Lane {
   #opened(wire: Wire): void {
     const connection = new Connection(
       wire,
-      (free) => this.#next(free),
+      (free) => this.#rest(free),
       (closed) => this.#lost(closed),
     )
     this.#all.add(connection)
     this.#next(connection)
   }
 
+  /**
+   * An answer may have come together with more that nobody asked for, one record of TLS behind the other. Such a
+   * connection closes itself when that is read: so one is lent on when the event loop has looked at it once more.
+   */
+  #rest(connection: Connection): void {
+    if (this.#resting.push(connection) === 1) setImmediate(this.#looked, 0)
+  }
+
+  /** Comes behind each look of the event loop. `before`: how many rested already when it looked. */
+  readonly #looked = (before: number): void => {
+    for (const connection of this.#resting.splice(0, before)) if (this.#all.has(connection)) this.#next(connection)
+    this.#further()
+    if (this.#resting.length > 0) setImmediate(this.#looked, this.#resting.length)
+  }
+
   #next(connection: Connection): void {
     for (let order = this.#waiting.shift(); order !== undefined; order = this.#waiting.shift())
       if (connection.send(order)) return
     this.#free.push(connection)
+    const { idle } = this.#options
+    if (++idle.count > idle.most) idle.shed()
   }
 
   #lost(connection: Connection): void {
     this.#all.delete(connection)
     const at = this.#free.lastIndexOf(connection)
-    if (at >= 0) this.#free.splice(at, 1)
+    if (at >= 0) {
+      this.#free.splice(at, 1)
+      this.#options.idle.count--
+    }
     this.#further()
   }
 
   #further(): void {
-    if (this.#waiting.length > this.#connecting && !this.#destroyed) this.#connect()
+    if (this.#waiting.length <= this.#connecting + this.#resting.length || this.#destroyed) return
+    if (this.connections < this.#options.mostConnections) this.#connect()
   }
 }
 

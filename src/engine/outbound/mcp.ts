@@ -8,6 +8,7 @@ import type {
 import { type Meter, fetchThrough } from './fetch.ts'
 import type { Outbound } from './outbound.ts'
 import { RetrieveFailed } from './retrieve.ts'
+import type { Whose } from './send.ts'
 
 /** A server of the Model Context Protocol that somebody named, over streamable HTTP. */
 export interface OutsideServer {
@@ -58,9 +59,9 @@ const unchecked: jsonSchemaValidator = {
   getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
 }
 
-export function outsideMcp(outbound: Outbound, { url, headers, timeoutMs }: OutsideServer): OutsideMcp {
+export function outsideMcp(outbound: Outbound, { url, headers, timeoutMs }: OutsideServer, whose: Whose): OutsideMcp {
   const meter: Meter = { left: MOST_BYTES }
-  const through = fetchThrough(outbound, meter)
+  const through = fetchThrough(outbound, meter, { ...whose, withinMs: timeoutMs })
   const openMs = Math.min(OPEN_MS, timeoutMs)
   let opening: Promise<Session> | null = null
 

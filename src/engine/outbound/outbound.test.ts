@@ -92,7 +92,16 @@ function ask(outbound: Outbound, send: Partial<Send>): Promise<{ status: number;
     let status = 0
     let text = ''
     outbound.dispatch(
-      { origin: `http://localhost:${port}`, path: '/', method: 'GET', headers: [], body: null, ...send },
+      {
+        origin: `http://localhost:${port}`,
+        path: '/',
+        method: 'GET',
+        headers: [],
+        body: null,
+        credential: '',
+        party: 'anybody',
+        ...send,
+      },
       {
         onRequestStart() {},
         onResponseStart: (_, code) => void (status = code),
@@ -136,14 +145,14 @@ test('a redirect is an answer, not a way', async () => {
 })
 
 test('a server that never answers is left after the time', async () => {
-  await using outbound = createOutbound(none, { headersMs: 100 })
+  await using outbound = createOutbound(none, { headMs: 100 })
   await assert.rejects(ask(outbound, { mayBePrivate: true, path: '/hang' }), { code: 'UK_ANSWER_TIMEOUT' })
 })
 
 test('what nobody waits for any more is not sent', async () => {
   await using outbound = createOutbound(none)
   hits = 0
-  const wanted = { mostBytes: 1_000, timeoutMs: 1_000, hops: 0, mayBePrivate: true }
+  const wanted = { mostBytes: 1_000, timeoutMs: 1_000, hops: 0, mayBePrivate: true, credential: '', party: 'anybody' }
   const left = AbortSignal.abort(new Error('gone'))
   const url = new URL(`http://127.0.0.1:${port}/`)
   await assert.rejects(retrieve(outbound, { ...wanted, url, signal: left }), /gone/)

@@ -4,8 +4,10 @@ import type { Dispatcher } from 'undici'
 import type { AddressPolicy } from './address.ts'
 import { type Connector, type Destination, createConnector } from './connector.ts'
 import { headOf } from './head.ts'
+import { NO_CONNECTION } from './lane.ts'
+import { Lanes } from './lanes.ts'
+import { LIMITS, type Limits } from './limits.ts'
 import type { Send } from './send.ts'
-import { Lane, NO_CONNECTION } from './lane.ts'
 
 /** The address that a name led to is private and not allowed. */
 export class AddressRefused extends Error {
@@ -25,78 +27,35 @@ export interface Outbound extends AsyncDisposable {
   dispatch(send: Send, handler: Dispatcher.DispatchHandler): void
 }
 
-export interface OutboundTimes {
-  connectMs: number
-  /** Until the head of the answer: a model may think for minutes before its first byte. */
-  headersMs: number
-  /** Between two pieces of the body. */
-  bodyMs: number
-}
-
-const TIMES: OutboundTimes = { connectMs: 10_000, headersMs: 600_000, bodyMs: 300_000 }
-const LANES = 512
-const CONNECTIONS = 1_024
 /** What waits too long is given up within this much after its time. */
 const CLOCK_MS = 1_000
 
-export function createOutbound(policy: AddressPolicy, times: Partial<OutboundTimes> = {}): Outbound {
-  const { connectMs, headersMs, bodyMs } = { ...TIMES, ...times }
-  const checked = new Map<string, Lane>()
-  const unchecked = new Map<string, Lane>()
-  const clock = Math.min(CLOCK_MS, headersMs, bodyMs)
-  const timer = setInterval(() => {
-    for (const lanes of [checked, unchecked]) for (const lane of lanes.values()) lane.turn(clock / 1000)
-  }, clock).unref()
-
-  function laneOf(origin: string, mayBePrivate: boolean): Lane {
-    const lanes = mayBePrivate ? unchecked : checked
-    const known = lanes.get(origin)
-    if (known) return known
-    if (lanes.size >= LANES) dropIdle(lanes)
-    const url = new URL(origin)
-    const to = destinationOf(url)
-    const lane = new Lane(url.host, {
-      connect: mayBePrivate ? createConnector(to, { timeoutMs: connectMs }) : checkedConnector(policy, to, connectMs),
-      mostConnections: CONNECTIONS,
-      // Plain HTTP servers of local engines close idle connections after 5 s without saying so.
-      idleSeconds: origin.startsWith('https:') ? 55 : 4,
-    })
-    lanes.set(origin, lane)
-    return lane
-  }
+export function createOutbound(policy: AddressPolicy, given: Partial<Limits> = {}): Outbound {
+  const limits = { ...LIMITS, ...given }
+  const { connectMs } = limits
+  const lanes = new Lanes((origin, mayBePrivate) => {
+    const to = destinationOf(origin)
+    return mayBePrivate ? createConnector(to, { timeoutMs: connectMs }) : checkedConnector(policy, to, connectMs)
+  })
+  const clock = Math.min(CLOCK_MS, limits.headMs, limits.idleMs, limits.wholeMs, limits.streamMs, limits.errorMs)
+  const timer = setInterval(() => lanes.turn(clock), clock).unref()
 
   return {
     dispatch(send, handler) {
-      const { origin, method, body, lead, mayBePrivate } = send
+      const { method, body, lead, withinMs = Infinity } = send
       let head: string
       try {
         head = headOf(send)
       } catch (error) {
         return handler.onResponseError?.(NO_CONNECTION, error as Error)
       }
-      laneOf(origin, mayBePrivate === true).dispatch({
-        method,
-        head: lead === undefined ? head : head + lead,
-        body,
-        handler,
-        headersMs: send.headersTimeoutMs ?? headersMs,
-        bodyMs: send.bodyTimeoutMs ?? bodyMs,
-      })
+      if (lead !== undefined) head += lead
+      lanes.of(send).dispatch({ method, head, body, handler, limits, withinMs, taken: 0 })
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
-      for (const lanes of [checked, unchecked]) for (const lane of lanes.values()) lane.destroy()
+      lanes.destroy()
     },
-  }
-}
-
-/** Users name origins, so their number must be bounded: the oldest that are not in use go. */
-function dropIdle(lanes: Map<string, Lane>): void {
-  for (const [origin, lane] of lanes) {
-    if (!lane.idle) continue
-    lanes.delete(origin)
-    lane.destroy()
-    if (lanes.size < LANES * 0.9) return
   }
 }
 

@@ -2,9 +2,9 @@ import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 import type { Dispatcher } from 'undici'
 import type { Outbound } from './outbound.ts'
-import type { Send } from './send.ts'
+import type { Send, Whose } from './send.ts'
 
-export interface Wanted {
+export interface Wanted extends Whose {
   url: URL
   method?: 'GET' | 'POST' | 'DELETE'
   /** Name, value, name, value. They go to every hop, so no keys in here unless `hops` is 0. */
@@ -94,8 +94,9 @@ function exchange(
     headers: ['accept-encoding', 'gzip, deflate, br', ...(wanted.headers ?? [])],
     body: method === 'POST' ? (wanted.body ?? null) : null,
     ...(wanted.mayBePrivate && { mayBePrivate: true }),
-    headersTimeoutMs: Math.ceil(timeMs),
-    bodyTimeoutMs: Math.ceil(timeMs),
+    credential: wanted.credential,
+    party: wanted.party,
+    withinMs: timeMs,
   }
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(controller) {
@@ -165,6 +166,7 @@ const reasons: Record<string, string> = {
   EHOSTUNREACH: 'The host cannot be reached.',
   ENETUNREACH: 'The network of the host cannot be reached.',
   UK_CONNECTION_CLOSED: 'The server broke the connection.',
+  UK_ANSWER_TOO_LARGE: 'The server sends more than is read of it.',
   UK_NO_HTTP: 'The server answered with something that is no HTTP.',
 }
 

@@ -1,5 +1,13 @@
+/** Whose exchange it is. A connection that carried one for these is never lent to one for others. */
+export interface Whose {
+  /** The endpoint that is asked and the credential that it is asked with, in words that hold no secret; empty: with none. */
+  credential: string
+  /** Who reads the answer: an account's id, or what else the answer is for. */
+  party: string
+}
+
 /** A request on its way out. */
-export interface Send {
+export interface Send extends Whose {
   /** `https://api.example.com`: scheme, host and port. */
   origin: string
   /** Path and query. */
@@ -13,6 +21,6 @@ export interface Send {
   lead?: string
   /** Skips the address check: for what the instance's administrator set up. */
   mayBePrivate?: boolean
-  headersTimeoutMs?: number
-  bodyTimeoutMs?: number
+  /** From now until the end of the answer; absent: as the limits of `outbound` say, which hold in any case. */
+  withinMs?: number
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { createServer } from 'node:https'
-import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
 import { test } from 'node:test'
-import { type TLSSocket, getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { type TLSSocket, createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { addressPolicy } from './address.ts'
 import { type Outbound, createOutbound } from './outbound.ts'
 
@@ -51,11 +51,15 @@ async function secureServer() {
 }
 
 /** Every piece as it came, looked at when all have come. A slow reader pauses at each for a moment. */
-function pieces(outbound: Outbound, origin: string, { slow = false, path = '/' } = {}): Promise<Buffer[]> {
+function pieces(
+  outbound: Outbound,
+  origin: string,
+  { slow = false, path = '/', party = 'anybody' } = {},
+): Promise<Buffer[]> {
   const all: Buffer[] = []
   return new Promise((resolve, reject) =>
     outbound.dispatch(
-      { origin, path, method: 'GET', headers: [], body: null },
+      { origin, path, method: 'GET', headers: [], body: null, credential: '', party },
       {
         onRequestStart() {},
         onResponseData(controller, piece) {
@@ -73,7 +77,7 @@ function pieces(outbound: Outbound, origin: string, { slow = false, path = '/' }
 
 const hash = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
-test('what came over TLS stays what it was, whoever reads beside it, and the next connection takes the session up', async () => {
+test('what came over TLS stays what it was, whoever reads beside it, and the next connection of the same party takes the session up', async () => {
   await using server = await secureServer()
   const origin = `https://localhost:${server.port}`
   const known = getCACertificates()
@@ -85,6 +89,8 @@ test('what came over TLS stays what it was, whoever reads beside it, and the nex
     const closing = await pieces(outbound, origin, { slow: true, path: '/closing' })
     for (const all of [first, ...both, closing]) assert.equal(hash(Buffer.concat(all)), hash(LARGE))
     assert.deepEqual(server.reused, [false, true])
+    await pieces(outbound, origin, { party: 'somebody else' })
+    assert.deepEqual(server.reused, [false, true, false], 'a session is not lent to another party either')
   } finally {
     setDefaultCACertificates(known)
   }
@@ -111,4 +117,50 @@ test('who takes a connection and says nothing is given up in time', async () => 
   const origin = `https://127.0.0.1:${(mute.address() as AddressInfo).port}`
   await assert.rejects(pieces(outbound, origin), { code: 'UK_CONNECT_TIMEOUT' })
   mute.close()
+})
+
+test('an answer that comes together with another one, each in a record of its own, is the last of its connection', async () => {
+  const answer = (body: string): string => `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+  let connections = 0
+  const server = createTlsServer({ key: KEY, cert: CERTIFICATE, noDelay: true }, (socket) => {
+    connections++
+    socket.on('error', () => {})
+    socket.on('data', (bytes) => {
+      const path = bytes.toString('latin1').split(' ')[1]!
+      socket.write(answer(path))
+      socket.write(answer(`again ${path}`))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, resolve))
+  // What comes within some milliseconds travels on in one piece.
+  const relay = createTcpServer((outer) => {
+    const inner = connect((server.address() as AddressInfo).port)
+    let held: Buffer[] = []
+    let timer: NodeJS.Timeout | undefined
+    inner.on('data', (piece) => {
+      held.push(piece)
+      clearTimeout(timer)
+      timer = setTimeout(() => {
+        outer.write(Buffer.concat(held))
+        held = []
+      }, 10)
+    })
+    outer.on('error', () => {}).on('close', () => inner.destroy())
+    inner.on('error', () => {}).on('close', () => outer.destroy())
+    outer.pipe(inner)
+  })
+  await new Promise<void>((resolve) => relay.listen(0, resolve))
+  const known = getCACertificates()
+  setDefaultCACertificates([...known, CERTIFICATE])
+  try {
+    await using outbound = createOutbound(addressPolicy(['127.0.0.1/32', '::1/128']))
+    const origin = `https://localhost:${(relay.address() as AddressInfo).port}`
+    for (let round = 0; round < 20; round++)
+      assert.equal(Buffer.concat(await pieces(outbound, origin, { path: `/${round}` })).toString(), `/${round}`)
+    assert.equal(connections, 20)
+  } finally {
+    setDefaultCACertificates(known)
+    server.close()
+    relay.close()
+  }
 })

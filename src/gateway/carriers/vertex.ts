@@ -3,6 +3,7 @@ import type { Outbound } from '#engine/outbound/outbound.ts'
 import type { Send } from '#engine/outbound/send.ts'
 import { RetrieveFailed, retrieve } from '#engine/outbound/retrieve.ts'
 import type { Id } from '#kernel/ids.ts'
+import { credentialOf } from '../credential.ts'
 import type { ProviderEndpoint } from '../directory.ts'
 import { isObject, parseJson, textOf } from '../shapes/json.ts'
 import { readFault } from '../shapes/faults.ts'
@@ -86,18 +87,19 @@ interface Account {
 const byEndpoint = new Map<Id, { apiKey: string; mayBePrivate: boolean; tokens: Tokens }>()
 
 /** An endpoint is read anew whenever one of its owner's changes: its token outlives that, as long as its key does. */
-function keptTokens({ id, mayBePrivate }: ProviderEndpoint, apiKey: string): Tokens {
+function keptTokens(endpoint: ProviderEndpoint, apiKey: string): Tokens {
+  const { id, mayBePrivate } = endpoint
   const before = byEndpoint.get(id)
   byEndpoint.delete(id)
   const same = before !== undefined && before.apiKey === apiKey && before.mayBePrivate === mayBePrivate
-  const entry = same ? before : { apiKey, mayBePrivate, tokens: tokensOf(apiKey, mayBePrivate) }
+  const entry = same ? before : { apiKey, mayBePrivate, tokens: tokensOf(apiKey, mayBePrivate, credentialOf(endpoint)) }
   byEndpoint.set(id, entry)
   const [oldest] = byEndpoint.keys()
   if (byEndpoint.size > MOST_KEPT && oldest !== undefined) byEndpoint.delete(oldest)
   return entry.tokens
 }
 
-function tokensOf(apiKey: string, mayBePrivate: boolean): Tokens {
+function tokensOf(apiKey: string, mayBePrivate: boolean, credential: string): Tokens {
   const account = accountIn(apiKey)
   if (account === null) return { get: () => Promise.resolve(apiKey), forget() {} }
   let kept: { token: string; until: number } | null = null
@@ -105,7 +107,7 @@ function tokensOf(apiKey: string, mayBePrivate: boolean): Tokens {
   return {
     get(outbound) {
       if (kept !== null && Date.now() < kept.until) return Promise.resolve(kept.token)
-      asking ??= askToken(account, outbound, mayBePrivate)
+      asking ??= askToken(account, outbound, mayBePrivate, credential)
         .then(({ token, seconds }) => {
           kept = { token, until: Date.now() + seconds * 1000 - EARLY_MS }
           return token
@@ -138,6 +140,7 @@ async function askToken(
   { email, key, keyId, tokenUri }: Account,
   outbound: Outbound,
   mayBePrivate: boolean,
+  credential: string,
 ): Promise<{ token: string; seconds: number }> {
   const { SignJWT } = await import('jose')
   const refused = (message: string): never => {
@@ -167,6 +170,9 @@ async function askToken(
       mostBytes: MOST_TOKEN,
       timeoutMs: 10_000,
       hops: 0,
+      credential,
+      // A token serves all calls of its endpoint, whoever makes them.
+      party: 'access token',
     })
     const json = parseJson(bytes.toString())
     const token = isObject(json) ? textOf(json['access_token']) : ''

@@ -1,0 +1,39 @@
+import type { Socket } from 'node:net'
+import { type Answered, type Raw, type RawAsked, startRaw, writtenAnswer } from './raw.ts'
+
+/** A server that says each answer twice. */
+export interface Twice extends Raw {
+  /** Second answers that went out ahead of the answer to another request, which had to take them for its own. */
+  misplaced: number
+  /** Second answers that came while nobody had asked again. */
+  unasked: number
+}
+
+const AGAIN_MS = 30
+
+/**
+ * A server that answers each request, and 30 ms later once more with the same bytes; who asks sooner over the same
+ * connection gets that second answer first, which is the worst that can happen to a client that lends connections on.
+ */
+export async function startTwice(answer: (asked: RawAsked) => Answered | Promise<Answered>): Promise<Twice> {
+  const again = new WeakMap<Socket, { bytes: string; timer: NodeJS.Timeout }>()
+  async function tell(asked: RawAsked, socket: Socket): Promise<void> {
+    const bytes = writtenAnswer(await answer(asked))
+    const before = again.get(socket)
+    if (before !== undefined) {
+      clearTimeout(before.timer)
+      twice.misplaced++
+      socket.write(before.bytes)
+    }
+    socket.write(bytes)
+    const timer = setTimeout(() => {
+      again.delete(socket)
+      if (socket.destroyed) return
+      twice.unasked++
+      socket.write(bytes)
+    }, AGAIN_MS)
+    again.set(socket, { bytes, timer })
+  }
+  const twice = Object.assign(await startRaw((asked, socket) => void tell(asked, socket)), { misplaced: 0, unasked: 0 })
+  return twice
+}
