@@ -191,6 +191,32 @@ export function itemPairing(input: Json[]): OpenAIError | undefined {
   return { status: 400, message, param: 'input' }
 }
 
+const beginnings: Record<string, string> = {
+  message: 'msg',
+  function_call: 'fc',
+  custom_tool_call: 'ctc',
+  reasoning: 'rs',
+}
+
+/** Ids are of the kind of their item, and neither they nor ids of calls are longer than 64 characters. */
+export function itemNames(input: Json[]): OpenAIError | undefined {
+  for (const [index, item] of input.entries()) {
+    const start = beginnings[(item['type'] as string | undefined) ?? 'message']
+    const name = item['id'] as string | null | undefined
+    if (start !== undefined && typeof name === 'string' && !name.startsWith(start)) {
+      const message = `Invalid 'input[${index}].id': '${name}'. Expected an ID that begins with '${start}'.`
+      return { status: 400, message, param: `input[${index}].id`, code: 'invalid_value' }
+    }
+    for (const field of ['id', 'call_id']) {
+      const given = item[field] as unknown
+      if (typeof given !== 'string' || given.length <= 64) continue
+      const message = `Invalid 'input[${index}].${field}': string too long. Expected a string with maximum length 64, but got a string with length ${given.length} instead.`
+      return { status: 400, message, param: `input[${index}].${field}`, code: 'string_above_max_length' }
+    }
+  }
+  return undefined
+}
+
 /** What a model's kind does not take. */
 export function itemConflict(body: Json, reasons: boolean): OpenAIError | undefined {
   // Told not to reason, a reasoning model is sampled like any other.

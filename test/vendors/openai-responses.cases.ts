@@ -159,6 +159,90 @@ describe('openai 7.55, responses', () => {
     assert.ok(input_tokens > 0)
   })
 
+  test('what is stored can be named again: an item, a response, a conversation; what is not cannot', async () => {
+    await using vendor = await startOpenAI({ keys: ['sk-other'] })
+    const ask = (body: Json, key = vendor.key) =>
+      new OpenAI({ apiKey: key, baseURL: `${vendor.origin}/v1`, maxRetries: 0 }).responses.create({
+        model: 'gpt-4o',
+        ...body,
+      }) as Promise<OpenAI.Responses.Response>
+    const refer = (id: string) => ({
+      input: [
+        { type: 'item_reference', id },
+        { role: 'user', content: 'and?' },
+      ],
+    })
+    const first = await ask({ input: 'remember me' })
+    const item = first.output[0]!.id!
+    await ask(refer(item))
+    assert.deepEqual(
+      vendor.requests.at(-1)!.seen!.messages.map((one) => one['content'][0].text ?? one['content']),
+      ['remember me', 'and?'],
+    )
+    const missing = { status: 404, param: 'input', code: null, type: 'invalid_request_error' }
+    await assert.rejects(ask(refer(item), 'sk-other'), missing, 'another account has not stored it')
+    await assert.rejects(ask(refer('msg_none')), { ...missing, message: "404 Item with id 'msg_none' not found." })
+    const unstored = await ask({ input: 'forget me', store: false })
+    await assert.rejects(
+      ask({ ...refer(unstored.output[0]!.id!), store: false }),
+      /Items are not persisted when `store`/,
+    )
+    await assert.rejects(ask({ input: 'x', previous_response_id: first.id }, 'sk-other'), {
+      code: 'previous_response_not_found',
+    })
+
+    const { id: conversation } = await client(vendor).conversations.create({
+      items: [{ role: 'user', content: 'one' }],
+    })
+    await ask({ input: 'two', conversation })
+    await ask({ input: 'three', conversation: { id: conversation } })
+    assert.deepEqual(
+      vendor.requests.at(-1)!.seen!.messages.map((one) => one['content'][0].text ?? one['content']),
+      ['one', 'two', 'two', 'three'],
+    )
+    await assert.rejects(ask({ input: 'x', conversation }, 'sk-other'), { status: 404 })
+    await assert.rejects(ask({ input: 'x', conversation, previous_response_id: first.id }), {
+      code: 'mutually_exclusive_parameters',
+    })
+  })
+
+  test('files, containers and stores lie in the account of a key, and it is written down who read them', async () => {
+    await using vendor = await startOpenAI({ keys: ['sk-other'] })
+    const ids = ['file', 'container', 'vector_store'].map((kind) => vendor.keep({ kind, text: `secret ${kind}` }))
+    const [file, container, vectors] = ids
+    const other = vendor.keep({ kind: 'file', text: 'theirs', key: 'sk-other' })
+    const ways: Json[] = [
+      { input: [{ role: 'user', content: [{ type: 'input_file', file_id: file }] }] },
+      { input: [{ role: 'user', content: [{ type: 'input_image', file_id: file }] }] },
+      { tools: [{ type: 'code_interpreter', container }] },
+      { tools: [{ type: 'code_interpreter', container: { type: 'auto', file_ids: [file] } }] },
+      { tools: [{ type: 'file_search', vector_store_ids: [vectors] }] },
+    ]
+    for (const way of ways) {
+      const body = { model: 'gpt-4o', input: 'x', ...way }
+      const answer = await client(vendor).responses.create(body)
+      const [kept] = vendor.requests.at(-1)!.seen!.read
+      assert.ok(kept && ids.includes(kept.id), JSON.stringify(way))
+      assert.match(answer.output_text, /secret/)
+      const stranger = new OpenAI({ apiKey: 'sk-other', baseURL: `${vendor.origin}/v1`, maxRetries: 0 })
+      await assert.rejects(stranger.responses.create(body), { status: 404 }, JSON.stringify(way))
+    }
+    const part = (file_id: string) => ({
+      model: 'gpt-4o',
+      messages: [{ role: 'user' as const, content: [{ type: 'file' as const, file: { file_id } }] }],
+    })
+    await client(vendor).chat.completions.create(part(file!))
+    assert.equal(vendor.requests.at(-1)!.seen!.read[0]!.text, 'secret file')
+    await assert.rejects(client(vendor).chat.completions.create(part(other)), { status: 404 })
+    const schema = { type: 'object', properties: { file_id: { type: 'string', default: 'x' } }, required: ['file_id'] }
+    await client(vendor).responses.create({
+      model: 'gpt-4o',
+      input: 'x',
+      tools: [{ ...weather, parameters: schema }],
+      metadata: { file_id: 'x' },
+    })
+  })
+
   test('refuses what OpenAI refuses', async () => {
     await using vendor = await startOpenAI()
     const refused = async (more: Json, expected: Json) =>
@@ -171,6 +255,15 @@ describe('openai 7.55, responses', () => {
     await refused({ reasoning: { effort: 'low' } }, { code: 'unsupported_parameter', param: 'reasoning.effort' })
     await refused({ model: 'o4-mini', temperature: 0.5 }, { code: 'unsupported_parameter', param: 'temperature' })
     await refused({ model: 'gpt-0' }, { status: 400, code: 'model_not_found' })
+    const called = { type: 'function_call', call_id: 'call_1', name: 'weather', arguments: '{}' }
+    const answered = (more: Json) => ({
+      input: [
+        { ...called, ...more },
+        { type: 'function_call_output', call_id: more['call_id'] ?? 'call_1', output: '' },
+      ],
+    })
+    await refused(answered({ id: 'toolu_1' }), { code: 'invalid_value', param: 'input[0].id' })
+    await refused(answered({ call_id: 'c'.repeat(65) }), { code: 'string_above_max_length', param: 'input[0].call_id' })
     await refused({ previous_response_id: 'resp_0' }, { code: 'previous_response_not_found' })
     vendor.script({ status: 429 })
     await assert.rejects(client(vendor).responses.create({ model: 'gpt-4o', input: 'x' }), RateLimitError)

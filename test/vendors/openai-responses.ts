@@ -1,23 +1,34 @@
-// OpenAI's Responses API on loopback: POST /v1/responses whole and streamed, what is stored of it, input_tokens.
+// OpenAI's Responses API on loopback: POST /v1/responses whole and streamed, what is stored of it, input_tokens,
+// POST /v1/conversations.
 //
 // Sources: compat.md 2.5; openai 7.55.0 types and its stream accumulator; issue trackers for the words of unpaired calls,
 // reasoning that is not stored and sealed content of others. Unknown, so not played or only guessed:
-// - tools that OpenAI runs itself (web search, code, files, images, MCP): taken, never used; background, conversations,
-//   prompts by id, compaction, steering, websockets;
+// - tools that OpenAI runs itself (web search, code, files, images, MCP): taken, never used (what they name is read, see
+//   openai-store.ts); background, prompts by id, compaction, steering, websockets;
 // - that a reasoning item must be followed by what it led to;
 // - whether a stream breaks with `error`, with `response.failed` or both (here: `response.failed`, or as the script says).
 import type { Answer, Frame, Whole } from './deliver.ts'
 import { worded, type OpenAIError } from './openai-rules.ts'
+import { lost, OpenAIStore } from './openai-store.ts'
 import { eventsOf, itemsOf, type Wish } from './openai-responses-items.ts'
-import { itemConflict, itemPairing, LEAST_OUTPUT, responsesRequest, tooFew } from './openai-responses-rules.ts'
+import {
+  itemConflict,
+  itemNames,
+  itemPairing,
+  LEAST_OUTPUT,
+  responsesRequest,
+  tooFew,
+} from './openai-responses-rules.ts'
 import { id, parse, planOf, weigh, type Plan } from './plan.ts'
 import { check } from './rules.ts'
 import type { Call } from './server.ts'
-import type { Behaviour, Json, MidStreamError } from './vendor.ts'
+import type { Behaviour, Json, Kept, MidStreamError } from './vendor.ts'
 
 export type ResponsesModel = { id: string; reasons?: boolean; context?: number; embeds?: number }
 
 export type ResponsesShop = {
+  /** The account that things are put into when nobody says whose they are. */
+  key: string
   models: ResponsesModel[]
   /** Plays an open model that shows its thoughts as `reasoning_text`. */
   reasoningText: boolean
@@ -28,12 +39,13 @@ export type ResponsesShop = {
 /** Routes under /v1/responses; null: not one of them. */
 export class Responses {
   readonly #shop: ResponsesShop
-  readonly #stored = new Map<string, { response: Json; input: Json[] }>()
+  readonly store: OpenAIStore
   /** Sealed reasoning that this vendor gave out. */
   readonly #sealed = new Set<string>()
 
   constructor(shop: ResponsesShop) {
     this.#shop = shop
+    this.store = new OpenAIStore(shop.key)
   }
 
   answer(call: Call): Answer | null {
@@ -41,13 +53,14 @@ export class Responses {
     if (method === 'POST' && path === '/v1/responses') return this.#create(call)
     if (method === 'POST' && path === '/v1/responses/input_tokens') return this.#count(call)
     if (method === 'POST' && path === '/v1/responses/compact') return this.#compact(call)
+    if (method === 'POST' && path === '/v1/conversations') return this.#converse(call)
     const [, name, rest] = /^\/v1\/responses\/(resp_[^/]+)(\/.+)?$/.exec(path) ?? []
     if (name === undefined) return null
-    const stored = this.#stored.get(name)
+    const stored = this.store.response(this.#key(call), name)
     if (!stored) return this.#problem({ status: 404, message: `Response with id '${name}' not found.` })
     if (method === 'GET' && rest === undefined) return { status: 200, body: stored.response }
     if (method === 'DELETE' && rest === undefined) {
-      this.#stored.delete(name)
+      this.store.forget(name)
       return { status: 200, body: { id: name, object: 'response.deleted', deleted: true } }
     }
     if (method === 'GET' && rest === '/input_items')
@@ -57,17 +70,20 @@ export class Responses {
     return null
   }
 
-  #create({ request, behaviour }: Call): Answer {
-    const read = this.#read(request.body)
+  #create(call: Call): Answer {
+    const { request, behaviour } = call
+    const read = this.#read(call)
     if ('refused' in read) return this.#problem(read.refused)
-    const { body, model, input } = read
+    const { body, model, input, given, kept } = read
+    const limit = body['max_output_tokens'] ?? undefined
+    request.seen = { messages: input, limit, read: kept }
     const wish = this.#wishOf(body)
     const format = body['text']?.format?.type
     const plan = planOf({
       behaviour,
-      echo: lastUserText(input),
-      prompt: [input, body['instructions'], body['tools']],
-      limit: body['max_output_tokens'],
+      echo: [lastUserText(input), ...kept.map(({ text }) => text)].join('\n'),
+      prompt: [input, body['instructions'], body['tools'], kept.map(({ text }) => text)],
+      limit,
       forced: forcedTool(body),
       thinks: Boolean(model.reasons) && body['reasoning']?.effort !== 'none',
       json: format === 'json_object' || format === 'json_schema',
@@ -89,7 +105,7 @@ export class Responses {
       output,
       usage: usageOf(plan),
     }
-    if (body['store'] !== false) this.#stored.set(begun['id'], { response: over, input: [...input, ...output] })
+    this.store.add(this.#key(call), body, over, input, given)
     return body['stream'] ? this.#stream(body, begun, over) : { status: 200, body: over }
   }
 
@@ -120,8 +136,9 @@ export class Responses {
   }
 
   /** The user's messages as they were, and one item that only this vendor can read. */
-  #compact({ request, behaviour }: Call): Whole {
-    const read = this.#read(request.body)
+  #compact(call: Call): Whole {
+    const { behaviour } = call
+    const read = this.#read(call)
     if ('refused' in read) return this.#problem(read.refused)
     const { input } = read
     const plan = planOf({ behaviour, echo: 'summary', prompt: [input] })
@@ -134,15 +151,29 @@ export class Responses {
     }
   }
 
-  #count({ request }: Call): Whole {
-    const read = this.#read(request.body)
+  #count(call: Call): Whole {
+    const read = this.#read(call)
     if ('refused' in read) return this.#problem(read.refused)
-    const tokens = weigh([read.input, read.body['instructions'], read.body['tools']])
+    const tokens = weigh([read.input, read.body['instructions'], read.body['tools'], read.kept.map(({ text }) => text)])
     return { status: 200, body: { object: 'response.input_tokens', input_tokens: tokens } }
   }
 
-  #read(bytes: Buffer): { body: Json; model: ResponsesModel; input: Json[] } | { refused: OpenAIError } {
-    const body = parse(bytes)
+  #converse(call: Call): Whole {
+    const body = parse(call.request.body)
+    if (!body) return this.#problem({ status: 400, message: 'We could not parse the JSON body of your request.' })
+    return { status: 200, body: this.store.converse(this.#key(call), body['items'] ?? [], body['metadata'] ?? {}) }
+  }
+
+  #key({ key }: Call): string {
+    return key ?? this.#shop.key
+  }
+
+  /** `given`: the request's own items; `input`: everything that the model gets; `kept`: what it was made to read. */
+  #read(
+    call: Call,
+  ): { body: Json; model: ResponsesModel; input: Json[]; given: Json[]; kept: Kept[] } | { refused: OpenAIError } {
+    const body = parse(call.request.body)
+    const key = this.#key(call)
     if (!body) return { refused: { status: 400, message: 'We could not parse the JSON body of your request.' } }
     const fault = check(responsesRequest, body)
     const least = body['max_output_tokens']
@@ -154,25 +185,25 @@ export class Responses {
       const message = `The requested model '${body['model']}' does not exist.`
       return { refused: { status: 400, message, param: 'model', code: 'model_not_found' } }
     }
-    const before = this.#before(body['previous_response_id'])
+    const before = this.store.before(key, body)
     if ('status' in before) return { refused: before }
     const given: Json[] =
       typeof body['input'] === 'string' ? [{ role: 'user', content: body['input'] }] : (body['input'] ?? [])
-    const input = [...before.input, ...given]
-    const refused = itemConflict(body, Boolean(model.reasons)) ?? this.#thoughts(input) ?? itemPairing(input)
-    return refused ? { refused } : { body, model, input }
-  }
-
-  #before(name: string | null | undefined): { input: Json[] } | OpenAIError {
-    if (name === undefined || name === null) return { input: [] }
-    const stored = this.#stored.get(name)
-    if (stored) return { input: stored.input }
-    const message = `Previous response with id '${name}' not found.`
-    return { status: 400, message, param: 'previous_response_id', code: 'previous_response_not_found' }
+    const resolved = this.store.resolve(key, body, [...before.input, ...given])
+    if ('status' in resolved) return { refused: resolved }
+    const looked = this.store.read(key, body)
+    if ('status' in looked) return { refused: looked }
+    const { input } = resolved
+    const refused =
+      itemConflict(body, Boolean(model.reasons)) ??
+      itemNames(given) ??
+      this.#thoughts(key, body, input) ??
+      itemPairing(input)
+    return refused ? { refused } : { body, model, input, given: input.slice(before.input.length), kept: looked.read }
   }
 
   /** A thought comes back sealed as it was given out, or by its id while it is stored. */
-  #thoughts(input: Json[]): OpenAIError | undefined {
+  #thoughts(key: string, body: Json, input: Json[]): OpenAIError | undefined {
     for (const item of input) {
       if (item['type'] !== 'reasoning') continue
       const sealed = item['encrypted_content'] as string | null | undefined
@@ -181,10 +212,8 @@ export class Responses {
         const message = `The encrypted content ${sealed.slice(0, 4)}... could not be verified. Reason: Encrypted content could not be decrypted or parsed.`
         return { status: 400, message, code: 'invalid_encrypted_content' }
       }
-      const kept = [...this.#stored.values()].some((one) => one.input.some(({ id: known }) => known === item['id']))
-      if (item['id'] === undefined || item['id'] === null || kept) continue
-      const message = `Item with id '${item['id']}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`
-      return { status: 404, message, param: 'input' }
+      if (item['id'] === undefined || item['id'] === null || this.store.item(key, item['id'])) continue
+      return lost(item['id'], body)
     }
     return undefined
   }

@@ -48,6 +48,7 @@ export async function startOpenAI(options: OpenAIOptions = {}): Promise<Vendor> 
   const shop = new OpenAI(options.models ?? openAIModels, key, options)
   return await serve({
     key,
+    shelf: shop.responses.store.shelf,
     otherwise: options.otherwise,
     answer: (call) => shop.answer(call),
     failure: ({ status, type, code, message }) =>
@@ -78,7 +79,8 @@ export class OpenAI {
     this.models = list
     this.key = key
     this.options = options
-    this.responses = new Responses({ models: list, reasoningText: options.reasoningText ?? false, problem, errorOf })
+    const reasoningText = options.reasoningText ?? false
+    this.responses = new Responses({ key, models: list, reasoningText, problem, errorOf })
   }
 
   answer(call: Call): Answer {
@@ -87,10 +89,11 @@ export class OpenAI {
     if (bearer === undefined) {
       return problem({ status: 401, message: "You didn't provide an API key in an Authorization: Bearer header." })
     }
-    if (bearer !== this.key) {
+    if (bearer !== this.key && !this.options.keys?.includes(bearer)) {
       const message = `Incorrect API key provided: ${bearer.slice(0, 4)}****.`
       return problem({ status: 401, message, code: 'invalid_api_key' })
     }
+    call.key = bearer
     if (method === 'GET' && path === '/v1/models') {
       return { status: 200, body: { object: 'list', data: this.models.map(entryOf) } }
     }
@@ -116,20 +119,26 @@ export class OpenAI {
     return body ? next(body) : problem({ status: 400, message: 'We could not parse the JSON body of your request.' })
   }
 
-  chat({ behaviour }: Call, body: Json): Answer {
+  chat(call: Call, body: Json): Answer {
+    const { behaviour, request } = call
     const fault = check(chatRequest, body)
     if (fault) return problem(worded(fault))
     const model = this.models.find((one) => one.id === body['model'])
     if (!model || model.embeds) return unknownModel(body['model'])
     const refusal = conflict(body, model) ?? pairing(body['messages'])
     if (refusal) return problem(refusal)
+    const looked = this.responses.store.read(call.key ?? this.key, { input: body['messages'] })
+    if ('status' in looked) return problem(looked)
+    const limit = body['max_completion_tokens'] ?? body['max_tokens'] ?? undefined
+    request.seen = { messages: body['messages'], limit, read: looked.read }
+    const kept = looked.read.map(({ text }) => text)
 
     const format = body['response_format']?.type
     const plan = planOf({
       behaviour,
-      echo: lastText(body['messages']),
-      prompt: [body['messages'], body['tools']],
-      limit: body['max_completion_tokens'] ?? body['max_tokens'],
+      echo: [lastText(body['messages']), ...kept].join('\n'),
+      prompt: [body['messages'], body['tools'], kept],
+      limit,
       forced: forcedTool(body),
       thinks: model.reasons && body['reasoning_effort'] !== 'none',
       json: format === 'json_object' || format === 'json_schema',

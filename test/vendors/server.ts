@@ -3,13 +3,17 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { deliver, type Answer, type Whole } from './deliver.ts'
+import type { Shelf } from './shelf.ts'
 import type { Behaviour, Json, RecordedRequest, Vendor } from './vendor.ts'
 
-export type Call = { request: RecordedRequest; method: string; path: string; behaviour: Behaviour }
+/** `key`: who calls, once the vendor knows it. */
+export type Call = { request: RecordedRequest; method: string; path: string; behaviour: Behaviour; key?: string }
 
 /** What a vendor adds: its answers, its error envelope, its headers. */
 export type Play = {
   key: string
+  /** Where what it stores lies; a vendor that stores nothing has none. */
+  shelf?: Shelf | undefined
   otherwise?: Behaviour | undefined
   /** Routing, checks and the normal answer. A `Whole` of 400 or more wins over the script. */
   answer(call: Call): Answer
@@ -39,6 +43,10 @@ export async function serve(play: Play): Promise<Vendor> {
     key: play.key,
     requests,
     script: (...next) => script.add(next),
+    keep: (thing) => {
+      if (!play.shelf) throw new Error('This vendor keeps nothing.')
+      return play.shelf.put(thing)
+    },
     pending: () => script.left(),
     arrival: async (index = 0) => {
       const request = requests[index]

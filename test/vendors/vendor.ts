@@ -15,6 +15,8 @@ export type Vendor = {
   script(...next: Behaviour[]): void
   /** How many scripted uses are left; `Infinity` when one repeats for ever. */
   pending(): number
+  /** Puts something into the account of a key (the vendor's first by default); its id. Throws for kinds it does not keep. */
+  keep(thing: { kind: string; text: string; key?: string | undefined }): string
   /** The n-th request (0 = first), as soon as it has arrived. */
   arrival(index?: number): Promise<RecordedRequest>
   [Symbol.asyncDispose](): Promise<void>
@@ -138,6 +140,8 @@ export type Options<Model> = {
   /** Replaces the vendor's list of models. */
   models?: Model[] | undefined
   key?: string | undefined
+  /** More keys that it accepts, each an account of its own. */
+  keys?: string[] | undefined
   /** For requests with nothing scripted. */
   otherwise?: Behaviour | undefined
 }
