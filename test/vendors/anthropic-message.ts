@@ -5,7 +5,8 @@ import type { Json } from './vendor.ts'
 
 export type Ending = { reason: string; sequence: string | null }
 
-export function messageOf(plan: Plan, model: string, ending: Ending, hidden: boolean): Json {
+/** `container`: the one that the request named. */
+export function messageOf(plan: Plan, model: string, ending: Ending, hidden: boolean, container?: string): Json {
   return {
     id: id('msg_01', 22),
     type: 'message',
@@ -15,7 +16,7 @@ export function messageOf(plan: Plan, model: string, ending: Ending, hidden: boo
     stop_reason: ending.reason,
     stop_sequence: ending.sequence,
     stop_details: detailsOf(ending, plan.refusal ?? null),
-    container: null,
+    container: container === undefined ? null : { id: container, expires_at: '2099-01-01T00:00:00Z', skills: null },
     diagnostics: null,
     usage: usageOf(plan),
   }
@@ -38,7 +39,7 @@ export function eventsOf(message: Json, plan: Plan): Frame[] {
         stop_reason: message['stop_reason'],
         stop_sequence: message['stop_sequence'],
         stop_details: message['stop_details'],
-        container: null,
+        container: message['container'],
       },
       usage: {
         input_tokens: usage['input_tokens'],

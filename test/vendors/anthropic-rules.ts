@@ -1,4 +1,5 @@
 // The body of POST /v1/messages (compat.md 3.2, both API versions) and Anthropic's words for faults.
+import { THREADS_BETA } from './anthropic-store.ts'
 import { nameOf, type Fault, type Rule } from './rules.ts'
 import type { Json } from './vendor.ts'
 
@@ -159,17 +160,23 @@ const betaNames = [
   'fallback_credit_token',
   'mcp_servers',
   'output_format',
-  'thread',
 ]
 const betaFields = Object.fromEntries(betaNames.map((name): [string, Rule] => [name, anything()]))
 
-/** `beta`: the request names at least one `anthropic-beta`. */
-export function messageRequest(version: string, beta: boolean, counting = false): Rule {
+/** In the beta of message threads; `continue` may send nothing new, after a turn that was not finished. */
+const thread = union({ create: closed({ type }), continue: closed({ type, previous_message_id: text }) })
+
+type Asked = { counting?: boolean; continues?: boolean }
+
+/** `betas`: false when the request names none. `continues`: the rest of the conversation lies in a thread. */
+export function messageRequest(version: string, betas: string[] | false, { counting, continues }: Asked = {}): Rule {
   return closed({
     ...shared,
+    ...(continues ? { messages: { ...shared['messages']!, minItems: 0 } } : {}),
+    ...(betas && betas.includes(THREADS_BETA) ? { thread: { ...thread, nullable: true } } : {}),
     ...(counting ? {} : generation),
     ...(version === '2023-06-01' && !counting ? sampling : {}),
-    ...(beta ? betaFields : {}),
+    ...(betas && betas.length > 0 ? betaFields : {}),
   })
 }
 

@@ -190,3 +190,99 @@ test('anthropic refuses what Anthropic refuses', async () => {
   assert.equal((await post(say('assistant', document)))[0], 200)
   assert.equal((await post(say('assistant', document), { 'anthropic-version': '2026-10-21' }))[0], 400)
 })
+
+const threads = 'message-threads-2026-08-12'
+const steps = { maxRetries: 0, logLevel: 'off' as const }
+
+test('a tool runner goes on in a thread: each turn sends what is new, and the model gets everything', async () => {
+  await using vendor = await startAnthropic()
+  vendor.script(
+    { reply: { text: 'Let me look.', tools: [{ id: 'toolu_1', name: 'weather', arguments: { city: 'Kyōto' } }] } },
+    { reply: { tools: [{ id: 'toolu_2', name: 'weather', arguments: { city: 'Nara' } }] } },
+    { reply: 'Both are sunny.' },
+  )
+  const client = new Sdk1({ apiKey: vendor.key, baseURL: vendor.origin, ...steps })
+  const run = async (city: unknown) => `sunny in ${(city as Json)['city']}`
+  const tool = { ...weather, type: 'custom' as const, parse: (input: unknown) => input, run }
+  const runner = client.beta.messages.toolRunner({ ...ask('Weather?'), system: 'Be brief.', tools: [tool] })
+  const last = await runner
+  assert.equal(last.content[0]?.type === 'text' && last.content[0].text, 'Both are sunny.')
+  assert.deepEqual(
+    vendor.requests.map((one) => [one.json()['thread'].type, one.json()['messages'].length, one.seen!.messages.length]),
+    [
+      ['create', 1, 1],
+      ['continue', 1, 3],
+      ['continue', 1, 5],
+    ],
+  )
+  assert.deepEqual(
+    Object.keys(vendor.requests[2]!.json()).filter((field) => /system|tools/.test(field)),
+    [],
+  )
+  assert.match(JSON.stringify(vendor.requests[2]!.seen!.messages), /sunny in Kyōto.*sunny in Nara/)
+})
+
+test('a thread that is lost is 404 `thread_not_found`, and the client sends the whole conversation again', async () => {
+  await using vendor = await startAnthropic()
+  const client = new Sdk1({ apiKey: vendor.key, baseURL: vendor.origin, ...steps })
+  const thread = client.beta.messages.thread({ model: 'claude-opus-5-5', max_tokens: 100 })
+  await thread.send({ role: 'user', content: 'one' })
+  vendor.script({ forgets: true })
+  await thread.send({ role: 'user', content: 'two' })
+  assert.deepEqual(
+    vendor.requests.map((one) => [one.json()['thread'].type, one.seen?.messages.length]),
+    [
+      ['create', 1],
+      ['continue', undefined],
+      ['create', 3],
+    ],
+  )
+})
+
+test('a thread is of one key, goes on from its last answer only, and keeps what it began with', async () => {
+  await using vendor = await startAnthropic({ keys: ['sk-other'] })
+  const send = async (body: Json, key = vendor.key, beta = threads) => {
+    const headers = { 'x-api-key': key, 'anthropic-version': '2023-06-01', 'anthropic-beta': beta }
+    const request = { method: 'POST', headers, body: JSON.stringify({ ...ask('more'), ...body }) }
+    const answer = await fetch(`${vendor.origin}/v1/messages`, request)
+    const json = (await answer.json()) as Json
+    return { status: answer.status, id: json['id'] as string, code: json['error']?.details?.error_code, ...json }
+  }
+  const go = (previous_message_id: string) => ({ thread: { type: 'continue', previous_message_id } })
+  assert.equal((await send({ thread: { type: 'create' } }, vendor.key, 'other-beta')).status, 400)
+  const first = await send({ thread: { type: 'create' } })
+  const lost = [404, 'thread_not_found']
+  const told = async (body: Json, key?: string) => {
+    const { status, code } = await send(body, key)
+    return [status, code]
+  }
+  assert.deepEqual(await told(go('msg_none')), lost)
+  assert.deepEqual(await told(go(first.id), 'sk-other'), lost)
+  assert.deepEqual(await told({ ...go(first.id), output_config: { effort: 'low' } }), [
+    400,
+    'thread_fingerprint_mismatch',
+  ])
+  assert.deepEqual(await told({ ...go(first.id), system: 'x' }), [400, undefined])
+  const second = await send(go(first.id))
+  assert.equal(second.status, 200)
+  assert.deepEqual(await told(go(first.id)), [400, 'thread_already_continued'])
+  assert.deepEqual(await told({ ...go(second.id), messages: [] }), [200, undefined])
+  const plain = await send({})
+  assert.deepEqual(await told(go(plain.id)), lost, 'nobody asked to keep it')
+})
+
+test('files and containers lie in the account of a key, and it is written down who read them', async () => {
+  await using vendor = await startAnthropic({ keys: ['sk-other'] })
+  const file_id = vendor.keep({ kind: 'file', text: 'secret file' })
+  const container = vendor.keep({ kind: 'container', text: 'secret container' })
+  const content = [{ type: 'document' as const, source: { type: 'file' as const, file_id } }]
+  const ways: Json[] = [{ messages: [{ role: 'user', content }] }, { container }, { container: { id: container } }]
+  for (const way of ways) {
+    const body = { ...ask('Read.'), ...way }
+    const answer = await new Sdk1({ apiKey: vendor.key, baseURL: vendor.origin, ...steps }).beta.messages.create(body)
+    assert.match(JSON.stringify(answer.content), /secret/)
+    assert.match(vendor.requests.at(-1)!.seen!.read[0]!.text, /secret/)
+    const stranger = new Sdk1({ apiKey: 'sk-other', baseURL: vendor.origin, ...steps })
+    await assert.rejects(stranger.beta.messages.create(body), { status: 404 })
+  }
+})

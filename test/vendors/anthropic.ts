@@ -4,7 +4,7 @@
 // Unknown, so not played or only guessed:
 // - whether 2026-10-21 still takes x-api-key (compat.md says to accept both headers under both versions: played so);
 // - the words of the 400 for temperature/top_p/top_k, documents in assistant messages and citations under 2026-10-21;
-// - which beta each beta-only field needs (any non-empty anthropic-beta opens all of them); ranges of top_k;
+// - which beta each beta-only field needs (any non-empty anthropic-beta opens all of them but `thread`); ranges of top_k;
 // - which models refuse a prefill, temperature or old thinking budgets (set `prefill: false` on a model for the first);
 // - whether response shapes differ between the versions (the SDK types show none: played the same);
 // - how a ping is placed after the first one; fields inside typed server tools, output_config and image sources (not read);
@@ -12,13 +12,14 @@
 //   refused (an issue says so: played);
 // - whether tool_result blocks may follow other blocks (compat.md: they come first; refused otherwise);
 // - whether `redacted_thinking` and citations are ever sent unasked (never here); batches, files, skills: answer 404.
+import { AnthropicStore, previousOf } from './anthropic-store.ts'
 import { conflict, messageRequest, versions, worded } from './anthropic-rules.ts'
 import { event, eventsOf, messageOf, type Ending } from './anthropic-message.ts'
 import type { Answer, Flow, Frame, Whole } from './deliver.ts'
 import { id, lastText, parse, planOf, weigh, type Plan } from './plan.ts'
 import { check } from './rules.ts'
 import { serve, type Call } from './server.ts'
-import type { Behaviour, Json, MidStreamError, Options, Vendor } from './vendor.ts'
+import type { Behaviour, Json, Kept, MidStreamError, Options, Vendor } from './vendor.ts'
 
 export type AnthropicModel = {
   id: string
@@ -38,9 +39,10 @@ const models: AnthropicModel[] = [
 
 export async function startAnthropic(options: Options<AnthropicModel> = {}): Promise<Vendor> {
   const key = options.key ?? 'sk-ant-loopback'
-  const shop = new Anthropic(options.models ?? models, key)
+  const shop = new Anthropic(options.models ?? models, key, options.keys)
   return await serve({
     key,
+    shelf: shop.store.shelf,
     otherwise: options.otherwise,
     answer: (call) => shop.answer(call),
     failure: ({ status, type, code, message }, call) => problem(call, status, message, type, code),
@@ -57,10 +59,14 @@ export async function startAnthropic(options: Options<AnthropicModel> = {}): Pro
 export class Anthropic {
   readonly models: AnthropicModel[]
   readonly key: string
+  readonly keys: string[]
+  readonly store: AnthropicStore
 
-  constructor(list: AnthropicModel[], key = '') {
+  constructor(list: AnthropicModel[], key = '', keys: string[] = []) {
     this.models = list
     this.key = key
+    this.keys = [key, ...keys]
+    this.store = new AnthropicStore(key)
   }
 
   answer(call: Call): Answer {
@@ -68,7 +74,8 @@ export class Anthropic {
     const { headers } = call.request
     const given = headers['x-api-key'] ?? /^Bearer (.+)$/i.exec(headers.authorization ?? '')?.[1]
     if (given === undefined) return problem(call, 401, 'x-api-key header is required')
-    if (given !== this.key) return problem(call, 401, 'invalid x-api-key')
+    if (!this.keys.includes(String(given))) return problem(call, 401, 'invalid x-api-key')
+    call.key = String(given)
     const version = headers['anthropic-version']
     if (version === undefined) return problem(call, 400, 'anthropic-version: header is required')
     if (!versions.includes(String(version))) {
@@ -84,18 +91,20 @@ export class Anthropic {
   #messages(call: Call, version: string): Answer {
     const body = parse(call.request.body)
     if (!body) return problem(call, 400, 'The request body is not valid JSON.')
-    return this.speak(call, body, version, Boolean(call.request.headers['anthropic-beta']))
+    return this.speak(call, body, version, betasOf(call))
   }
 
-  speak(call: Call, given: Json, version: string, beta: boolean): Whole | Flow {
-    const read = this.#read(call, given, version, beta)
+  speak(call: Call, given: Json, version: string, betas: string[]): Whole | Flow {
+    const read = this.#read(call, given, version, betas)
     if ('refusal' in read) return read.refusal
-    const { body, model } = read
+    const { body, model, kept } = read
+    const texts = kept.map(({ text }) => text)
+    call.request.seen = { messages: body['messages'], limit: body['max_tokens'], read: kept }
     const thinks = ['enabled', 'adaptive'].includes(body['thinking']?.type)
     const plan = planOf({
       behaviour: call.behaviour,
-      echo: lastText(body['messages']),
-      prompt: [body['system'], body['messages'], body['tools']],
+      echo: [lastText(body['messages']), ...texts].join('\n'),
+      prompt: [body['system'], body['messages'], body['tools'], texts],
       limit: body['max_tokens'],
       forced: forcedTool(body),
       thinks,
@@ -104,7 +113,9 @@ export class Anthropic {
     const ending = endingOf(plan, call.behaviour)
     if (body['max_tokens'] === 0)
       Object.assign(plan, { text: '', reasoning: '', tools: [], usage: { ...plan.usage, output: 0 } })
-    const message = messageOf(plan, model.id, ending, body['thinking']?.display === 'omitted')
+    const container = kept.find(({ kind }) => kind === 'container')?.id
+    const message = messageOf(plan, model.id, ending, body['thinking']?.display === 'omitted', container)
+    this.store.add(call.key ?? this.key, given, body, message)
     if (!body['stream']) return { status: 200, body: message }
     const frames = eventsOf(message, plan)
     return { format: 'sse', frames, opening: 2, closing: 2, failure: (error) => broken(call, error) }
@@ -113,25 +124,35 @@ export class Anthropic {
   #count(call: Call, version: string): Answer {
     const given = parse(call.request.body)
     if (!given) return problem(call, 400, 'The request body is not valid JSON.')
-    const read = this.#read(call, given, version, Boolean(call.request.headers['anthropic-beta']), true)
+    const read = this.#read(call, given, version, betasOf(call), true)
     if ('refusal' in read) return read.refusal
-    const { body } = read
-    const counted = weigh(body['system']) + weigh(body['messages']) + weigh(body['tools'])
+    const { body, kept } = read
+    const texts = kept.map(({ text }) => text)
+    const counted = weigh(body['system']) + weigh(body['messages']) + weigh(body['tools']) + weigh(texts)
     return { status: 200, body: { input_tokens: call.behaviour.usage?.input ?? Math.max(1, counted) } }
   }
 
   #read(
     call: Call,
-    body: Json,
+    given: Json,
     version: string,
-    beta: boolean,
+    betas: string[],
     counting = false,
-  ): { body: Json; model: AnthropicModel } | { refusal: Whole } {
-    const refuse = (status: number, message: string) => ({ refusal: problem(call, status, message) })
-    const fault = check(messageRequest(version, beta, counting), body)
+  ): { body: Json; model: AnthropicModel; kept: Kept[] } | { refusal: Whole } {
+    const refuse = (status: number, message: string, code?: string) => ({
+      refusal: problem(call, status, message, undefined, code),
+    })
+    const fault = check(messageRequest(version, betas, { counting, continues: previousOf(given) !== undefined }), given)
     if (fault) return refuse(400, worded(fault))
-    const model = this.models.find((one) => one.id === body['model'])
-    if (!model) return refuse(404, `model: ${body['model']}`)
+    const model = this.models.find((one) => one.id === given['model'])
+    if (!model) return refuse(404, `model: ${given['model']}`)
+    if (call.behaviour.forgets) this.store.forget()
+    const key = call.key ?? this.key
+    const whole = this.store.whole(key, given)
+    if ('status' in whole) return refuse(whole.status, whole.message, whole.code)
+    const { body } = whole
+    const looked = this.store.read(key, body)
+    if ('status' in looked) return refuse(looked.status, looked.message, looked.code)
     const clash = conflict(body, version)
     if (clash) return refuse(400, clash)
     const { role } = (body['messages'] as Json[]).findLast((one) => one['role'] !== 'system') ?? {}
@@ -144,7 +165,7 @@ export class Anthropic {
     const size = weigh(body['messages']) + weigh(body['system'])
     const context = model.context ?? 200_000
     if (size > context) return refuse(400, `prompt is too long: ${size} tokens > ${context} maximum`)
-    return { body, model }
+    return { body, model, kept: looked.read }
   }
 
   #list({ request }: Call): Whole {
@@ -168,6 +189,11 @@ export class Anthropic {
     const model = this.models.find((one) => one.id === name)
     return model ? { status: 200, body: entryOf(model) } : problem(call, 404, `model: ${name}`)
   }
+}
+
+function betasOf({ request }: Call): string[] {
+  const given = [request.headers['anthropic-beta'] ?? []].flat().join(',')
+  return given.split(',').flatMap((name) => name.trim() || [])
 }
 
 function forcedTool({ tool_choice: choice, tools }: Json): string | undefined {

@@ -91,8 +91,8 @@ class BedrockShop {
     if (stray) return problem(400, `${stray}: Extra inputs are not permitted`)
     const { anthropic_version: _, anthropic_beta: beta, ...rest } = body
     const stream = verb === 'invoke-with-response-stream'
-    const hasBeta = Array.isArray(beta) && beta.length > 0
-    const answer = this.claude.speak(call, { ...rest, model: model.id, stream }, '2023-06-01', hasBeta)
+    const betas: string[] = Array.isArray(beta) ? beta : []
+    const answer = this.claude.speak(call, { ...rest, model: model.id, stream }, '2023-06-01', betas)
     if ('frames' in answer) return inChunks(answer)
     if (answer.status < 400) return answer
     return problem(answer.status, (answer.body as Json)['error'].message)

@@ -81,6 +81,8 @@ export type Behaviour = {
   chunking?: number | undefined
   /** `POST /v1/models`: only requests for this route use it. Default: any POST. */
   on?: string | undefined
+  /** Anthropic only: every thread is lost before this request is read. */
+  forgets?: true | undefined
   /** How many requests use it; default 1. */
   times?: number | undefined
 }

@@ -127,7 +127,7 @@ class VertexShop {
     if (!this.claude.models.some((one) => one.id === name)) return unknownModel(resource)
     const { anthropic_version: _, anthropic_beta: beta, ...rest } = body
     const asked = { ...rest, model: name, stream: streamed || rest['stream'] === true }
-    return this.claude.speak(call, asked, '2023-06-01', Array.isArray(beta) && beta.length > 0)
+    return this.claude.speak(call, asked, '2023-06-01', Array.isArray(beta) ? beta : [])
   }
 
   #token(form: string): Whole {
