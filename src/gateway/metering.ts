@@ -7,6 +7,7 @@ import type { Nano } from '#kernel/money.ts'
 import { type Usage, usageOf } from '#kernel/usage.ts'
 import { type AudioTokens, type Cost, affordableOutput, costOf, worstCost, worstImages } from './cost.ts'
 import type { Offer } from './directory.ts'
+import { keptIn } from './kept/find.ts'
 
 /** What a request may cost at most, before a price is put to it (contract, part 7). */
 export interface Ask {
@@ -231,21 +232,13 @@ interface Weighed {
 export function inputBound(json: Weighed, payer: Payer, contextLength: number | null): number {
   const seen = { text: 0, media: 0 }
   weigh(json, '', seen)
-  // What the provider keeps of earlier calls, it adds by itself.
-  if (json.conversation || (json.prompt !== null && typeof json.prompt === 'object') || refers(json.input)) seen.media++
+  // What lies at the provider it reads by itself.
+  if (keptIn(json as Record<string, unknown>) !== null) seen.media++
   const capped = (payer.key?.cap ?? null) !== null || (payer.budgets?.some(({ nano }) => nano !== null) ?? false)
   const hidden = PER_REQUEST + (json.tools === undefined ? 0 : WITH_TOOLS)
   if (seen.media > 0) return contextLength ?? seen.text + seen.media + hidden
   return (capped ? seen.text : Math.ceil(seen.text / 2)) + hidden
 }
-
-/** Whether an input names what the provider keeps: an item with nothing but an id is a reference, too. */
-export const refers = (input: unknown): boolean =>
-  Array.isArray(input) &&
-  input.some((item) => {
-    const { type, role, id } = (item ?? {}) as { type?: unknown; role?: unknown; id?: unknown }
-    return type === 'item_reference' || (type === undefined && role === undefined && id !== undefined)
-  })
 
 /** A fair guess where the provider gave no figure: four bytes a token. */
 export function guessInput(json: Record<string, unknown>): number {

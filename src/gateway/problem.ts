@@ -71,6 +71,9 @@ const byFault: Record<UpstreamFault['kind'], ProblemKind> = {
   garbage: 'provider_failed',
 }
 
+/** Of a request at fault: the vendor's moderation, and what it names that is not there. */
+const byStatus: Readonly<Record<number, ProblemKind>> = { 403: 'forbidden', 404: 'not_found' }
+
 /** One view of all that can go wrong: our refusals, upstream faults, and whatever else was thrown. */
 export function problemOf(failure: Refusal | UpstreamFault | unknown): Problem {
   if (failure instanceof Refusal) {
@@ -89,13 +92,15 @@ export function problemOf(failure: Refusal | UpstreamFault | unknown): Problem {
     ...(seconds !== undefined && { 'retry-after': String(Math.ceil(seconds)) }),
   }
   return {
-    // A 403 for what was asked, not for the key: the vendor's moderation.
-    kind: kind === 'bad_request' && failure.status === 403 ? 'forbidden' : byFault[kind],
+    kind: (kind === 'bad_request' && byStatus[failure.status ?? 0]) || byFault[kind],
     message,
     code: failure.code ?? kind,
     param: failure.param ?? null,
     headers,
-    details: failure.provider === undefined ? null : { provider: failure.provider, previous: failure.previous ?? [] },
+    details: {
+      ...(failure.provider !== undefined && { provider: failure.provider, previous: failure.previous ?? [] }),
+      ...(failure.details !== undefined && { vendor: failure.details }),
+    },
   }
 }
 

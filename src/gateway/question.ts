@@ -9,6 +9,8 @@ import { costOf } from './cost.ts'
 import type { Dialect } from './dialects/dialect.ts'
 import type { Listed, Offer } from './directory.ts'
 import { namesAddress } from './fetched-media.ts'
+import { addressIn, keptIn } from './kept/find.ts'
+import { refuseKept } from './kept/refuse.ts'
 import { type Asked, type Candidate, newSeed } from './router.ts'
 import type { AnswerAbout } from './shapes/about.ts'
 import { refusesHistory } from './shapes/openai-chat/quirks.ts'
@@ -144,8 +146,17 @@ export class Question {
       !counted &&
       !averse &&
       !namesAddress(this.body, offer.endpoint) &&
-      !surface.foreign(this.body, offer.endpoint.billing)
-    return asIs ? null : this.translation.to(offer)
+      !surface.foreign(this.body)
+    if (!asIs) return this.translation.to(offer)
+    this.#refuseStrangers(offer)
+    return null
+  }
+
+  /** In an account that many share, what lies there may be somebody else's; behind a cloud's door it is out of reach. */
+  #refuseStrangers({ endpoint }: Offer): void {
+    if (endpoint.billing === 'byok' && !isWrapped(endpoint)) return
+    const found = keptIn(this.body.json) ?? (endpoint.billing === 'byok' ? null : addressIn(this.body.json))
+    if (found !== null) refuseKept(found)
   }
 
   /** The request as it is read for whoever speaks another shape. */

@@ -4,6 +4,9 @@ import type { Id } from '#kernel/ids.ts'
 import { usageOf } from '#kernel/usage.ts'
 import type { Offer, Shape } from './directory.ts'
 import { fetchMedia, needsFetching, withStandIns } from './fetched-media.ts'
+import { addressIn, keptIn } from './kept/find.ts'
+import { refuseKept } from './kept/refuse.ts'
+import { refuseLost } from './lost.ts'
 import { type Prepared, prepare, turnShapes } from './provider-chunks.ts'
 import type { Candidate } from './router.ts'
 import { simLosses } from './sim/losses.ts'
@@ -60,13 +63,19 @@ export class Translation {
     this.includeUsage = includeUsage
     this.#losses = losses
     this.#json = json
+    const kept = keptIn(json)
+    if (kept !== null) refuseKept(kept)
+    refuseLost(losses)
   }
 
   /** Refuses what the offer's shape cannot be asked at all. */
   to(offer: Offer): Way {
     const known = this.#ways.get(offer)
     if (known) return known
+    const address = offer.endpoint.billing === 'byok' ? null : addressIn(this.#json)
+    if (address !== null) refuseKept(address)
     const way = isSimulated(offer) ? this.#simulated(offer) : this.#prepared(offer)
+    refuseLost(way.losses)
     this.#ways.set(offer, way)
     return way
   }

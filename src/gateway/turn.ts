@@ -131,6 +131,8 @@ export interface UpstreamFault {
   /** The provider's word for what is wrong with the request, and the field that is at fault. */
   code?: string
   param?: string
+  /** What else the provider says of it, for clients that act on it. */
+  details?: Readonly<Record<string, unknown>>
   /** No wait heals it, though its kind mostly passes. */
   lasts?: true
   /** Seconds after which the provider wants to be asked again. */

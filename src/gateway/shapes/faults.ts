@@ -11,6 +11,10 @@ const outOfMoney =
 const unknownModel =
   /model_not_found|no such model|model identifier is invalid|DeploymentNotFound|model .{0,120}(not found|does not exist|not exist)/i
 
+/** What a request names of things that lie at the vendor. */
+const unknownThing =
+  /thread_not_found|\b(?:thread|files?|container|item|response|conversation|vector store|skill|prompt|voice)\b[^.]{0,160}\bnot found/i
+
 const QUOTED = /(?<!\w)'[^']*'(?!\w)|"[^"]*"|`[^`]*`/g
 
 /**
@@ -35,6 +39,7 @@ export function kindOf(status: number | null, words: string): FaultKind {
   if (status === 424) return 'server_error'
   if (status !== null && status >= 500) return 'server_error'
   if (tooLong.test(words)) return 'context_length'
+  if (status === 404 && unknownThing.test(words)) return 'bad_request'
   if (status === 404 || unknownModel.test(words)) return 'model_not_found'
   if (status !== null) return status >= 400 ? 'bad_request' : 'garbage'
   return kindOfWord(words) ?? 'server_error'
@@ -126,11 +131,17 @@ function delayIn(error: unknown): AnswerHeaders {
   return delay === undefined ? {} : { 'retry-after': delay }
 }
 
+const MOST_DETAILS = 2_000
+
 /** What a refused request was refused for, in the provider's words; of other faults they would mean nothing to a caller. */
-function atFault(error: unknown): Pick<UpstreamFault, 'code' | 'param'> {
-  const { code, param } = objectOf(error)
+function atFault(error: unknown): Pick<UpstreamFault, 'code' | 'param' | 'details'> {
+  const { code: own, param, details } = objectOf(error)
+  // Anthropic's word stands deeper, with what its SDK needs to go on.
+  const code = own ?? objectOf(details)['error_code']
+  const isShort = isObject(details) && JSON.stringify(details).length <= MOST_DETAILS
   return {
     ...(typeof code === 'string' && code !== '' && { code: code.slice(0, 100) }),
+    ...(isShort && { details }),
     ...(typeof param === 'string' && { param: param.slice(0, 200) }),
   }
 }
@@ -144,7 +155,7 @@ export function readStreamFault(error: unknown): UpstreamFault {
 function readError(error: unknown): { words: string; sentence: string; status: number | null } {
   if (typeof error === 'string') return { words: '', sentence: error, status: null }
   const inner: Json = objectOf(error)
-  const words = [inner['type'], inner['code'], inner['status'], objectOf(inner['metadata'])['error_type']]
+  const words = [inner['type'], inner['code'], objectOf(inner['details'])['error_code'], inner['status'], objectOf(inner['metadata'])['error_type']]
     .filter((word) => typeof word === 'string' || typeof word === 'number')
     .join(' ')
   const detail = isObject(inner['detail']) ? textOf(inner['detail']['message']) : textOf(inner['detail'])

@@ -1,4 +1,3 @@
-import type { Billing } from '#kernel/usage.ts'
 import type { Body } from '../body.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Listed, Offer, Shape } from '../directory.ts'
@@ -51,10 +50,10 @@ export interface Surface {
   /** Whether other shapes serve it too, by translation. */
   translates: boolean
   /**
-   * Bytes that must not travel as they are: thoughts sealed for the client's keeping, another shape's body, what names
-   * things in an account that is not the caller's. They are read and written anew, or refused for it.
+   * Bytes that must not travel as they are: thoughts sealed for the client's keeping, another shape's body. They are read
+   * and written anew, or refused for it.
    */
-  foreign(body: Body, billing: Billing): boolean
+  foreign(body: Body): boolean
   /** Whether usage inside a stream is for those who asked for it only. */
   usageOnRequest: boolean
   /** Put at the end of a stream whose provider forgot it. */

@@ -28,10 +28,13 @@ export interface Decoded {
 /** The two versions that the vendor serves; the newer one has retired some fields. */
 export type AnthropicVersion = '2023-06-01' | '2026-10-21'
 
-/** Fields that this file reads, and those that only steer caching, logging and the vendor's diagnosis. */
+/**
+ * Fields that this file reads, and those that only steer caching, logging and the vendor's diagnosis. A thread that begins
+ * is kept by nobody: who goes on with it is told so, and sends everything.
+ */
 const carried = new Set(
   `model max_tokens messages system temperature top_p top_k stop_sequences stream tools tool_choice thinking
-  output_config output_format metadata cache_control diagnostics betas`.split(/\s+/),
+  output_config output_format metadata cache_control diagnostics betas thread`.split(/\s+/),
 )
 /** Values of further fields that ask for what happens anyway. */
 const usual = new Map<string, unknown[]>([

@@ -1,5 +1,5 @@
 import { type ErrorAnswer, type Problem, type ProblemKind, problemOf } from '../../problem.ts'
-import type { Json } from '../json.ts'
+import { type Json, objectOf, textOf } from '../json.ts'
 
 const rows: Record<ProblemKind, readonly [status: number, type: string]> = {
   bad_request: [400, 'invalid_request_error'],
@@ -29,8 +29,14 @@ export function writeError(failure: unknown, requestId: string | null): ErrorAns
 /** The error object, also the data of the `error` event inside a stream. */
 export const errorEvent = (problem: Problem, requestId: string | null): Json => ({
   type: 'error',
-  error: { type: rows[problem.kind][1], message: sentence(problem), details: { error_code: problem.code } },
+  error: { type: rows[problem.kind][1], message: sentence(problem), details: detailsOf(problem) },
   request_id: requestId,
+})
+
+/** The vendor's own, whose SDKs act on them, else our word for it. */
+const detailsOf = ({ code, details }: Problem): Json => ({
+  error_code: textOf(details?.['code']) || code,
+  ...objectOf(details?.['vendor']),
 })
 
 /** Claude Code compacts its conversation when it reads `prompt is too long`, and not when it reads another vendor's words. */

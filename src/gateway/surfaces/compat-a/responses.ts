@@ -1,21 +1,11 @@
 import { refuse } from '#kernel/errors.ts'
-import type { Body } from '../../body.ts'
 import { openaiResponses, responsesCompact, responsesCount } from '../../dialects/openai-responses.ts'
-import { refers } from '../../metering.ts'
 import { ENVELOPE } from '../../shapes/envelope.ts'
 import { decode } from '../../shapes/openai-responses/decode.ts'
 import { writeAnswer } from '../../shapes/openai-responses/write-response.ts'
 import { StreamWriter } from '../../shapes/openai-responses/write-stream.ts'
 import type { Surface } from '../surface.ts'
 import { compatA } from './surface.ts'
-
-/** What the provider keeps of earlier calls: in an account that many share, it may be somebody else's. */
-const namesStored = ({ source, json }: Body): boolean =>
-  ['previous_response_id', 'conversation', 'prompt'].some(
-    (field) => json[field] !== undefined && json[field] !== null,
-  ) ||
-  source.includes('item_reference') ||
-  refers(json.input)
 
 /** OpenAI's Responses API, under the same roots and with the same errors. Nothing that it answers is stored here. */
 export const compatAResponses: Surface = {
@@ -28,8 +18,7 @@ export const compatAResponses: Surface = {
   dialect: openaiResponses,
   shapes: ['openai-responses'],
   // Work in the background could be asked for by nobody, and what it cost would be told to nobody.
-  foreign: (body, billing) =>
-    body.source.includes(ENVELOPE) || body.json.background === true || (billing !== 'byok' && namesStored(body)),
+  foreign: ({ source, json }) => source.includes(ENVELOPE) || json.background === true,
   usageOnRequest: false,
   closing: null,
   count: {
