@@ -29,11 +29,13 @@ export const fates: Readonly<Record<string, Fate>> = {
   'reasoning.*': 'named',
   'output_config.*': 'named',
   'include.*': 'named',
-  // A form that is asked for in words instead; a keyword of its schema that the vendor does not check.
+  // A form that is asked for in words instead; a keyword of a schema that the vendor does not check.
   response_format: 'named',
-  'response_format.schema.*': 'named',
-  // A grammar or a form that nobody could be held to.
-  'response_format.*': 'refused',
+  'response_format.*': 'named',
+  'tools.parameters.*': 'named',
+  // A form that nobody could be held to.
+  'response_format.grammar': 'refused',
+  'response_format.python': 'refused',
   'text.format.*': 'refused',
   // Tools that a vendor runs itself: agents offer them to every model, and the answer shows that none was used.
   tools: 'named',

@@ -27,7 +27,15 @@ const data: ReadonlySet<string> = new Set(
 )
 
 /** Strings under these names say where something lies. */
-const addresses: ReadonlySet<string> = new Set(['url', 'image_url', 'file_url', 'video_url', 'fileUri', 'file_uri', 'uri'])
+const addresses: ReadonlySet<string> = new Set([
+  'url',
+  'image_url',
+  'file_url',
+  'video_url',
+  'fileUri',
+  'file_uri',
+  'uri',
+])
 /** Buckets, and files of Gemini's account (ai.google.dev, Files API), which are read with the key of the call. */
 const isAtVendor = (address: unknown): boolean =>
   typeof address === 'string' &&

@@ -27,7 +27,12 @@ function declarationsIn(text: string): Map<string, string> {
 
 /** Names of fields that end like an id's, in whatever types can be reached from those of requests. */
 function idsIn(files: readonly string[], requests: readonly string[]): string[] {
-  const declarations = declarationsIn(files.map(read).join('\n').replaceAll(/\/\*[\s\S]*?\*\//g, ''))
+  const declarations = declarationsIn(
+    files
+      .map(read)
+      .join('\n')
+      .replaceAll(/\/\*[\s\S]*?\*\//g, ''),
+  )
   for (const name of requests) assert.ok(declarations.has(name), `${name} is gone from the SDK`)
   const todo = [...requests]
   const seen = new Set<string>()

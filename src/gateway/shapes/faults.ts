@@ -155,7 +155,13 @@ export function readStreamFault(error: unknown): UpstreamFault {
 function readError(error: unknown): { words: string; sentence: string; status: number | null } {
   if (typeof error === 'string') return { words: '', sentence: error, status: null }
   const inner: Json = objectOf(error)
-  const words = [inner['type'], inner['code'], objectOf(inner['details'])['error_code'], inner['status'], objectOf(inner['metadata'])['error_type']]
+  const words = [
+    inner['type'],
+    inner['code'],
+    objectOf(inner['details'])['error_code'],
+    inner['status'],
+    objectOf(inner['metadata'])['error_type'],
+  ]
     .filter((word) => typeof word === 'string' || typeof word === 'number')
     .join(' ')
   const detail = isObject(inner['detail']) ? textOf(inner['detail']['message']) : textOf(inner['detail'])
