@@ -11,7 +11,7 @@ function lossesInSource(): Map<string, string> {
   for (const file of files.filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))) {
     const text = readFileSync(`${import.meta.dirname}/${file}`, 'utf8')
     for (const [, call = ''] of text.matchAll(/\blosses\.(?:add|push)\(([^\n]*)\)/gi))
-      for (const [, quoted, template] of call.matchAll(/'([^']+)'|`([^`]+)`/g))
+      for (const [, quoted, template] of call.replaceAll(/\['\w+'\]/g, '').matchAll(/'([^']+)'|`([^`]+)`/g))
         found.set((quoted ?? template!).replaceAll(/\$\{[^}]*\}/g, '*'), file)
   }
   return found
