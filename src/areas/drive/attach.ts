@@ -109,12 +109,18 @@ export async function bytesAttached(engine: Engine, { sha256 }: Attachment): Pro
 /** Its words, or those that were read out of it where it is a document. Refuses what has none. */
 export async function textAttached(
   engine: Engine,
-  { name, media_type, size_bytes, sha256 }: Attachment,
+  { file_id, name, media_type, size_bytes, sha256 }: Attachment,
   signal: AbortSignal,
 ): Promise<string> {
   const file = { name, mime_type: media_type, size_bytes: BigInt(size_bytes), sha256 }
   const asked = { kind: 'page', offset: 0, limit: MOST_LINES } as const
-  const { lines } = await readText({ engine, db: engine.postgres.db, signal }, file, asked)
+  const { db } = engine.postgres
+  const found = await db
+    .selectFrom('resources')
+    .select(({ fn }) => fn.coalesce('created_by', 'workspace_id').as('account'))
+    .where('id', '=', file_id)
+    .executeTakeFirst()
+  const { lines } = await readText({ engine, db, signal, account: found?.account ?? file_id }, file, asked)
   return lines.map(({ text }) => text).join('\n')
 }
 

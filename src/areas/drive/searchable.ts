@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { type ContentOf, learnContents, textsOf } from '#engine/contents/contents.ts'
 import type { Engine } from '#engine/context.ts'
+import { Unreadable } from '#engine/documents/document.ts'
 import { MOST_BODY, type Searchable } from '#engine/searchable.ts'
 import type { Id } from '#kernel/ids.ts'
 
@@ -43,7 +44,7 @@ export const fileSearchable: Searchable = {
 
   async read(engine, ids) {
     const { rows } =
-      await sql<Row>`select f.id, f.parent_id, f.kind, f.name, f.path, f.sha256, f.size_bytes, f.mime_type, r.created_at, r.updated_at,
+      await sql<Row>`select f.id, f.parent_id, f.kind, f.name, f.path, f.sha256, f.size_bytes, f.mime_type, coalesce(r.created_by, r.workspace_id) as account, r.created_at, r.updated_at,
         f.kind = 'folder' and exists (select from files g where g.parent_id = f.id and g.name = '.git' and not g.trashed) as repository
       from files f join resources r on r.id = f.id
       where f.id = any(${ids}::ulid[]) and not f.path ~ '(^|/)[.]git(/|$)'`.execute(engine.postgres.db)
@@ -86,7 +87,7 @@ async function textsFor(engine: Engine, files: readonly (Row & ContentOf)[]) {
   const later = await learnContents(engine, files, { documents: false })
   for (const sha256 of later) {
     const { id } = files.find((file) => file.sha256 === sha256)!
-    await engine.jobs.add(engine.postgres, 'search.learn', { id }, { key: `search.learn:${sha256}` })
+    await learnLater(engine, sha256, id)
   }
   return textsOf(
     engine,
@@ -95,14 +96,28 @@ async function textsFor(engine: Engine, files: readonly (Row & ContentOf)[]) {
   )
 }
 
+const BUSY_SECONDS = 10
+
+const learnLater = (engine: Engine, sha256: string, id: Id, inSeconds = 0): Promise<void> =>
+  engine.jobs.add(engine.postgres, 'search.learn', { id }, { key: `search.learn:${sha256}`, inSeconds })
+
 /** Learns the text of a document, in the reader's own process. Throws to be tried again. */
 export async function learnFile(engine: Engine, id: Id): Promise<Id[]> {
   const { rows } =
-    await sql<ContentOf>`select sha256, name, mime_type, size_bytes from files where id = ${id} and sha256 is not null`.execute(
+    await sql<ContentOf>`select f.sha256, f.name, f.mime_type, f.size_bytes, coalesce(r.created_by, r.workspace_id) as account
+      from files f join resources r on r.id = f.id where f.id = ${id} and f.sha256 is not null`.execute(
       engine.postgres.db,
     )
-  if ((await learnContents(engine, rows, { documents: true })).size > 0)
-    throw new Error('the document is to be read again')
+  const left = await learnContents(engine, rows, { documents: true }).catch((error: unknown) => {
+    if (error instanceof Unreadable) return null
+    throw error
+  })
+  if (left === null) {
+    // Too many of this account's wait: it gives its place among the jobs to others.
+    await learnLater(engine, rows[0]!.sha256, id, BUSY_SECONDS)
+    return []
+  }
+  if (left.size > 0) throw new Error('the document is to be read again')
   const same = await sql<{
     id: Id
   }>`select id from files where sha256 = any(${rows.map(({ sha256 }) => sha256)}::text[])`.execute(engine.postgres.db)

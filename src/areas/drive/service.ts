@@ -62,7 +62,7 @@ export const driveService = implement(
       if (tail !== undefined && (pattern !== undefined || offset > 0))
         refuse('invalid_parameter', { param: 'tail', message: 'Ask for `tail`, or for `offset` or `pattern`.' })
       const text = await readText(
-        ctx,
+        { ...ctx, account: ctx.principal.accountId },
         row,
         tail !== undefined
           ? { kind: 'tail', lines: tail }

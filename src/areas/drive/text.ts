@@ -3,7 +3,7 @@ import { RE2JS } from 're2js'
 import { readBlob } from '#engine/blobs/keep.ts'
 import { learnContents } from '#engine/contents/contents.ts'
 import type { Context } from '#engine/context.ts'
-import { kindOf } from '#engine/documents/document.ts'
+import { Unreadable, kindOf } from '#engine/documents/document.ts'
 import { MOST_STEPS, stepsOf } from '#engine/matching/steps.ts'
 import { refuse } from '#kernel/errors.ts'
 import { findingStore } from './finding-store.ts'
@@ -38,7 +38,8 @@ export interface Text {
   encoding: Encoding
 }
 
-type Reading = Pick<Context, 'engine' | 'db' | 'signal'>
+/** `account`: whose turn a document takes that is read only now. */
+type Reading = Pick<Context, 'engine' | 'db' | 'signal'> & { account: string }
 type Read = Pick<FileRow, 'sha256' | 'mime_type' | 'name' | 'size_bytes'>
 type Parts = (range?: { start?: number; end?: number }) => AsyncIterable<Uint8Array>
 
@@ -73,9 +74,13 @@ async function documentText(
 ): Promise<{ text: string } | string | null> {
   const kind = kindOf(mime_type, name)
   if (kind === null || kind === 'text' || kind === 'html') return null
-  const of = { sha256: sha256!, mime_type, name, size_bytes: size_bytes! }
-  if ((await learnContents(ctx.engine, [of], { documents: true })).size > 0)
-    refuse('unavailable', { message: 'The text of this document is being read. Ask again soon.' })
+  const of = { sha256: sha256!, mime_type, name, size_bytes: size_bytes!, account: ctx.account }
+  const left = await learnContents(ctx.engine, [of], { documents: true }).catch((error: unknown) => {
+    if (error instanceof Unreadable)
+      return refuse('unavailable', { message: error.message, headers: { 'retry-after': '5' } })
+    throw error
+  })
+  if (left.size > 0) refuse('unavailable', { message: 'The text of this document is being read. Ask again soon.' })
   const { text, reason } = await findingStore.learnt(ctx.db, of.sha256)
   return text === null ? (reason ?? 'binary') : { text }
 }

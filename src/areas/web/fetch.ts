@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto'
 import type { z } from 'zod'
 import type { Context } from '#engine/context.ts'
 import { type Read, Unreadable, bare, kindOf } from '#engine/documents/document.ts'
+import { readDocument } from '#engine/documents/read.ts'
 import { looksBinary } from '#engine/documents/text.ts'
 import { RetrieveFailed, type Retrieved, retrieve } from '#engine/outbound/retrieve.ts'
 import { refuse } from '#kernel/errors.ts'
@@ -114,10 +116,13 @@ async function readPage(ctx: Context, { url, bytes }: Retrieved, type: string | 
       details: { content_type: type },
     })
   try {
-    return await ctx.engine.documents.read(
-      { kind, bytes, url: url.href, ...(charset !== undefined && { charset }) },
-      ctx.signal,
-    )
+    return await readDocument(ctx.engine, {
+      account: ctx.principal.accountId,
+      kind,
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+      given: () => ({ kind, bytes, url: url.href, ...(charset !== undefined && { charset }) }),
+      signal: ctx.signal,
+    })
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error
     return error.reason === 'busy'

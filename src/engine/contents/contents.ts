@@ -3,7 +3,8 @@ import { sql } from 'kysely'
 import { readBlob } from '../blobs/keep.ts'
 import type { Engine } from '../context.ts'
 import { decode } from '../documents/charset.ts'
-import { Unreadable, kindOf } from '../documents/document.ts'
+import { READER, Unreadable, kindOf } from '../documents/document.ts'
+import { readDocument } from '../documents/read.ts'
 import { looksBinary } from '../documents/text.ts'
 import { gramsOf } from '../matching/grams.ts'
 
@@ -29,11 +30,14 @@ export interface ContentOf {
   mime_type: string | null
   name: string
   size_bytes: bigint
+  /** Who is served when a document is read: the account that waits for it, or that brought it. */
+  account: string
 }
 
 /**
  * Learns the text of bytes, once for all files that hold them: which lines can be searched, by which trigrams, and what
- * a document says. Answers the hashes that are left: documents, unless they are asked for, and what failed for now.
+ * a document says. Answers the hashes that are left: documents, unless they are asked for, and what failed for now. Throws
+ * `Unreadable`, `busy`, when too many documents wait.
  */
 export async function learnContents(
   engine: Parts,
@@ -43,18 +47,24 @@ export async function learnContents(
   const wanted = new Map(given.map((of) => [of.sha256, of]))
   const { rows } = await engine.postgres.pool.query<{ sha256: string; attempts: number }>({
     name: 'contents_waiting',
-    text: 'select sha256, attempts from contents where sha256 = any($1::text[]) and indexed_at is null',
-    values: [[...wanted.keys()]],
+    text: `select sha256, attempts from contents where sha256 = any($1::text[])
+      and (indexed_at is null or reader < $2 and reason in ('too_slow', 'too_large'))`,
+    values: [[...wanted.keys()], READER],
   })
   const left = new Set<string>()
   const learnt: [string, Learnt][] = []
   const failed: string[] = []
+  let busy: Unreadable | null = null
   const one = async ({ sha256, attempts }: { sha256: string; attempts: number }): Promise<void> => {
     const of = wanted.get(sha256)!
     if (!documents && isDocument(of)) return void left.add(sha256)
     try {
       learnt.push([sha256, await look(engine, of)])
     } catch (error) {
+      if (error instanceof Unreadable && error.reason === 'busy') {
+        busy = error
+        return
+      }
       if (attempts + 1 < MOST_ATTEMPTS) return void failed.push(sha256)
       engine.log.warn({ error, sha256 }, 'the text of a file cannot be read')
       learnt.push([sha256, none('damaged')])
@@ -67,6 +77,7 @@ export async function learnContents(
     ])
   for (const sha256 of failed) left.add(sha256)
   if (learnt.length > 0) await keep(engine, learnt)
+  if (busy !== null) throw busy as Unreadable
   return left
 }
 
@@ -80,7 +91,7 @@ const isDocument = ({ mime_type, name }: ContentOf): boolean => {
 const keep = async ({ postgres }: Parts, learnt: readonly [string, Learnt][]): Promise<void> =>
   void (await postgres.pool.query({
     name: 'contents_keep',
-    text: `update contents c set indexed_at = now(), plain = x.plain, reason = x.reason, text = x.text, title = x.title, grams = x.grams::int4[]
+    text: `update contents c set indexed_at = now(), plain = x.plain, reason = x.reason, text = x.text, title = x.title, grams = x.grams::int4[], reader = ${READER}
       from unnest($1::text[], $2::boolean[], $3::text[], $4::text[], $5::text[], $6::text[]) x(sha256, plain, reason, text, title, grams)
       where c.sha256 = x.sha256`,
     values: [
@@ -95,32 +106,37 @@ const keep = async ({ postgres }: Parts, learnt: readonly [string, Learnt][]): P
 
 const none = (reason: string): Learnt => ({ plain: false, reason, text: null, title: null, grams: null })
 
-async function look(engine: Parts, { sha256, mime_type, name, size_bytes }: ContentOf): Promise<Learnt> {
+async function look(engine: Parts, { sha256, mime_type, name, size_bytes, account }: ContentOf): Promise<Learnt> {
   const kind = kindOf(mime_type, name)
   const media = /^(image|audio|video|font)\//.test(mime_type ?? '') && !/svg/.test(mime_type ?? '')
   if (media) return none('binary')
   const document = kind !== null && kind !== 'text' && kind !== 'html'
   if (Number(size_bytes) > (document ? MOST_DOCUMENT : MOST_PLAIN)) return none('too_large')
-  const bytes = await whole(engine, sha256)
+  let bytes: Buffer | null = null
+  // Only what is being read is in memory: what waits for its turn is not.
+  const load = async (): Promise<Buffer> => (bytes ??= await whole(engine, sha256))
   if (document || kind === 'html') {
-    const read = await engine.documents.read({ kind, bytes }).catch((error: unknown) => {
+    const given = async () => ({ kind, bytes: await load() })
+    const read = await readDocument(engine, { account, kind, sha256, given }).catch((error: unknown) => {
       if (error instanceof Unreadable && error.reason !== 'busy') return error.reason
       throw error
     })
     if (typeof read === 'string') {
       if (document) return none(read)
     } else {
+      const bytes = await load()
       const text = read.text.replaceAll('\0', '')
       // A page is searched line by line as it was written, and by its words as it reads.
       const plain = kind === 'html' && isUtf8(bytes) && !looksBinary(bytes)
       return { plain, reason: null, text, title: read.title, grams: gramsOf(plain ? bytes : Buffer.from(text)) }
     }
   }
-  if (looksBinary(bytes)) return none('binary')
-  if (isUtf8(bytes) && !startsMarked(bytes))
-    return { plain: true, reason: null, text: null, title: null, grams: gramsOf(bytes) }
-  if (kind === null && mime_type !== null && !startsMarked(bytes)) return none('binary')
-  const text = decode(bytes).replaceAll('\0', '').toWellFormed()
+  const plain = await load()
+  if (looksBinary(plain)) return none('binary')
+  if (isUtf8(plain) && !startsMarked(plain))
+    return { plain: true, reason: null, text: null, title: null, grams: gramsOf(plain) }
+  if (kind === null && mime_type !== null && !startsMarked(plain)) return none('binary')
+  const text = decode(plain).replaceAll('\0', '').toWellFormed()
   return { plain: false, reason: null, text, title: null, grams: gramsOf(Buffer.from(text)) }
 }
 

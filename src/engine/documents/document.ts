@@ -85,3 +85,6 @@ const byEnding: Record<string, DocumentKind> = {
   xlsx: 'xlsx',
   pptx: 'pptx',
 }
+
+/** Counts up when documents are read that were too slow or too large before: they are tried again. */
+export const READER = 1

@@ -4,12 +4,15 @@ import { docxOf, pdfOf, pptxOf, xlsxOf, zipOf } from '#test/documents.ts'
 import type { DocumentKind, UnreadableReason } from './document.ts'
 import { createDocumentReader } from './reader.ts'
 
-const reader = createDocumentReader({ processes: 1 })
+const reader = createDocumentReader({ atOnce: 1 })
 after(() => reader[Symbol.asyncDispose]())
 const read = (kind: DocumentKind, bytes: Uint8Array | string, charset?: string) =>
-  reader.read({ kind, bytes: Buffer.from(bytes), ...(charset !== undefined && { charset }) })
+  reader.read('alice', () => ({ kind, bytes: Buffer.from(bytes), ...(charset !== undefined && { charset }) }))
 const refused = (kind: DocumentKind, bytes: Uint8Array | string, reason: UnreadableReason, by = reader) =>
-  assert.rejects(by.read({ kind, bytes: Buffer.from(bytes) }), { name: 'Unreadable', reason })
+  assert.rejects(
+    by.read('alice', () => ({ kind, bytes: Buffer.from(bytes) })),
+    { name: 'Unreadable', reason },
+  )
 
 test('a word processor’s file becomes Markdown: headings, lists, tables', async () => {
   const paragraph = (text: string, style = ''): string =>
@@ -74,15 +77,19 @@ test('what is damaged, no document, or a bomb is refused by name, and the next i
 })
 
 test('a document that takes too long or too much memory costs its own process only', async () => {
-  const slow = createDocumentReader({ processes: 1, timeMs: 300 })
+  const slow = createDocumentReader({ atOnce: 1, timeMs: 300 })
   const deep = `${'<div>'.repeat(60_000)}x`
-  await assert.rejects(slow.read({ kind: 'html', bytes: Buffer.from(deep) }), { name: 'Unreadable' })
+  await assert.rejects(
+    slow.read('alice', () => ({ kind: 'html', bytes: Buffer.from(deep) })),
+    { name: 'Unreadable' },
+  )
   assert.equal(
-    (await slow.read({ kind: 'text', bytes: Buffer.from('next') }).catch(() => ({ text: 'next' }))).text,
+    (await slow.read('alice', () => ({ kind: 'text', bytes: Buffer.from('next') })).catch(() => ({ text: 'next' })))
+      .text,
     'next',
   )
   await slow[Symbol.asyncDispose]()
-  const small = createDocumentReader({ processes: 1, heapMb: 24, memoryMb: 120 })
+  const small = createDocumentReader({ atOnce: 1, heapMb: 24, memoryMb: 120 })
   const rows = Array.from({ length: 300_000 }, (_, i) => `<row><c><v>${i}</v></c></row>`).join('')
   await refused('xlsx', await xlsxOf({ Large: rows }, []), 'too_large', small)
   await small[Symbol.asyncDispose]()

@@ -2,15 +2,19 @@ import { Defuddle } from 'defuddle/node'
 import { parseHTML } from 'linkedom'
 import { charsetWithin, decode } from './charset.ts'
 import { type Given, type Read, bare, clipped } from './document.ts'
+import { type Bounds, overAt } from './markup.ts'
 
 /** More HTML than this takes seconds to parse; what is behind it is left out and said so. */
 const MOST_HTML = 4_000_000
 const LEAST_WORDS = 5
+/** Every element takes a part of a millisecond; what is behind the last of them is left out as well. */
+const MOST: Bounds = { elements: 20_000, attributes: 100_000, attributesOfOne: 500, depth: 200, tables: 6 }
 
 /** The article of a page as Markdown: headings, lists, tables, code; menus and footers go, links are absolute. */
 export async function readHtml({ bytes, charset, url }: Given): Promise<Read> {
   const all = decode(bytes, charset, charsetWithin(bytes))
-  const html = all.length > MOST_HTML ? all.slice(0, MOST_HTML) : all
+  const within = all.length > MOST_HTML ? all.slice(0, MOST_HTML) : all
+  const html = within.slice(0, overAt(within, MOST, { elements: 0, attributes: 0 }, 'html') ?? undefined)
   const article = await distilled(html, url)
   // Pages that are only a list or a form have no article; then all that they show is read.
   const found = article.wordCount >= LEAST_WORDS ? article : await distilled(html, url, 'body')
@@ -24,7 +28,7 @@ export async function readHtml({ bytes, charset, url }: Given): Promise<Read> {
     site: words(page.site),
     language: words(page.language),
     published: words(page.published),
-    truncated: truncated || html !== all,
+    truncated: truncated || html.length < all.length,
   })
 }
 

@@ -1,6 +1,10 @@
 import { XMLParser } from 'fast-xml-parser'
-import { type Given, type Read, Unreadable, bare, clipped } from './document.ts'
+import { type Given, MOST_TEXT, type Read, Unreadable, bare, clipped } from './document.ts'
+import type { Bounds } from './markup.ts'
 import { type Parts, openParts } from './zip.ts'
+
+/** Some hundred thousand cells. */
+const MOST: Bounds = { elements: 1_000_000, attributes: 2_000_000, attributesOfOne: 1_000, depth: 200, tables: 20 }
 
 /** An element of an Office part: `@name` is an attribute, the rest are elements, each name a list. */
 type Element = Record<string, unknown>
@@ -50,7 +54,7 @@ const words = (value: unknown): string =>
 
 /** Each sheet under its name, a line per row, cells apart by tabs. Formulas show their last value. */
 export async function readXlsx({ bytes }: Given): Promise<Read> {
-  const parts = await openParts(bytes, (name) =>
+  const parts = await openParts(bytes, MOST, (name) =>
     /^xl\/(workbook|sharedStrings|worksheets\/[^/]+|_rels\/workbook)\.xml(\.rels)?$/.test(name),
   )
   const [workbook] = all(parse(parts, 'xl/workbook.xml'), 'workbook')
@@ -63,36 +67,49 @@ export async function readXlsx({ bytes }: Given): Promise<Read> {
   )
   const shared = all(parse(parts, 'xl/sharedStrings.xml'), 'sst', 'si').map(texts)
   const sheets = all(workbook, 'sheets', 'sheet')
-  const said = sheets.map((sheet) => {
-    const rows = all(parse(parts, targets.get(String(sheet['@id'])) ?? ''), 'worksheet', 'sheetData', 'row')
-    return [`# ${String(sheet['@name'])}`, ...rows.map((row) => rowOf(row, shared))].join('\n')
-  })
-  const { text, truncated } = clipped(said.join('\n\n'))
+  // A cell of one letter may stand for a long text, or far to the right: what is written is bounded as it grows.
+  let said = ''
+  for (const sheet of sheets) {
+    if (said.length > MOST_TEXT) break
+    said += `${said === '' ? '' : '\n\n'}# ${String(sheet['@name'])}`
+    for (const row of all(parse(parts, targets.get(String(sheet['@id'])) ?? ''), 'worksheet', 'sheetData', 'row')) {
+      if (said.length > MOST_TEXT) break
+      said += `\n${rowOf(row, shared)}`
+    }
+  }
+  const { text, truncated } = clipped(said)
   return bare(text, { parts: sheets.length, truncated })
 }
 
 const MOST_COLUMNS = 16_384
 
 function rowOf(row: Element, shared: readonly string[]): string {
-  const cells: string[] = []
+  let line = ''
+  let columns = 0
+  let next = 0
   for (const cell of all(row, 'c')) {
-    const at = columnOf(String(cell['@r'] ?? '')) ?? cells.length
-    while (cells.length < at) cells.push('')
-    const value = words(all(cell, 'v')[0] ?? '')
-    const type = cell['@t']
-    cells.push(
-      type === 's'
-        ? (shared[Number(value)] ?? '')
-        : type === 'inlineStr'
-          ? texts(cell.is)
-          : type === 'b'
-            ? value === '1'
-              ? 'TRUE'
-              : 'FALSE'
-            : value,
-    )
+    const at = columnOf(String(cell['@r'] ?? '')) ?? next
+    next = Math.max(at, columns) + 1
+    const value = valueOf(cell, shared)
+    if (value === '') continue
+    if (line.length > MOST_TEXT) break
+    if (at > columns) {
+      line += '\t'.repeat(at - columns)
+      columns = at
+    }
+    line += `${value}\t`
+    columns += 1
   }
-  return cells.join('\t').trimEnd()
+  return line.trimEnd()
+}
+
+function valueOf(cell: Element, shared: readonly string[]): string {
+  const value = words(all(cell, 'v')[0] ?? '')
+  const type = cell['@t']
+  if (type === 's') return shared[Number(value)] ?? ''
+  if (type === 'inlineStr') return texts(cell.is)
+  if (type === 'b') return value === '1' ? 'TRUE' : 'FALSE'
+  return value
 }
 
 /** `AB12` → 27; null for what lies beyond the last column that there can be. */
@@ -106,7 +123,7 @@ function columnOf(reference: string): number | null {
 
 /** Each slide under its number, a line per paragraph, its notes behind it. */
 export async function readPptx({ bytes }: Given): Promise<Read> {
-  const parts = await openParts(bytes, (name) => /^ppt\/(slides|notesSlides)\/[^/]+\.xml$/.test(name))
+  const parts = await openParts(bytes, MOST, (name) => /^ppt\/(slides|notesSlides)\/[^/]+\.xml$/.test(name))
   const slides = [...parts.keys()]
     .filter((name) => name.startsWith('ppt/slides/'))
     .toSorted((a, b) => numberIn(a) - numberIn(b))

@@ -1,5 +1,6 @@
 import { type Entry, type ZipFile, fromBuffer } from 'yauzl'
 import { Unreadable } from './document.ts'
+import { type Bounds, checkParts } from './markup.ts'
 
 const MOST_ENTRIES = 10_000
 /** Of one part, and of all that are read. */
@@ -13,9 +14,9 @@ export type Parts = Map<string, Buffer>
 
 /**
  * The parts of an Office file that `wants` names. Refused before anything is unpacked: too many entries, a part or all
- * of them too large, a ratio that only a bomb has. The library checks each part's size again while it is unpacked.
+ * of them too large, a ratio that only a bomb has; and after it what holds more markup than it may. The library checks each part's size again while it is unpacked.
  */
-export async function openParts(bytes: Uint8Array, wants: (name: string) => boolean): Promise<Parts> {
+export async function openParts(bytes: Uint8Array, bounds: Bounds, wants: (name: string) => boolean): Promise<Parts> {
   const zip = await new Promise<ZipFile>((resolve, reject) =>
     fromBuffer(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), { lazyEntries: true }, (error, file) =>
       error ? reject(new Unreadable('damaged', 'It is no ZIP archive that can be read.')) : resolve(file),
@@ -41,6 +42,7 @@ export async function openParts(bytes: Uint8Array, wants: (name: string) => bool
     if (part.includes('<!DOCTYPE')) throw new Unreadable('damaged', 'One of its parts declares what it may not.')
     parts.set(entry.fileName, part)
   }
+  checkParts(parts, bounds)
   return parts
 }
 

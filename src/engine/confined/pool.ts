@@ -1,0 +1,81 @@
+import { availableParallelism } from 'node:os'
+import { type TurnLimits, createTurns } from './turns.ts'
+import { type Outcome, Worker, type WorkerLimits } from './worker.ts'
+
+/** Work on what strangers sent, in processes without rights; accounts are served in turn. */
+export interface Pool<Asked, Said> extends AsyncDisposable {
+  /**
+   * What is asked is loaded when its turn has come; the signal ends the wait for it, and work that has begun goes on to its
+   * end. Throws `Busy`, and what loading throws.
+   */
+  ask(account: string, load: () => Asked | Promise<Asked>, signal?: AbortSignal): Promise<Outcome<Said>>
+}
+
+export interface PoolLimits extends WorkerLimits, TurnLimits {
+  idleMs: number
+}
+
+/** One account has two at most, so a third process is free for another's. */
+export const TURNS: TurnLimits & { idleMs: number } = {
+  atOnce: Math.max(3, Math.min(4, availableParallelism() - 1)),
+  each: 2,
+  waitingEach: 30,
+  waiting: 1_000,
+  idleMs: 30_000,
+}
+/** What leaks in a library goes with its process. */
+const MOST_ANSWERED = 500
+
+export function createPool<Asked, Said>(
+  program: string,
+  limits: PoolLimits,
+  rights: readonly string[] = [],
+): Pool<Asked, Said> {
+  const turns = createTurns(limits)
+  const idle: Worker<Asked, Said>[] = []
+  const alive = new Set<Worker<Asked, Said>>()
+  let closed = false
+
+  async function work(turn: Disposable, load: () => Asked | Promise<Asked>): Promise<Outcome<Said>> {
+    using _turn = turn
+    const asked = await load()
+    if (closed) return { lost: 'unsent' }
+    const worker = idle.pop() ?? start()
+    clearTimeout(worker.idle)
+    const outcome = await worker.ask(asked)
+    if (worker.gone || worker.answered >= MOST_ANSWERED || closed) drop(worker)
+    else {
+      idle.push(worker)
+      worker.idle = setTimeout(() => drop(worker), limits.idleMs).unref()
+    }
+    return outcome
+  }
+
+  function start(): Worker<Asked, Said> {
+    const worker = new Worker<Asked, Said>(program, limits, rights)
+    alive.add(worker)
+    return worker
+  }
+
+  function drop(worker: Worker<Asked, Said>): void {
+    clearTimeout(worker.idle)
+    alive.delete(worker)
+    const at = idle.indexOf(worker)
+    if (at >= 0) idle.splice(at, 1)
+    worker.end()
+  }
+
+  return {
+    async ask(account, load, signal) {
+      const turn = await turns.take(account, signal)
+      return work(turn, load)
+    },
+    async [Symbol.asyncDispose]() {
+      closed = true
+      turns[Symbol.dispose]()
+      const ends = [...alive].map((worker) => worker.ended)
+      for (const worker of alive) drop(worker)
+      await Promise.all(ends)
+    },
+  }
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createTurns } from './turns.ts'
+
+const limits = { atOnce: 3, each: 2, waitingEach: 4, waiting: 7 }
+
+test('accounts are served in turn, two at most in progress each, however many of one wait', async () => {
+  using turns = createTurns(limits)
+  const served: string[] = []
+  const held: Disposable[] = []
+  const ask = (who: string): Promise<void> =>
+    turns.take(who).then((turn) => {
+      served.push(who)
+      held.push(turn)
+    })
+  const asked = ['a', 'a', 'a', 'a', 'a', 'b', 'b', 'c'].map(ask)
+  await asked[5]
+  assert.deepEqual(served, ['a', 'a', 'b'], 'the third place is not hers')
+  for (let i = 0; i < 5; i++) {
+    held[i]![Symbol.dispose]()
+    held[i]![Symbol.dispose]()
+    await new Promise((go) => setImmediate(go))
+  }
+  await Promise.all(asked)
+  assert.deepEqual(served, ['a', 'a', 'b', 'a', 'b', 'c', 'a', 'a'])
+})
+
+test('the lines are bounded, each and all; who leaves makes room, and at the end nobody waits any more', async () => {
+  const turns = createTurns({ ...limits, atOnce: 1 })
+  const first = await turns.take('a')
+  const leaving = new AbortController()
+  const gone = turns.take('a', leaving.signal)
+  const left = ['a', 'a', 'a', 'b', 'b', 'b'].map((who) => turns.take(who))
+  await assert.rejects(turns.take('a'), { name: 'Busy' })
+  await assert.rejects(turns.take('c'), { name: 'Busy' }, 'seven wait')
+  leaving.abort(new Error('left'))
+  await assert.rejects(gone, { message: 'left' })
+  const room = turns.take('c')
+  turns[Symbol.dispose]()
+  for (const one of [...left, room]) await assert.rejects(one, { name: 'Busy' })
+  first[Symbol.dispose]()
+  await assert.rejects(turns.take('d'), { name: 'Busy' })
+})

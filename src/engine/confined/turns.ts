@@ -1,0 +1,99 @@
+/** More wait than may, or the server is shutting down. */
+export class Busy extends Error {
+  override name = 'Busy'
+}
+
+export interface TurnLimits {
+  /** Turns that are held together, and by one account. */
+  atOnce: number
+  each: number
+  /** Who waits, of one account and of all. */
+  waitingEach: number
+  waiting: number
+}
+
+/** Gives turns at something scarce to accounts one after the other, so that nobody's many keep another's one waiting. */
+export interface Turns extends Disposable {
+  /** A turn, until it is disposed of. Throws `Busy`. */
+  take(account: string, signal?: AbortSignal): Promise<Disposable>
+}
+
+interface Waiting {
+  go: (turn: Disposable) => void
+  leave: (error: Error) => void
+}
+
+export function createTurns(limits: TurnLimits): Turns {
+  /** Who waits, by account; the account that was served last stands last. */
+  const lines = new Map<string, Waiting[]>()
+  const held = new Map<string, number>()
+  let [running, waiting] = [0, 0]
+  let closed = false
+
+  function turnOf(account: string): Disposable {
+    running += 1
+    held.set(account, (held.get(account) ?? 0) + 1)
+    let over = false
+    return {
+      [Symbol.dispose]() {
+        if (over) return
+        over = true
+        running -= 1
+        const left = held.get(account)! - 1
+        if (left === 0) held.delete(account)
+        else held.set(account, left)
+        next()
+      },
+    }
+  }
+
+  function next(): void {
+    while (running < limits.atOnce) {
+      const found = [...lines].find(([account]) => (held.get(account) ?? 0) < limits.each)
+      if (found === undefined) return
+      const [account, line] = found
+      const { go } = line.shift()!
+      waiting -= 1
+      lines.delete(account)
+      if (line.length > 0) lines.set(account, line)
+      go(turnOf(account))
+    }
+  }
+
+  return {
+    take(account, signal) {
+      signal?.throwIfAborted()
+      const line = lines.get(account) ?? []
+      if (closed || waiting >= limits.waiting || line.length >= limits.waitingEach)
+        return Promise.reject(new Busy(closed ? 'The server is shutting down.' : 'Too many wait already.'))
+      return new Promise((resolve, reject) => {
+        const left = (): void => {
+          const at = line.indexOf(one)
+          if (at < 0) return
+          line.splice(at, 1)
+          waiting -= 1
+          if (line.length === 0) lines.delete(account)
+          reject(signal!.reason as Error)
+        }
+        const settled = <T>(say: (said: T) => void) => {
+          return (said: T): void => {
+            signal?.removeEventListener('abort', left)
+            say(said)
+          }
+        }
+        const one: Waiting = { go: settled(resolve), leave: settled(reject) }
+        signal?.addEventListener('abort', left, { once: true })
+        line.push(one)
+        lines.set(account, line)
+        waiting += 1
+        next()
+      })
+    },
+    [Symbol.dispose]() {
+      closed = true
+      for (const { leave } of [...lines.values()].flat()) leave(new Busy('The server is shutting down.'))
+      lines.clear()
+      waiting = 0
+    },
+  }
+}

@@ -1,0 +1,91 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+
+export interface WorkerLimits {
+  /** From the start of the work, not of the wait for it. */
+  timeMs: number
+  heapMb: number
+  /** All of a process's memory, where the system tells it (Linux). */
+  memoryMb: number
+}
+
+/** Why a process gave no answer: it was ended, or ended itself. `unsent`: it never got the question. */
+export type Lost = 'too_slow' | 'too_large' | 'unsent'
+export type Outcome<Said> = { said: Said } | { lost: Lost }
+
+const LOOK_MS = 25
+
+/**
+ * A process without rights, and the one question that it may be answering: it gets nothing of this server's environment,
+ * for keys live there, may neither write files nor start programs, and is ended when it takes too long or too much.
+ */
+export class Worker<Asked, Said> {
+  readonly ended: Promise<void>
+  readonly #child: ChildProcess
+  readonly #limits: WorkerLimits
+  #answer: ((outcome: Outcome<Said>) => void) | null = null
+  idle: NodeJS.Timeout | undefined
+  answered = 0
+  gone = false
+
+  constructor(program: string, limits: WorkerLimits, rights: readonly string[] = []) {
+    this.#limits = limits
+    this.#child = fork(program, [], {
+      execArgv: [
+        `--max-old-space-size=${limits.heapMb}`,
+        '--permission',
+        '--allow-fs-read=*',
+        ...rights,
+        '--no-warnings',
+      ],
+      env: {},
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    })
+    this.#child.on('message', (said: Said) => this.#answer?.({ said }))
+    this.#child.on('error', () => this.#child.kill('SIGKILL'))
+    this.ended = new Promise((resolve) =>
+      this.#child.on('close', () => {
+        this.gone = true
+        // Out of memory, or broken by what it was given.
+        this.#answer?.({ lost: 'too_large' })
+        resolve()
+      }),
+    )
+  }
+
+  ask(asked: Asked): Promise<Outcome<Said>> {
+    const { timeMs, memoryMb } = this.#limits
+    const { promise, resolve } = Promise.withResolvers<Outcome<Said>>()
+    const stop = (lost: Lost): void => {
+      resolve({ lost })
+      this.end()
+    }
+    const late = setTimeout(() => stop('too_slow'), timeMs)
+    const look = setInterval(() => {
+      void memoryOf(this.#child.pid).then((mb) => {
+        if (mb > memoryMb && this.#answer === resolve) stop('too_large')
+      })
+    }, LOOK_MS)
+    this.#answer = resolve
+    this.#child.send(asked as object, (error) => error && stop('unsent'))
+    return promise.finally(() => {
+      this.answered++
+      this.#answer = null
+      clearTimeout(late)
+      clearInterval(look)
+    })
+  }
+
+  end(): void {
+    this.gone = true
+    this.#child.kill('SIGKILL')
+  }
+}
+
+/** Resident megabytes of a process; 0 where the system does not tell. */
+async function memoryOf(pid: number | undefined): Promise<number> {
+  if (process.platform !== 'linux' || pid === undefined) return 0
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) / 1024
+}

@@ -1,0 +1,102 @@
+import { Unreadable } from './document.ts'
+
+/** How much markup one document may hold. Its libraries take time and memory for each element, and more for each level. */
+export interface Bounds {
+  elements: number
+  attributes: number
+  /** Of one element. */
+  attributesOfOne: number
+  depth: number
+  /** Tables within tables: the time for them doubles with each. */
+  tables: number
+}
+
+export interface Counted {
+  elements: number
+  attributes: number
+}
+
+/** Never closed, or closed by what follows (HTML, 13.1.2): their depth says nothing. */
+const unclosed =
+  /^(area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr|p|li|dt|dd|option|optgroup|colgroup|caption|thead|tbody|tfoot|tr|td|th|rb|rt|rtc|rp|html|head|body)$/i
+const table = /^([\w-]+:)?(table|tbl)$/i
+
+/**
+ * Where markup comes over its bounds, counting on from what was counted before; null: it stays within them. Each `<` with
+ * a name behind it counts as an element, also within comments and values: what a parser makes of it is never more.
+ */
+export function overAt(markup: string, bounds: Bounds, counted: Counted, language: 'html' | 'xml'): number | null {
+  let depth = 0
+  let tables = 0
+  /** The end of the tag before. */
+  let end = 0
+  for (let at = markup.indexOf('<'); at >= 0; at = markup.indexOf('<', at + 1)) {
+    const closes = markup.charCodeAt(at + 1) === SLASH
+    const name = nameAt(markup, closes ? at + 2 : at + 1)
+    if (name === '') continue
+    if (!closes && ++counted.elements > bounds.elements) return at
+    // Within the tag before, as part of a value.
+    if (at < end) continue
+    const leaf = language === 'html' && unclosed.test(name)
+    if (closes) {
+      if (!leaf) depth = Math.max(0, depth - 1)
+      if (table.test(name)) tables = Math.max(0, tables - 1)
+      continue
+    }
+    const tag = tagAt(markup, at + 1 + name.length, bounds.attributesOfOne)
+    end = tag.end
+    counted.attributes += tag.attributes
+    if (counted.attributes > bounds.attributes || tag.attributes > bounds.attributesOfOne) return at
+    if (leaf || (tag.closed && language === 'xml')) continue
+    if (++depth > bounds.depth) return at
+    if (table.test(name) && ++tables > bounds.tables) return at
+  }
+  return null
+}
+
+const [SLASH, CLOSE, EQUALS, QUOTE, APOSTROPHE] = [...'/>="\''].map((sign) => sign.charCodeAt(0)) as [
+  number,
+  number,
+  number,
+  number,
+  number,
+]
+const naming = /[A-Za-z_:][\w:.-]{0,80}|[\u0080-\uffff][^\s/>]{0,80}/y
+
+function nameAt(markup: string, at: number): string {
+  naming.lastIndex = at
+  return naming.exec(markup)?.[0] ?? ''
+}
+
+/** The rest of a tag: its attributes, one word each, and where it ends. Quotes count behind `=` only, as parsers have it. */
+function tagAt(markup: string, from: number, most: number): { attributes: number; end: number; closed: boolean } {
+  let attributes = 0
+  let within = false
+  let last = 0
+  let at = from
+  for (; at < markup.length && attributes <= most; at++) {
+    const sign = markup.charCodeAt(at)
+    if (sign === CLOSE) break
+    if (last === EQUALS && (sign === QUOTE || sign === APOSTROPHE)) {
+      const close = markup.indexOf(markup[at]!, at + 1)
+      if (close < 0) break
+      at = close
+      within = false
+    } else if (sign <= 32 || sign === SLASH) within = false
+    else if (sign === EQUALS) within = true
+    else if (!within) {
+      within = true
+      if (last !== EQUALS) attributes += 1
+    }
+    if (sign > 32) last = sign
+  }
+  return { attributes, end: at, closed: last === SLASH }
+}
+
+/** Refuses the parts of an Office file that hold more markup than one may. */
+export function checkParts(parts: ReadonlyMap<string, Buffer>, bounds: Bounds): void {
+  const counted: Counted = { elements: 0, attributes: 0 }
+  for (const [name, part] of parts)
+    if (/\.(xml|rels)$/i.test(name) && overAt(part.toString('latin1'), bounds, counted, 'xml') !== null)
+      throw new Unreadable('too_large', 'It holds more elements or attributes than one document may, or too deep ones.')
+}

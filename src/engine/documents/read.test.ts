@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { attacks } from '#test/hostile-documents.ts'
+import { pdfOf } from '#test/documents.ts'
+import { upload } from '#test/drive.ts'
+import { testServer } from '#test/server.ts'
+import { readDocument } from './read.ts'
+import { createDocumentReader } from './reader.ts'
+
+test('what took too long is tried once: all processes know its bytes, for a week, until another reader comes', async () => {
+  await using server = await testServer()
+  await using twin = await server.twin()
+  await using documents = createDocumentReader({ timeMs: 200 })
+  const bytes = await attacks.pdf['too many pages']!()
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  let loaded = 0
+  const ask = ({ app }: typeof server) => {
+    const given = () => {
+      loaded += 1
+      return { kind: 'pdf' as const, bytes }
+    }
+    const { postgres } = app.engine
+    return assert.rejects(readDocument({ documents, postgres }, { account: 'alice', kind: 'pdf', sha256, given }), {
+      name: 'Unreadable',
+      reason: 'too_slow',
+    })
+  }
+  await Promise.all([ask(server), ask(server), ask(server), ask(twin)])
+  assert.equal(loaded, 2, 'as many as there were turns; who waited for one learnt of it')
+  await ask(twin)
+  assert.equal(loaded, 2)
+  const { pool } = server.app.engine.postgres
+  await pool.query(`update slow_documents set at = now() - interval '8 days'`)
+  await ask(twin)
+  assert.equal(loaded, 3)
+  await pool.query('update slow_documents set reader = 0')
+  await ask(server)
+  assert.equal(loaded, 4)
+})
+
+test('mallory has forty slow documents read; bob’s small one is answered before her third', async () => {
+  await using server = await testServer({ environment: { UK_LIMIT_WRITES: '0', UK_LIMIT_READS: '0' } })
+  const [mallory, bob] = [await server.person('Mallory'), await server.person('Bob')]
+  const his = (await upload(bob, { workspace_id: bob.workspaceId }, pdfOf(['Hello Bob']), 'a.pdf')).body.data.id
+  const pages = Array.from({ length: 8_000 }, (_, i) => `${i}`)
+  const hers = await Promise.all(
+    Array.from({ length: 40 }, async (_, i) => {
+      const bytes = pdfOf([`this is ${i}`, ...pages])
+      return (await upload(mallory, { workspace_id: mallory.workspaceId }, bytes, `${i}.pdf`)).body.data.id as string
+    }),
+  )
+  let over = 0
+  const asked = hers.map(async (id) => {
+    const { status } = await mallory.get(`/drive/files/${id}/content`).catch(() => ({ status: 0 }))
+    if (status !== 503) over += 1
+  })
+  const answer = await bob.get(`/drive/files/${his}/content`)
+  assert.deepEqual([answer.status, answer.body.data?.lines[0]?.text], [200, 'Hello Bob'], answer.text)
+  assert.ok(over <= 2, `${over} of hers came before`)
+  await server[Symbol.asyncDispose]()
+  await Promise.all(asked)
+})
