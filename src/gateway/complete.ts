@@ -1,19 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Payer } from '#engine/ledger/ledger.ts'
-import { refuse } from '#kernel/errors.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
 import type { Billing } from '#kernel/usage.ts'
 import { Attempts } from './attempts.ts'
+import { choose } from './choose.ts'
 import type { Gateway } from './parts.ts'
-import { turnShapes } from './provider-chunks.ts'
 import { refusalOf } from './refusal.ts'
-import { newSeed, route } from './router.ts'
-import { isSimulated } from './sim/offers.ts'
+import { newSeed } from './router.ts'
 import { noSuchModel } from './unknown-model.ts'
 import type { Chunk, Turn } from './turn.ts'
 import { type Served, TurnAttempt } from './turn-attempt.ts'
+import { type Way, isAsked, wayOf } from './translate.ts'
 import { conversationOf } from './warmth.ts'
+import { sketchOf, wishFor } from './wish.ts'
 
 export interface CompleteOptions {
   signal: AbortSignal
@@ -76,20 +77,31 @@ async function* run(
       message: noSuchModel(turn.model, []),
       param: 'model',
     })
-  const needs = turn.tools?.length ? ['tools'] : []
-  const spoken = offers.filter((offer) => isSimulated(offer) || turnShapes.includes(offer.endpoint.shape))
-  const conversation = spoken.length > 1 ? conversationOf(principal.accountId, turn, null) : null
+  const conversation = offers.length > 1 ? conversationOf(principal.accountId, turn, null) : null
   const warm = conversation === null ? null : gateway.warmth.of(conversation)
   const guards = (billing: Billing): boolean => gateway.engine.ledger.guards(options.payer, billing)
-  const wish = { seed, needs, guards, ...(only && { only }), ...(warm !== null && { warm }) }
-  const { candidates } = route(spoken, wish, gateway.health, turn.model)
-  if (candidates.length === 0)
-    refuse('no_route', { message: `No provider of \`${turn.model}\` can serve this request.` })
+  const wish = {
+    ...wishFor(sketchOf(turn as unknown as Record<string, unknown>, ['max_output_tokens']), seed, isAsked, guards),
+    ...(only && { only }),
+    ...(warm !== null && { warm }),
+  }
+  const candidates = choose([{ model: turn.model, offers }], wish, gateway.health, false, {
+    unserved: (model) => noSuchModel(model, []),
+    shapes: (shapes) => `\`${turn.model}\` is served in the shape ${shapes}, in which nobody can be asked this.`,
+  })
   const attempts = new Attempts(candidates, gateway.health)
   const { gateway: tallies } = gateway.engine.metrics
   for (let id = options.id ?? newId(); ; id = newId()) {
     const candidate = attempts.current
-    const attempt = new TurnAttempt(gateway, candidate, turn, options, id, seed)
+    let way: Way
+    try {
+      way = wayOf(turn, candidate.offer)
+    } catch (error) {
+      // What this one's shape has no place for, the next one's may have.
+      if (error instanceof Refusal && candidates.length > 1 && attempts.next() !== null) continue
+      throw error
+    }
+    const attempt = new TurnAttempt(gateway, candidate, turn, way, options, id, seed)
     const fault = yield* attempt.run(tell)
     if (fault === null) {
       const { usage } = attempt.served

@@ -153,7 +153,7 @@ export class Generation {
   /** What is changed in an answer that passes as it is. */
   redraftFor(one: Try): Redraft | null {
     const { surface } = this.visit
-    const own = surface.redraft?.(this.#about(one)) ?? null
+    const own = surface.redraft?.(this.#about(one), one.offer) ?? null
     // What the provider says of usage only because the gateway asked is not for the client.
     if (!surface.usageOnRequest || this.question.usageEdit === null) return own
     return { events: (events) => hideUsage(own === null ? events : own.events(events)) }

@@ -15,7 +15,7 @@ import { type Asked, type Candidate, newSeed } from './router.ts'
 import type { AnswerAbout } from './shapes/about.ts'
 import { refusesHistory } from './shapes/openai-chat/quirks.ts'
 import type { Demands } from './surfaces/surface.ts'
-import { vendorOf } from './spoken.ts'
+import { formatOf, vendorOf } from './spoken.ts'
 import { unknownModel } from './unknown-model.ts'
 import { Translation, type Way, isServed, lossless, travels } from './translate.ts'
 import { askForUsage } from './travelling-bytes.ts'
@@ -130,8 +130,11 @@ export class Question {
   }
 
   lossesTo(offer: Offer, way: Way | null): readonly Loss[] {
-    const own = this.#demands?.lossesTo(offer) ?? none
-    const others = way?.losses ?? lossesOnTheWay(offer.endpoint, this.body.json, this.visit.request.headers)
+    const given = way?.losses ?? lossesOnTheWay(offer.endpoint, this.body.json, this.visit.request.headers)
+    if (this.#demands === null) return given
+    const own = this.#demands.lossesTo(offer)
+    const { heeded } = this.#demands
+    const others = given.filter((name) => !heeded.has(name))
     return own.length === 0 ? others : [...new Set([...own, ...others])]
   }
 
@@ -177,6 +180,7 @@ export class Question {
   /** What its answer by this candidate says of itself. */
   about(id: Id, { offer, asked }: Candidate): AnswerAbout {
     return {
+      format: formatOf(offer),
       id,
       // Of several models the answer says which one it is.
       model: this.#demands === null ? asked : offer.slug,

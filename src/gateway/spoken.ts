@@ -1,5 +1,8 @@
 import { isConverse } from './carriers/bedrock.ts'
 import type { Offer, ProviderEndpoint, Shape } from './directory.ts'
+import { ANTHROPIC_FORMAT } from './shapes/anthropic-messages/signature.ts'
+import { GEMINI_FORMAT } from './shapes/gemini/signature.ts'
+import { RESPONSES_FORMAT } from './shapes/openai-responses/sealed.ts'
 
 /** Providers that serve all their models in both of OpenAI's shapes, under one address. */
 const both: ReadonlySet<string> = new Set(['openai', 'xai'])
@@ -17,3 +20,19 @@ export const speaksConverse = ({ endpoint: { preset, shape }, upstreamModel }: O
 
 /** By whose habits an endpoint is asked: who speaks Ollama's shape is one, whatever it was made from. */
 export const vendorOf = ({ preset, shape }: ProviderEndpoint): string | null => (shape === 'ollama' ? 'ollama' : preset)
+
+const byShape: Partial<Record<Shape, string>> = {
+  'anthropic-messages': ANTHROPIC_FORMAT,
+  gemini: GEMINI_FORMAT,
+  'openai-responses': RESPONSES_FORMAT,
+}
+/** Whose models a provider that relays names so. */
+const byAuthor: Readonly<Record<string, string>> = {
+  anthropic: ANTHROPIC_FORMAT,
+  google: GEMINI_FORMAT,
+  openai: RESPONSES_FORMAT,
+}
+
+/** In whose format the thoughts of an answer are; `unknown`: nobody knows. */
+export const formatOf = ({ endpoint: { preset, shape }, upstreamModel }: Offer): string =>
+  byShape[shape] ?? (preset === 'openrouter' ? byAuthor[upstreamModel.split('/')[0]!] : undefined) ?? 'unknown'

@@ -21,13 +21,15 @@ import type { Chunk, Loss, Turn } from './turn.ts'
 export const travels = (surface: Pick<Surface, 'shapes'>, offer: Offer): boolean =>
   surface.shapes.some((shape) => speaks(offer.endpoint, shape)) && !isSimulated(offer) && !speaksConverse(offer)
 
+/** Whether a Turn can be put to the offer. */
+export const isAsked = (offer: Offer): boolean => turnShapes.includes(offer.endpoint.shape) || isSimulated(offer)
+
 /** Whether a client of this surface can be served by the offer at all. */
 export const isServed = (surface: Surface, offer: Offer): boolean =>
-  travels(surface, offer) || (surface.translates && (turnShapes.includes(offer.endpoint.shape) || isSimulated(offer)))
+  travels(surface, offer) || (surface.translates && isAsked(offer))
 
 /** The same for a client of whom only the shape is known. */
-export const isServedIn = (shape: Shape, offer: Offer): boolean =>
-  speaks(offer.endpoint, shape) || turnShapes.includes(offer.endpoint.shape) || isSimulated(offer)
+export const isServedIn = (shape: Shape, offer: Offer): boolean => speaks(offer.endpoint, shape) || isAsked(offer)
 
 /** The way to providers, and to whatever else a request names. */
 export interface Net {
@@ -74,40 +76,36 @@ export class Translation {
     if (known) return known
     const address = offer.endpoint.billing === 'byok' ? null : addressIn(this.#json)
     if (address !== null) refuseKept(address)
-    const way = isSimulated(offer) ? this.#simulated(offer) : this.#prepared(offer)
+    const { losses, ...rest } = wayOf(this.turn, offer)
+    const way = { losses: union(this.#losses, losses), ...rest, ...(isSimulated(offer) && { body: this.#json }) }
     refuseLost(way.losses)
     this.#ways.set(offer, way)
     return way
   }
+}
 
-  #simulated(offer: Offer): Way {
-    const turn = { ...this.turn, model: offer.upstreamModel }
+/** How an offer is asked a Turn, whoever asks it. Refuses what the offer's shape cannot be asked at all. */
+export function wayOf(turn: Turn, offer: Offer): Way {
+  if (isSimulated(offer)) {
+    const named = { ...turn, model: offer.upstreamModel }
     return {
-      losses: union(this.#losses, simLosses(turn)),
-      body: this.#json,
-      play: (limit, _, signal) => simulate(limited(turn, limit), signal),
+      losses: simLosses(named),
+      body: turn as unknown as Record<string, unknown>,
+      play: (limit, _, signal) => simulate(limited(named, limit), signal),
     }
   }
-
-  #prepared(offer: Offer): Way {
-    const { turn } = this
-    const fetches = needsFetching(turn, offer)
-    const prepared = prepare(offer, fetches ? withStandIns(turn, offer) : turn)
-    return {
-      losses: union(this.#losses, prepared.losses),
-      // What is fetched weighs as what it is, not as what stands in for it.
-      body: fetches ? (turn as unknown as Record<string, unknown>) : prepared.body,
-      play: (limit, net, signal) => {
-        // Anthropic's clients warm a cache so; others would be asked for nothing and take that amiss.
-        if (turn.max_output_tokens === 0 && offer.endpoint.shape !== 'anthropic-messages') return nothing(turn)
-        if (fetches) return fetched(offer, limited(turn, limit), net, signal)
-        return (limit === null ? prepared : prepare(offer, limited(turn, limit))).chunks(
-          net.outbound,
-          net.party,
-          signal,
-        )
-      },
-    }
+  const fetches = needsFetching(turn, offer)
+  const prepared = prepare(offer, fetches ? withStandIns(turn, offer) : turn)
+  return {
+    losses: prepared.losses,
+    // What is fetched weighs as what it is, not as what stands in for it.
+    body: fetches ? (turn as unknown as Record<string, unknown>) : prepared.body,
+    play: (limit, net, signal) => {
+      // Anthropic's clients warm a cache so; others would be asked for nothing and take that amiss.
+      if (turn.max_output_tokens === 0 && offer.endpoint.shape !== 'anthropic-messages') return nothing(turn)
+      if (fetches) return fetched(offer, limited(turn, limit), net, signal)
+      return (limit === null ? prepared : prepare(offer, limited(turn, limit))).chunks(net.outbound, net.party, signal)
+    },
   }
 }
 

@@ -6,12 +6,11 @@ import type { AudioTokens } from './cost.ts'
 import type { Offer } from './directory.ts'
 import { Metering, inputBound } from './metering.ts'
 import type { Gateway } from './parts.ts'
-import { prepare } from './provider-chunks.ts'
 import { scrub } from './retry.ts'
 import type { Candidate } from './router.ts'
 import { isSimulated } from './sim/offers.ts'
-import { simulate } from './sim/simulate.ts'
 import { countInput, countWords } from './sim/words.ts'
+import type { Way } from './translate.ts'
 import type { Chunk, Loss, Turn, UpstreamFault } from './turn.ts'
 
 /** Who served a call, and what it cost. */
@@ -38,6 +37,7 @@ export class TurnAttempt {
   readonly #gateway: Gateway
   readonly #offer: Offer
   readonly #turn: Turn
+  readonly #way: Way
   readonly #signal: AbortSignal
   readonly #metering: Metering
   readonly #served: Served
@@ -53,6 +53,7 @@ export class TurnAttempt {
     gateway: Gateway,
     { offer }: Candidate,
     turn: Turn,
+    way: Way,
     { signal, payer, surface }: { signal: AbortSignal; payer: Payer; surface: string },
     id: Id,
     seed: number,
@@ -60,6 +61,7 @@ export class TurnAttempt {
     this.#gateway = gateway
     this.#offer = offer
     this.#turn = turn
+    this.#way = way
     this.#signal = signal
     this.#metering = new Metering(gateway.engine.ledger, offer, { id, payer, surface })
     const { endpoint, slug, upstreamModel } = offer
@@ -145,27 +147,24 @@ export class TurnAttempt {
   async #source(): Promise<AsyncIterable<Chunk>> {
     const offer = this.#offer
     const metering = this.#metering
-    let turn = this.#turn
-    const inputTokens = inputBound(turn, metering.call.payer, offer.contextLength)
-    if (metering.guarded) {
-      const limit = await metering.reserve({
+    const turn = this.#turn
+    const way = this.#way
+    const inputTokens = inputBound(way.body, metering.call.payer, offer.contextLength)
+    let limit: number | null = null
+    if (metering.guarded)
+      limit = await metering.reserve({
         inputTokens,
         maxTokens: turn.max_output_tokens ?? null,
         n: turn.n ?? 1,
         limitField: metering.call.surface === 'inference' ? 'max_output_tokens' : null,
       })
-      if (limit !== null) turn = { ...turn, max_output_tokens: limit }
-    }
     try {
       this.#signal.throwIfAborted()
-      if (isSimulated(offer)) {
-        metering.sent(inputTokens, this)
-        return simulate({ ...turn, model: offer.upstreamModel }, this.#signal)
-      }
-      const prepared = prepare(offer, turn)
-      this.#served.losses = prepared.losses
+      this.#served.losses = way.losses
       metering.sent(inputTokens, this)
-      return prepared.chunks(this.#gateway.outbound, metering.call.payer.accountId, this.#signal)
+      const { outbound, engine } = this.#gateway
+      const net = { outbound, outside: engine.outside, party: metering.call.payer.accountId }
+      return way.play(limit, net, this.#signal)
     } catch (error) {
       metering.release()
       throw error

@@ -12,6 +12,8 @@ export interface AnswerAbout {
   /** The provider's name; only compat-c shows it. */
   provider: string
   billing: Billing
+  /** In whose format its thoughts are, in OpenRouter's words; absent: not known. */
+  format?: string
   /** The client's request: some answers tell of it what was asked. */
   request: Json
   /** US dollars for this usage, where `reported` is what the provider says, if it does; null: nobody knows. */

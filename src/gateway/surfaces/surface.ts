@@ -28,6 +28,8 @@ export interface Demands extends Preferences {
   bodyFor(offer: Offer, unserved: readonly string[]): Body
   /** What this offer cannot be told, by the names of the fields. */
   lossesTo(offer: Offer): readonly Loss[]
+  /** What the surface itself does in the place of an offer that cannot. */
+  heeded: ReadonlySet<Loss>
 }
 
 /** What is put into an answer that passes as its provider wrote it. Whole events and whole answers in and out. */
@@ -64,7 +66,7 @@ export interface Surface {
   demands?(body: Body): Demands | null
   /** Refuses headers that the vendor refuses, whoever would serve the request. */
   refuseHead?(headers: Readonly<Record<string, unknown>>): void
-  redraft?(about: AnswerAbout): Redraft
+  redraft?(about: AnswerAbout, offer: Offer): Redraft
   /** Headers of an answer with this id: name, value, … */
   head?(id: string): readonly string[]
   /** Written every so many milliseconds while the first word of a stream is waited for; absent: nothing is. */

@@ -78,5 +78,6 @@ export function writeDetails(
   return details
 }
 
-/** A piece of the text in a stream. Its format stands in the entry that ends the block: clients keep the first they see. */
-export const writeTextDetail = (text: string, index: number): Json => ({ type: 'reasoning.text', text, index })
+/** A piece of the text in a stream, in the format that the entry which ends the block will have: clients keep the first they see. */
+export const writeTextDetail = (text: string, index: number, format: string | undefined): Json =>
+  compact({ type: 'reasoning.text', text, format, index })

@@ -5,6 +5,7 @@ import { writeUrlCitation } from '../citations.ts'
 import { compact, type Json } from '../json.ts'
 import type { ChatSurface } from './errors.ts'
 import { isSealed, writeDetails } from './reasoning.ts'
+import { hidesReasoning } from './said-reasoning.ts'
 import { writeUsage, writeUsageWithCost } from './usage.ts'
 
 export const answerId = (id: string, surface: ChatSurface): string =>
@@ -23,7 +24,7 @@ export function writeAnswer(answer: Collected, about: AnswerAbout, surface: Chat
     role: 'assistant',
     content: text === '' && calls.length > 0 ? null : text,
     refusal: null,
-    ...writeReasoning(answer, surface),
+    ...(!hidesReasoning(about.request) && writeReasoning(answer, surface)),
     ...(cited.length > 0 && { annotations: cited }),
     tool_calls:
       calls.length === 0

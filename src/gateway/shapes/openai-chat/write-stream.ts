@@ -7,6 +7,7 @@ import { EventWriter, type Finish, type Said } from '../event-writer.ts'
 import { type Json } from '../json.ts'
 import { type ChatSurface, errorOfA, errorOfC } from './errors.ts'
 import { isSealed, writeDetails, writeTextDetail } from './reasoning.ts'
+import { hidesReasoning } from './said-reasoning.ts'
 import { answerId } from './write-answer.ts'
 import { writeUsage, writeUsageWithCost } from './usage.ts'
 
@@ -23,6 +24,7 @@ export class StreamWriter extends EventWriter {
   readonly #about: AnswerAbout
   readonly #includeUsage: boolean
   readonly #calls = new Map<string, number>()
+  readonly #hidden: boolean
   #block = 0
   /** The text of the block, which compat-a says again with its signature. */
   #thought = ''
@@ -30,6 +32,7 @@ export class StreamWriter extends EventWriter {
   constructor(about: AnswerAbout, surface: ChatSurface, includeUsage: boolean) {
     super()
     this.#about = about
+    this.#hidden = hidesReasoning(about.request)
     this.#surface = surface
     this.keepAlive = keepAlive[surface]
     // The OpenRouter surface always says what was used.
@@ -41,6 +44,7 @@ export class StreamWriter extends EventWriter {
   }
 
   protected say(chunk: Said): string {
+    if (this.#hidden && (chunk.type === 'reasoning' || chunk.type === 'reasoning_end')) return ''
     switch (chunk.type) {
       case 'text':
         return chunk.text === '' ? '' : this.#delta({ content: chunk.text })
@@ -89,7 +93,7 @@ export class StreamWriter extends EventWriter {
       this.#thought += text
       return { reasoning_content: text }
     }
-    return { reasoning: text, reasoning_details: [writeTextDetail(text, this.#block)] }
+    return { reasoning: text, reasoning_details: [writeTextDetail(text, this.#block, this.#about.format)] }
   }
 
   #endReasoning(end: Extract<Chunk, { type: 'reasoning_end' }>): string {

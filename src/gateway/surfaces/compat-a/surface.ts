@@ -1,4 +1,5 @@
 import { openaiChat } from '../../dialects/openai-chat.ts'
+import { quirksFor } from '../../mended.ts'
 import { decode } from '../../shapes/openai-chat/decode.ts'
 import { isMixed } from '../../shapes/openai-chat/mixed.ts'
 import { writeError } from '../../shapes/openai-chat/errors.ts'
@@ -8,6 +9,7 @@ import { decode as decodeResponses } from '../../shapes/openai-responses/decode.
 import { keepStatus } from '../keep-status.ts'
 import type { Surface } from '../surface.ts'
 import { bareErrors } from './bare-errors.ts'
+import { ollamaAnswers } from './ollama-answers.ts'
 import { writeModel, writeModels } from './models.ts'
 
 /** Some clients write a request of the Responses API to this path, and read chat completions back. */
@@ -25,7 +27,7 @@ export const compatA: Surface = {
   usageOnRequest: true,
   closing: 'data: [DONE]\n\n',
   count: null,
-  redraft: bareErrors,
+  redraft: (about, offer) => (quirksFor(offer).ownAnswers ? ollamaAnswers(about) : bareErrors(about)),
   error: (failure) => keepStatus(writeError(failure, 'compat-a'), failure),
   decode: (json) => (isResponses(json) ? { ...decodeResponses(json), includeUsage: true } : decode(json)),
   stream: (about, includeUsage) => new StreamWriter(about, 'compat-a', includeUsage),

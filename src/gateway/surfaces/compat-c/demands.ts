@@ -13,6 +13,8 @@ import { travels } from '../../translate.ts'
 import type { Demands, Surface } from '../surface.ts'
 import { withMarks } from './cache-marks.ts'
 
+/** Thoughts are left out of answers here. */
+const HIDDEN: ReadonlySet<Loss> = new Set(['reasoning.exclude'])
 /** More names than anybody tries one after the other. */
 const MOST_MODELS = 32
 /** Fields that OpenRouter reads and others refuse or would misread. */
@@ -56,6 +58,7 @@ function demandsIn(body: Body, own: readonly string[]): Demands | null {
     ...preferences,
     wish: { ...preferences.wish, ...(relayed !== null && { relayed }) },
     models,
+    heeded: HIDDEN,
     bodyFor(offer, unserved) {
       if (relays(offer)) return relayBody(body, offer, unserved)
       const thinks = mayThink(offer)
@@ -99,7 +102,7 @@ function lossesOf(json: Json, own: readonly string[]): Loss[] {
   const unknown = isObject(json['provider']) ? unknownPreferences(json['provider']) : []
   return [
     ...lost.filter((name) => name !== 'trace'),
-    ...['max_tokens', 'exclude', 'summary'].filter((name) => reasoning[name]).map((name) => `reasoning.${name}`),
+    ...['max_tokens', 'summary'].filter((name) => reasoning[name]).map((name) => `reasoning.${name}`),
     ...unknown.map((name) => `provider.${name}`),
   ]
 }

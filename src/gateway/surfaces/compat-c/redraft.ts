@@ -1,7 +1,8 @@
-import { type Body, withField } from '../../body.ts'
+import { type Body, withField, without } from '../../body.ts'
 import type { AnswerAbout } from '../../shapes/about.ts'
 import { readStreamFault } from '../../shapes/faults.ts'
 import { isObject, type Json, listOf, objectOf, parseJson } from '../../shapes/json.ts'
+import { detailed, hidesReasoning } from '../../shapes/openai-chat/said-reasoning.ts'
 import { costFields, readUsage } from '../../shapes/openai-chat/usage.ts'
 import { StreamWriter } from '../../shapes/openai-chat/write-stream.ts'
 import type { Redraft } from '../surface.ts'
@@ -16,9 +17,35 @@ export function redraft(about: AnswerAbout): Redraft {
   const provider = latin1(JSON.stringify(about.provider))
   const model = latin1(JSON.stringify(about.model))
 
-  function line(text: string): string {
-    if (!text.startsWith('data:') || text.indexOf('{') < 0) return text
-    if (text.includes('"usage":{') || text.includes('"usage": {') || !NEEDED.every((key) => text.includes(key)))
+  const hidden = hidesReasoning(about.request)
+  /** Which block of reasoning is being said, and whether it is. */
+  const thoughts = { block: 0, open: false }
+
+  /** A message or a delta as OpenRouter's clients read it. */
+  function told(given: Json): Json {
+    const message = detailed(given, thoughts.block)
+    const { reasoning: _, reasoning_details: thinks, ...unthought } = message
+    const speaks = Boolean(message['content']) || message['tool_calls'] !== undefined
+    if (thoughts.open && thinks === undefined && speaks) thoughts.block++
+    thoughts.open = thinks !== undefined || (thoughts.open && !speaks)
+    return hidden ? unthought : message
+  }
+
+  const choice = (one: unknown): unknown => {
+    if (!isObject(one)) return one
+    const { message, delta } = one
+    return {
+      finish_reason: null,
+      ...one,
+      ...(isObject(message) && { message: told(message) }),
+      ...(isObject(delta) && { delta: told(withoutNulls(delta)) }),
+    }
+  }
+
+  function line(given: string): string {
+    if (!given.startsWith('data:') || given.indexOf('{') < 0) return given
+    const text = given.replace(NOTHING, '')
+    if (WHOLLY.test(text) || thoughts.open || !NEEDED.every((key) => text.includes(key)))
       return `data: ${rewritten(text.slice(5))}${ending(text)}`
     const named = text.replace(
       FIRST_ID,
@@ -44,7 +71,8 @@ export function redraft(about: AnswerAbout): Redraft {
       provider: json['provider'] ?? about.provider,
     }
     if (isObject(json['usage'])) named['usage'] = priced(json['usage'], about)
-    named['choices'] = listOf(json['choices']).map((one) => (isObject(one) ? { finish_reason: null, ...one } : one))
+    for (const name of ['usage', 'system_fingerprint']) if (named[name] === null) delete named[name]
+    named['choices'] = listOf(json['choices']).map(choice)
     return withNative(latin1(JSON.stringify(named)))
   }
 
@@ -69,10 +97,22 @@ export function redraft(about: AnswerAbout): Redraft {
       if (json['provider'] === undefined) body = withField(body, 'provider', about.provider)
       if (json['system_fingerprint'] === undefined) body = withField(body, 'system_fingerprint', null)
       if (isObject(json['usage'])) body = withField(body, 'usage', priced(json['usage'], about))
+      else if (json['usage'] === null) body = without(body, new Set(['usage']))
+      if (text.includes('"reasoning')) body = withField(body, 'choices', listOf(body.json['choices']).map(choice))
       return body.bytes
     },
   }
 }
+
+/** Clients of OpenRouter's fail on these where they are null. */
+const NOTHING = /,"(?:usage|system_fingerprint)": ?null(?=[,}])/g
+/** What is more than a name that can be put in where another stood. */
+const WHOLLY = /"usage": ?\{|"(?:usage|system_fingerprint)": ?null|"reasoning|"(?:tool_calls|role|audio)": ?null/
+
+/** OpenRouter leaves out what a piece does not say. */
+const withoutNulls = (delta: Json): Json =>
+  Object.fromEntries(Object.entries(delta).filter(([name, value]) => value !== null || SILENT.has(name)))
+const SILENT: ReadonlySet<string> = new Set(['content', 'refusal'])
 
 /** What OpenRouter's SDK fails without (`system_fingerprint` of whole answers is another), and some servers leave out. */
 const NEEDED = ['"object"', '"created"', '"finish_reason"']

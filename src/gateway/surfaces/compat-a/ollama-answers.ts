@@ -1,0 +1,40 @@
+import type { AnswerAbout } from '../../shapes/about.ts'
+import { isObject, type Json, listOf, objectOf, parseJson } from '../../shapes/json.ts'
+import { plainly } from '../../shapes/openai-chat/said-reasoning.ts'
+import type { Redraft } from '../surface.ts'
+import { bareErrors } from './bare-errors.ts'
+
+const DATA = /^data:(.*\{.*)$/gm
+
+/** What OpenAI's clients read and Ollama calls otherwise or leaves out: `reasoning_content`, `refusal` and `logprobs`. */
+export function ollamaAnswers(about: AnswerAbout): Redraft {
+  const { events } = bareErrors(about)
+  return {
+    events: (bytes) =>
+      Buffer.from(
+        events(bytes)
+          .toString()
+          .replaceAll(DATA, (line, data: string) => {
+            const json = parseJson(data)
+            return isObject(json) && Array.isArray(json['choices']) ? `data: ${JSON.stringify(told(json))}` : line
+          }),
+      ),
+    whole(bytes) {
+      const json = parseJson(bytes.toString())
+      return isObject(json) && Array.isArray(json['choices']) ? Buffer.from(JSON.stringify(told(json))) : bytes
+    },
+  }
+}
+
+const told = (json: Json): Json => ({ ...json, choices: listOf(json['choices']).map(choice) })
+
+function choice(given: unknown): unknown {
+  if (!isObject(given)) return given
+  const { message, delta, ...rest } = given
+  return {
+    logprobs: null,
+    ...rest,
+    ...(message !== undefined && { message: plainly(objectOf(message), true) }),
+    ...(delta !== undefined && { delta: plainly(objectOf(delta), false) }),
+  }
+}
