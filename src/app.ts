@@ -5,6 +5,7 @@ import { createAuthority } from '#areas/accounts/authority.ts'
 import { createBooks } from '#areas/ai-gateway/books.ts'
 import { createDirectory } from '#areas/ai-gateway/directory.ts'
 import { background } from '#areas/background.ts'
+import { agentChanged, chatChanged } from '#areas/automations/service.ts'
 import { startRuns } from '#areas/chats/service.ts'
 import { loadContracts } from '#areas/contracts.ts'
 import { LINK_PREFIX, openLink } from '#areas/drive/link.ts'
@@ -152,6 +153,8 @@ export async function startApp({
         return { output: structuredContent, is_error: isError === true }
       },
     },
+    agentChanged,
+    chatChanged,
     async actAs({ accountId, scopes, workspaceId, payingKeyId, run, lenders = [], consented = false, signal }) {
       const known = await authority.onBehalf(accountId, scopes, workspaceId, payingKeyId)
       const bound = known && (await boundBy(authority, known, lenders))

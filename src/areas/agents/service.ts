@@ -30,6 +30,13 @@ export type { AgentRow } from './store.ts'
 export { agentSearchable } from './searchable.ts'
 export { agentSecrets, outsideServers } from './servers.ts'
 
+declare module '#engine/context.ts' {
+  interface Engine {
+    /** Pauses what acts by an agent in more rights than whoever changes it has; within the change. Automations have it. */
+    agentChanged(ctx: Context, agentId: Id): Promise<void>
+  }
+}
+
 const agent = finder('agent', (ctx: Context, id) => agentStore.find(ctx.engine.postgres, id))
 
 export const agentService = implement(
@@ -87,7 +94,10 @@ export const agentService = implement(
         if (!member && Object.keys(budget).length > 0) membersOnly('spend_cap_usd')
         const register = await touchResource(ctx, 'agent', id)
         if (Object.keys(beside).length > 0) await agentStore.updateBeside(ctx.db, id, beside)
-        if (!same) await keepVersion(ctx, id, await agentStore.update(ctx.db, id, definition), definition)
+        if (!same) {
+          await keepVersion(ctx, id, await agentStore.update(ctx.db, id, definition), definition)
+          await ctx.engine.agentChanged(ctx, id)
+        }
         await tell(ctx, 'updated', register)
         return showAgent(await read(ctx, id))
       }),

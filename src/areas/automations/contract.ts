@@ -62,7 +62,12 @@ export const Automation = z
     timeout_seconds: z.int(),
     next_fire_at: time.nullable(),
     last_fired_at: time.nullable(),
-    paused_reason: z.enum(['failures']).nullable().describe('Why the server archived it.'),
+    paused_reason: z
+      .enum(['failures', 'agent_changed'])
+      .nullable()
+      .describe(
+        'Why the server paused it: `failures`, and it is archived; `agent_changed` by somebody with fewer rights than its account, and it fires no more until somebody who has them unarchives, changes or test-fires it.',
+      ),
     paused_at: time.nullable(),
   })
   .meta({ id: 'Automation' })
@@ -82,7 +87,7 @@ export const AutomationRun = z
     workspace_id: idOut,
     status: z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled', 'timed_out', 'skipped']),
     skip_reason: z
-      .enum(['overlap', 'missed', 'archived', 'budget', 'rate_limited'])
+      .enum(['overlap', 'missed', 'archived', 'budget', 'rate_limited', 'paused'])
       .nullable()
       .describe('Why it did not run. `rate_limited`: the clock had started as many in that minute as the account may.'),
     attempt: z.int(),

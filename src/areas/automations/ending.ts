@@ -51,6 +51,10 @@ export async function end(db: Db, run: AutomationRunRow, { status, error, cost }
     updated_at = greatest(clock_timestamp(), updated_at + interval '1 millisecond') where id = ${automation.id}`.execute(
     db,
   )
-  await writeOutbox(db, automationEvent({ ...automation, status: 'archived' }, 'paused'), null)
+  await writeOutbox(
+    db,
+    automationEvent({ ...automation, status: 'archived', paused_reason: 'failures' }, 'paused'),
+    null,
+  )
   return ended
 }

@@ -5,7 +5,8 @@ export const automationEvents = eventTypes('automation:read', ['workspace', 'use
   'automation.updated': 'An automation was changed.',
   'automation.archived': 'An automation was archived and fires no more.',
   'automation.unarchived': 'An automation was brought back from the archive.',
-  'automation.paused': 'An automation was archived by the server because it kept failing.',
+  'automation.paused':
+    'An automation was paused by the server: it kept failing, which archives it, or its agent was changed by somebody with fewer rights.',
   'automation.deleted': 'An automation was deleted with its runs.',
   'automation.run.queued': 'A run of an automation waits for its turn.',
   'automation.run.started': 'A run of an automation began.',

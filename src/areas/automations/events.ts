@@ -10,13 +10,14 @@ export const automationEvent = (
     status,
     name,
     account_id,
-  }: Pick<AutomationRow, 'id' | 'workspace_id' | 'status' | 'name' | 'account_id'>,
+    paused_reason,
+  }: Pick<AutomationRow, 'id' | 'workspace_id' | 'status' | 'name' | 'account_id' | 'paused_reason'>,
   verb: string,
 ): Emitted => ({
   type: `automation.${verb}`,
   channels: [`workspace:${workspace_id}`, ...(verb === 'paused' ? [`user:${account_id}`] : [])],
   resource: { type: 'automation', id },
-  data: { id, automation_id: id, workspace_id, status, name },
+  data: { id, automation_id: id, workspace_id, status, name, ...(verb === 'paused' && { paused_reason }) },
 })
 
 /** Its owner hears of failures wherever they are. */

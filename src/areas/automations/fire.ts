@@ -4,11 +4,12 @@ import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { admit } from './admit.ts'
 import { runEvent } from './events.ts'
+import { checkAwake } from './runs.ts'
 import { showRun } from './show.ts'
 import { giveWayTo } from './stop.ts'
 import { isToken } from './token.ts'
 import { runStore } from './run-store.ts'
-import { type AutomationRow, automationStore, isAsleep } from './store.ts'
+import { type AutomationRow, automationStore } from './store.ts'
 
 const LARGEST = 1 << 20
 /** Of a body, what an agent is shown. */
@@ -39,11 +40,7 @@ export async function fire(ctx: Context, { id, ...given }: Fired) {
     const held = (await automationStore.hold(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
     const before = given.webhook_id && (await runStore.byWebhook(ctx.db, id, given.webhook_id))
     if (before) return { run: before, made: false }
-    if (isAsleep(held))
-      refuse('invalid_state', {
-        message: 'What is archived, or in an archived workspace, does not fire.',
-        details: { status: 'archived', allowed: ['unarchive'] },
-      })
+    checkAwake(held)
     const firing = {
       automation: held,
       trigger: 'webhook' as const,

@@ -8,7 +8,7 @@ import { end } from './ending.ts'
 import { runEvent } from './events.ts'
 import type { Places } from './places.ts'
 import { type AutomationRunRow, runStore } from './run-store.ts'
-import { type AutomationRow, automationStore, isAsleep } from './store.ts'
+import { type AutomationRow, asleepBy, automationStore } from './store.ts'
 
 /**
  * Starts a run that waits: its message is sent and the run bound to it in one transaction, so a process that dies leaves
@@ -20,7 +20,8 @@ export async function launch(engine: Engine, id: Id, signal: AbortSignal, place:
   const automation = found && (await automationStore.get(engine.postgres.db, found.automation_id))
   if (!automation || found.status !== 'queued') return
   try {
-    if (isAsleep(automation)) return await inTurn(engine, id, putOff)
+    const asleep = asleepBy(automation)
+    if (asleep !== null) return await inTurn(engine, id, (db, run) => putOff(db, run, asleep))
     const ctx = await ownerOf(engine, automation, signal)
     const { action, workspace_id } = automation
     if (action.type === 'agent')
@@ -58,13 +59,13 @@ export async function ownerOf(engine: Engine, automation: AutomationRow, signal:
   )
 }
 
-/** What waited when its automation or its workspace was archived is not begun. */
-export async function putOff(db: Db, run: AutomationRunRow): Promise<void> {
+/** What waited when its automation was put to sleep is not begun. */
+export async function putOff(db: Db, run: AutomationRunRow, reason: 'archived' | 'paused'): Promise<void> {
   if (run.attempt > 1) await end(db, run, { status: 'cancelled', error: null, cost: null })
   else
     await runStore.update(db, run.id, {
       status: 'skipped',
-      skip_reason: 'archived',
+      skip_reason: reason,
       payload: null,
       completed_at: new Date(),
     })

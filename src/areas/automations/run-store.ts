@@ -12,7 +12,7 @@ declare module '#engine/postgres/tables.ts' {
 
 export type RunStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'timed_out' | 'skipped'
 export type Trigger = 'cron' | 'webhook' | 'test' | 'retry'
-export type SkipReason = 'overlap' | 'missed' | 'archived' | 'budget' | 'rate_limited'
+export type SkipReason = 'overlap' | 'missed' | 'archived' | 'budget' | 'rate_limited' | 'paused'
 
 interface RunTable {
   id: Id

@@ -4,11 +4,12 @@ import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { admit } from './admit.ts'
+import { checkVouches } from './pause.ts'
 import { runEvent } from './events.ts'
 import { type AutomationRunRow, runStore } from './run-store.ts'
 import { showRun } from './show.ts'
 import { giveWayTo, stopRuns } from './stop.ts'
-import { type AutomationRow, automationStore, isAsleep } from './store.ts'
+import { type AutomationRow, asleepBy, automationStore } from './store.ts'
 
 interface OneRun {
   id: Id
@@ -30,10 +31,19 @@ export async function listRuns(
   return pageOf(rows, limit, ({ id }) => cursorOf('automation_runs', filters, [id]), showRun)
 }
 
-/** Fires at a person's word. What is already going on is treated as the overlap policy says. */
+/** What was paused because its agent was changed goes on at the word of somebody who may do what it does. */
+async function letGoOn(ctx: Context, held: AutomationRow): Promise<AutomationRow> {
+  await checkVouches(ctx, held)
+  const going = { paused_reason: null, paused_at: null }
+  await automationStore.update(ctx.db, held.id, going)
+  return { ...held, ...going }
+}
+
+/** Fires at a person's word, which also lets go on what is paused. What is already going on is treated as the overlap policy says. */
 export async function testFire(ctx: Context, { id }: { id: Id }) {
   const row = await ctx.transaction(async (ctx) => {
-    const held = (await automationStore.hold(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+    const found = (await automationStore.hold(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+    const held = asleepBy(found) === 'paused' ? await letGoOn(ctx, found) : found
     checkAwake(held)
     const firing = { automation: held, trigger: 'test' as const, at: null, webhookId: null, payload: null, skip: null }
     const { rows, giveWay } = await admit(ctx.db, [firing], ctx.now())
@@ -79,12 +89,17 @@ export async function retryRun(ctx: Context, { id, runId }: OneRun) {
   return showRun(row)
 }
 
-function checkAwake(held: AutomationRow): void {
-  if (isAsleep(held))
-    refuse('invalid_state', {
-      message: 'An archived automation does not fire.',
-      details: { status: 'archived', allowed: ['unarchive'] },
-    })
+/** Refuses where it does not fire now. */
+export function checkAwake(held: AutomationRow): void {
+  const status = asleepBy(held)
+  if (status === null) return
+  refuse('invalid_state', {
+    message:
+      status === 'archived'
+        ? 'What is archived, or in an archived workspace, does not fire.'
+        : 'It is paused, because its agent was changed by somebody with fewer rights than its account: its account lets it go on.',
+    details: { status, allowed: ['unarchive'] },
+  })
 }
 
 async function runOf(ctx: Context, automationId: Id, runId: Id): Promise<AutomationRunRow> {

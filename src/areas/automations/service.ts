@@ -17,16 +17,18 @@ import { automationEvent } from './events.ts'
 import { fire } from './fire.ts'
 import { tendRuns } from './heard.ts'
 import { checkAction } from './check-action.ts'
+import { checkVouches, mayVouch } from './pause.ts'
 import { scheduleOf } from './schedule.ts'
 import { showAutomation, showStats } from './show.ts'
 import { giveWayTo, stopRuns } from './stop.ts'
 import { runStore } from './run-store.ts'
 import { cancelRun, listRuns, retryRun, testFire } from './runs.ts'
-import { type AutomationRow, automationStore } from './store.ts'
+import { type AutomationRow, asleepBy, automationStore } from './store.ts'
 import { newToken } from './token.ts'
 import { clockOf, fireTicks } from './worker.ts'
 
 export { automationConsumer } from './heard.ts'
+export { agentChanged, chatChanged } from './pause.ts'
 export { automationSecrets } from './store.ts'
 export { startAutomations } from './worker.ts'
 
@@ -110,8 +112,11 @@ export const automationService = implement(
         if (another && !given.action) await checkAction(ctx, held.action, held.workspace_id)
         const answers = another || given.action !== undefined
         if (answers && held.account_id !== ctx.principal.accountId) await checkRoom(ctx)
+        // At the word of somebody who may do what it does, or in whose rights it acts from now on.
+        const paused = held.paused_reason === 'agent_changed'
+        const goesOn = paused && (answers || (await mayVouch(ctx, held)))
         const now = await clockOf(ctx.db)
-        if (moved) await fireLeft(ctx, held, now)
+        if (moved || goesOn) await fireLeft(ctx, held, now)
         await updateResource(ctx, id, {})
         await automationStore.update(ctx.db, id, {
           ...(given.name !== undefined && { name: given.name }),
@@ -125,6 +130,7 @@ export const automationService = implement(
           // Who changes what it does answers for it from then on.
           ...(given.action !== undefined && { action: JSON.stringify(given.action) }),
           ...(answers && behalfOf(ctx.principal)),
+          ...(goesOn && { paused_reason: null, paused_at: null }),
           ...(moved && {
             schedule,
             time_zone: timeZone,
@@ -160,7 +166,8 @@ export const automationService = implement(
     unarchive: (ctx, { id }) =>
       ctx.transaction(async (ctx) => {
         const held = await holdBoth(ctx, id)
-        if (held.status === 'archived') await fireLeft(ctx, held, await clockOf(ctx.db))
+        await checkVouches(ctx, held)
+        if (asleepBy(held) !== null) await fireLeft(ctx, held, await clockOf(ctx.db))
         await automationStore.update(ctx.db, id, { failures: 0, paused_reason: null, paused_at: null })
         return doors.unarchive(ctx, { id })
       }),

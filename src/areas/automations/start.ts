@@ -10,7 +10,7 @@ import { end } from './ending.ts'
 import { runEvent } from './events.ts'
 import { ownerOf, putOff, wordsOf } from './launch.ts'
 import { type AutomationRunRow, runStore } from './run-store.ts'
-import { type AutomationRow, automationStore, isAsleep } from './store.ts'
+import { type AutomationRow, asleepBy, automationStore } from './store.ts'
 
 /** Runs that are begun in one transaction, and workspaces that share them: each gets its part, however many wait in one. */
 const AT_ONCE = 200
@@ -79,7 +79,8 @@ async function beginAll(engine: Engine, db: Db, held: readonly Id[], judge: Judg
     const { action } = automation
     characters += action.type === 'agent' ? action.prompt.length + (run.payload?.length ?? 0) : 0
     const leave = action.type === 'agent' && action.chat_id === null ? judge(automation, action.agent_id) : undefined
-    if (isAsleep(automation)) await putOff(db, run)
+    const asleep = asleepBy(automation)
+    if (asleep !== null) await putOff(db, run, asleep)
     else if (action.type === 'agent' && (leave === undefined || characters > MOST_CHARACTERS)) alone.push(run.id)
     else
       try {
@@ -123,7 +124,7 @@ type Judge = (automation: AutomationRow, agentId: Id) => Promise<Leave> | undefi
 /** What the owners of these runs may do, asked once for all of theirs. */
 async function judging(engine: Engine, runIds: readonly Id[], signal: AbortSignal): Promise<Judge> {
   const { db } = engine.postgres
-  const automations = (await automationStore.ofRuns(db, runIds)).filter((automation) => !isAsleep(automation))
+  const automations = (await automationStore.ofRuns(db, runIds)).filter((automation) => asleepBy(automation) === null)
   const named = automations.flatMap(({ action }) => (action.type === 'agent' ? [action.agent_id] : []))
   const agents: ReadonlyMap<Id, AgentRow> = await agentsById(db, [...new Set(named)])
   const callers = new Map<string, Promise<Context>>()

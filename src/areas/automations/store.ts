@@ -17,6 +17,9 @@ export type Action =
   | { type: 'agent'; agent_id: Id; chat_id: Id | null; prompt: string }
   | { type: 'command'; computer_id: Id; command: string }
 
+/** Why the server paused it: it kept failing, which archives it too, or its agent was changed by somebody with fewer rights. */
+export type PausedReason = 'failures' | 'agent_changed'
+
 interface AutomationTable {
   id: Id
   name: string
@@ -36,16 +39,20 @@ interface AutomationTable {
   next_fire_at: Date | null
   last_fired_at: ColumnType<Date | null, never, Date | null>
   failures: ColumnType<number, never, number>
-  paused_reason: ColumnType<'failures' | null, never, 'failures' | null>
+  paused_reason: ColumnType<PausedReason | null, never, PausedReason | null>
   paused_at: ColumnType<Date | null, never, Date | null>
   token_hash: Buffer | null
   sealed_secret: string | null
 }
 export type AutomationRow = Selectable<AutomationTable> & Omit<ResourceRow, 'kind'> & { workspace_status: string }
 
-/** It fires no more, and what waits is not begun: it is archived, or its workspace is. */
-export const isAsleep = ({ status, workspace_status }: Pick<AutomationRow, 'status' | 'workspace_status'>): boolean =>
-  status !== 'active' || workspace_status !== 'active'
+/** Why it fires no more, and what waits is not begun: it is archived, or its workspace is; or it is paused. */
+export const asleepBy = ({
+  status,
+  workspace_status,
+  paused_reason,
+}: Pick<AutomationRow, 'status' | 'workspace_status' | 'paused_reason'>): 'archived' | 'paused' | null =>
+  status !== 'active' || workspace_status !== 'active' ? 'archived' : paused_reason === null ? null : 'paused'
 
 /** A secret and token that were rotated away and count until they expire. */
 interface SecretTable {
@@ -147,6 +154,34 @@ export const automationStore = {
       db,
     )
   },
+
+  /**
+   * Those that an agent works for: by itself, in a chat of its, or as one that others hand tasks to. Held, but for those that
+   * are paused for that already.
+   */
+  async behindAgent(db: Db, agentId: Id): Promise<AutomationRow[]> {
+    const { rows } = await sql<AutomationRow>`
+      with recursive over as (
+        select ${agentId}::text collate "C" as id
+        union
+        select a.id::text collate "C" from over o join agents a on a.subagents @> jsonb_build_array(jsonb_build_object('agent_id', o.id))
+      )
+      select r.*, a.*, w.status as workspace_status from automations a
+        join resources r on r.id = a.id join workspaces w on w.id = r.workspace_id
+        where a.paused_reason is distinct from 'agent_changed' and (a.action ->> 'agent_id' in (select id from over)
+          or a.action ->> 'chat_id' in (select c.id::text from chats c where c.agent_id in (select id::ulid from over)))
+        order by a.id for update of a`.execute(db)
+    return rows
+  },
+
+  /** Those that speak in this chat, held. */
+  inChat: (db: Db, chatId: Id): Promise<AutomationRow[]> =>
+    whole(db)
+      .where(sql<boolean>`a.action ->> 'chat_id' = ${chatId}`)
+      .where('a.paused_reason', 'is distinct from', 'agent_changed')
+      .orderBy('a.id')
+      .forUpdate('a')
+      .execute(),
 
   /** They have run well: what failed before counts no more. */
   forgive: async (db: Db, ids: readonly Id[]): Promise<void> =>

@@ -9,7 +9,7 @@ import { placesFor } from './places.ts'
 import { scheduleOf } from './schedule.ts'
 import { startsStore } from './starts-store.ts'
 import { type Started, startSome } from './start.ts'
-import { type AutomationRow, automationStore, isAsleep } from './store.ts'
+import { type AutomationRow, automationStore, asleepBy } from './store.ts'
 import { stopRuns } from './stop.ts'
 import { type Due, dueTicks } from './ticks.ts'
 
@@ -139,7 +139,7 @@ export async function fireTicks(
       continue
     }
     more ||= found.more
-    const asleep = isAsleep(automation)
+    const asleep = asleepBy(automation)
     for (const tick of found.ticks)
       firings.push({
         automation,
@@ -147,7 +147,7 @@ export async function fireTicks(
         at: tick.at,
         webhookId: null,
         payload: null,
-        skip: asleep ? 'archived' : tick.does === 'missed' ? 'missed' : null,
+        skip: asleep ?? (tick.does === 'missed' ? 'missed' : null),
       })
     moves.push({ id: automation.id, next: found.next, fired: asleep ? null : (found.ticks.at(-1)?.at ?? null) })
   }

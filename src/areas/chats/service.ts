@@ -42,6 +42,13 @@ export { stopRun } from './stop.ts'
 /** Takes part in running the chats of this database. Once per engine. */
 export const startRuns = (engine: Engine): Runs => start(engine, delegate)
 
+declare module '#engine/context.ts' {
+  interface Engine {
+    /** Pauses what speaks in a chat whose agent the caller changes, as `agentChanged` does. */
+    chatChanged(ctx: Context, chatId: Id): Promise<void>
+  }
+}
+
 const chat = finder('chat', (ctx: Context, id): Promise<ChatRow | null> => chatStore.find(ctx.engine.postgres, id))
 
 const doors = lifecycleOf({
@@ -131,6 +138,7 @@ export const chatService = implement(
           ...(max_cost_usd !== undefined && { max_cost_nano: nanoOrNull(max_cost_usd) }),
           ...(head_message_id !== undefined && { head_message_id }),
         })
+        if (agent_id !== undefined) await ctx.engine.chatChanged(ctx, id)
         await tell(ctx, register, 'updated')
         return showChat(await read(ctx, id))
       })

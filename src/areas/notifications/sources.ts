@@ -23,9 +23,15 @@ const sources: Readonly<Record<string, Source>> = {
   'operation.expired': operationEnded,
   'automation.run.failed': async (_, event) => automation(event, 'automation.failed', 'A run of %s failed'),
   'automation.paused': async (_, event) =>
-    event.actor === null || event.actor.via === 'server'
-      ? automation(event, 'automation.paused', '%s was paused because it kept failing')
-      : [],
+    event.data.paused_reason === 'agent_changed'
+      ? automation(
+          event,
+          'automation.paused',
+          '%s was paused because its agent was changed by somebody with fewer rights than it has',
+        )
+      : event.actor === null || event.actor.via === 'server'
+        ? automation(event, 'automation.paused', '%s was paused because it kept failing')
+        : [],
   'invitation.created': async ({ postgres: { db } }, event) => {
     const invitation = await invitationOf(db, event.resource_id!)
     const invited = invitation && (await personBehind(db, invitation.email))

@@ -33,7 +33,7 @@ export const types = {
   'operation.failed': { summary: 'Other background work has failed, or took too long.', severity: 'error', on: [] },
   'automation.failed': { summary: 'A run of an automation has failed.', severity: 'error', on: everywhere },
   'automation.paused': {
-    summary: 'An automation was paused because it kept failing.',
+    summary: 'An automation was paused: it kept failing, or somebody with fewer rights changed its agent.',
     severity: 'error',
     on: everywhere,
   },

@@ -45,6 +45,11 @@ export function AutomationPage() {
   )
 }
 
+const pauses = {
+  failures: 'by the server, because it kept failing',
+  agent_changed: 'by the server, because somebody with fewer rights than it has changed its agent',
+} as const
+
 function State({ automation }: { automation: Automation }) {
   const { id, name, status, paused_reason, paused_at, kind, schedule, time_zone, action } = automation
   const { data: workspaces } = useQuery(workspacesQuery)
@@ -57,7 +62,7 @@ function State({ automation }: { automation: Automation }) {
     <Section
       title="State"
       action={
-        status === 'archived' ? (
+        status === 'archived' || paused_reason !== null ? (
           <Button look="primary" pending={back.pending} onClick={() => void back.send({ id })}>
             Let it fire again
           </Button>
@@ -71,12 +76,12 @@ function State({ automation }: { automation: Automation }) {
         facts={[
           [
             'Now',
-            status === 'active' ? (
+            status === 'active' && paused_reason === null ? (
               <Tag tone="good">active</Tag>
             ) : (
               <>
-                <Tag tone="bad">{paused_reason === 'failures' ? 'paused' : status}</Tag>{' '}
-                {paused_reason === 'failures' && 'by the server, because it kept failing'}
+                <Tag tone="bad">{paused_reason === null ? status : 'paused'}</Tag>{' '}
+                {paused_reason && pauses[paused_reason]}
                 {paused_at && (
                   <>
                     , <Ago time={paused_at} />

@@ -19,6 +19,7 @@ const skips = {
   missed: 'it came too late',
   archived: 'it was archived',
   budget: 'the budget was used up',
+  paused: 'it was paused',
   rate_limited: 'too many were started in that minute',
 } as const
 

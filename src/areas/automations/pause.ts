@@ -1,0 +1,62 @@
+/** An automation acts in its account's rights, so nobody with fewer of them chooses unseen what its agent does. */
+import type { Context } from '#engine/context.ts'
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { type Membership, type Principal, hasScope, membershipIn } from '#kernel/principal.ts'
+import { type Scope, atLeast, scopes as allScopes } from '#kernel/scopes.ts'
+import { automationEvent } from './events.ts'
+import { type AutomationRow, automationStore } from './store.ts'
+
+/** Within the transaction that changes an agent. */
+export const agentChanged = async (ctx: Context, agentId: Id): Promise<void> =>
+  pauseUnlessVouched(ctx, await automationStore.behindAgent(ctx.db, agentId))
+
+/** Within the transaction that gives a chat another agent. */
+export const chatChanged = async (ctx: Context, chatId: Id): Promise<void> =>
+  pauseUnlessVouched(ctx, await automationStore.inChat(ctx.db, chatId))
+
+/** Pauses those whose account has rights that the caller lacks, until somebody who has them all lets them go on. */
+async function pauseUnlessVouched(ctx: Context, rows: readonly AutomationRow[]): Promise<void> {
+  const known = new Map<string, Promise<boolean>>()
+  for (const row of rows) {
+    const key = JSON.stringify([row.account_id, row.scopes, row.held_to, row.workspace_id])
+    const vouched = known.get(key) ?? mayVouch(ctx, row)
+    known.set(key, vouched)
+    if (await vouched) continue
+    await automationStore.update(ctx.db, row.id, { paused_reason: 'agent_changed', paused_at: ctx.now() })
+    await ctx.emit(automationEvent({ ...row, paused_reason: 'agent_changed' }, 'paused'))
+  }
+}
+
+/** Whether the caller may do all that the automation may where it lives. */
+export async function mayVouch(
+  { engine, principal, signal }: Context,
+  row: Pick<AutomationRow, 'account_id' | 'scopes' | 'held_to' | 'workspace_id'>,
+): Promise<boolean> {
+  const owner = await engine.actAs({
+    accountId: row.account_id,
+    scopes: row.scopes ?? allScopes,
+    workspaceId: row.held_to,
+    payingKeyId: null,
+    signal,
+  })
+  const place = owner && membershipIn(owner.principal, row.workspace_id)
+  // Who may do nothing there lends nothing.
+  if (!place) return true
+  const mine = membershipIn(principal, row.workspace_id)
+  if (mine === null || !atLeast(mine.role, place.role)) return false
+  return allScopes.every((scope) => !may(owner.principal, place, scope) || may(principal, mine, scope))
+}
+
+const may = (principal: Principal, { permissions }: Membership, scope: Scope): boolean =>
+  hasScope(principal, scope) && (permissions === null || permissions.has(scope))
+
+/** Refuses to let it go on at the word of somebody who could not do what it does. */
+export async function checkVouches(ctx: Context, row: AutomationRow): Promise<void> {
+  if (row.paused_reason !== 'agent_changed' || (await mayVouch(ctx, row))) return
+  refuse('insufficient_role', {
+    message:
+      'Its agent was changed by somebody with fewer rights than its account, and yours are fewer, too. Its account lets it go on, or change its `action`, and it acts in your rights.',
+    details: { paused_reason: row.paused_reason },
+  })
+}

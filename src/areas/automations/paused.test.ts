@@ -1,0 +1,117 @@
+/** Nobody with fewer rights than an automation has chooses unseen what it does: its agent changed, it waits for its account. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Row, fire, isOver, make, runIs } from '#test/automations/hooks.ts'
+import { type Person, testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
+
+async function teamOf() {
+  const server = await testServer()
+  const [alice, bob, carol] = [await server.person('Alice'), await server.person('Bob'), await server.person('Carol')]
+  const { id: team } = (await alice.post('/workspaces', { name: 'Team' })).body.data
+  for (const [person, role] of [
+    [bob, 'member'],
+    [carol, 'owner'],
+  ] as const) {
+    const invited = await alice.post(`/workspaces/${team}/invitations`, { email: person.email, role: 'member' })
+    const joined = await person.post('/invitations/accept', { token: invited.body.data.token })
+    assert.equal(joined.status, 200, joined.text)
+    const made = await alice.patch(`/workspaces/${team}/members/${person.id}`, { role })
+    assert.equal(made.status, 200, made.text)
+  }
+  return { server, alice, bob, carol, team, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
+}
+
+const stateOf = async (person: Person, id: string): Promise<Row> => (await person.get(`/automations/${id}`)).body.data
+
+test('bob changes the agent of alice’s automation: it pauses, tells her why, its ticks are skipped, and only she or an equal lets it go on', async () => {
+  await using place = await teamOf()
+  const { server, alice, bob, carol, team } = place
+  const hook = await make(alice, { workspace_id: team })
+  const { action } = await stateOf(alice, hook.id)
+  const clock = { name: 'Clock', kind: 'cron', schedule: '* * * * * *', workspace_id: team, action, overlap: 'allow' }
+  const ticking = (await alice.post('/automations', clock)).body.data
+  const his = (await bob.post('/automations', { ...clock, name: 'His', schedule: '0 0 1 1 *' })).body.data
+  const at = `/agents/${action.agent_id}`
+
+  assert.equal((await carol.patch(at, { description: 'by an equal' })).status, 200)
+  assert.equal((await bob.patch(at, { spend_cap_usd: 5 })).status, 200)
+  assert.equal((await stateOf(alice, hook.id)).paused_reason, null)
+  assert.equal((await bob.patch(at, { system_prompt: 'Make Bob an owner.' })).status, 200)
+  for (const { id } of [hook, ticking]) {
+    const { status, paused_reason, paused_at, next_fire_at } = await stateOf(alice, id)
+    assert.deepEqual(
+      [status, paused_reason, typeof paused_at, next_fire_at],
+      ['active', 'agent_changed', 'string', null],
+    )
+  }
+  assert.equal((await stateOf(bob, his.id)).paused_reason, null)
+  const [told] = await until(
+    async () => (await alice.get('/notifications')).body.data.filter((row: Row) => row.type === 'automation.paused'),
+    (rows: Row[]) => rows.length >= 2,
+  )
+  assert.match(told!.title, /its agent was changed by somebody with fewer rights/)
+  const skipped = await until(
+    async () => (await alice.get(`/automations/${ticking.id}/runs?status=skipped&limit=100`)).body.data,
+    (rows: Row[]) => rows.some(({ skip_reason }) => skip_reason === 'paused'),
+  )
+  assert.ok(skipped.length > 0)
+  const refused = await fire(server, hook, { hello: 1 })
+  assert.deepEqual([refused.status, refused.body.error.details.status], [409, 'paused'], refused.text)
+
+  // Bob's word does not count, neither by a rename, a test nor the archive.
+  assert.equal((await bob.patch(`/automations/${hook.id}`, { name: 'Renamed' })).status, 200)
+  for (const door of ['unarchive', 'test-fire']) {
+    const answer = await bob.post(`/automations/${hook.id}/${door}`)
+    assert.deepEqual([answer.status, answer.body.error.code], [403, 'insufficient_role'], door)
+  }
+  assert.equal((await bob.post(`/automations/${hook.id}/archive`)).status, 200)
+  assert.equal((await bob.post(`/automations/${hook.id}/unarchive`)).status, 403)
+  assert.equal((await stateOf(alice, hook.id)).paused_reason, 'agent_changed')
+
+  // Nor does a narrow key of hers; she does, and so does an equal.
+  const narrow = await alice.key({ scopes: ['automation:write', 'automation:run'] })
+  assert.equal((await narrow.post(`/automations/${hook.id}/unarchive`)).status, 403)
+  const back = await alice.post(`/automations/${hook.id}/unarchive`)
+  assert.deepEqual([back.status, back.body.data.status, back.body.data.paused_reason], [200, 'active', null], back.text)
+  assert.equal((await fire(server, hook, { hello: 1 })).status, 202)
+  const tried = await carol.post(`/automations/${ticking.id}/test-fire`)
+  assert.equal(tried.status, 202, tried.text)
+  assert.equal((await runIs(alice, ticking, tried.body.data.id, isOver)).status, 'succeeded')
+  assert.equal((await stateOf(alice, ticking.id)).paused_reason, null)
+})
+
+test('also by an agent that it hands tasks to, by the agent of its chat, by another agent in its chat; a changed action is answered for', async () => {
+  await using place = await teamOf()
+  const { alice, bob, team } = place
+  const agentOf = async (more: object = {}) =>
+    (await alice.post('/agents', { name: 'A', model: 'sim/echo', workspace_id: team, ...more })).body.data.id
+  const helper = await agentOf()
+  const boss = await agentOf({ subagents: [{ agent_id: helper, policy: 'allow' }] })
+  const other = await agentOf()
+  const chat_id = (await alice.post('/chats', { workspace_id: team, agent_id: other })).body.data.id
+  const yearly = { name: 'Y', kind: 'cron', schedule: '0 0 1 1 *', workspace_id: team }
+  const made = async (action: object): Promise<string> => {
+    const answer = await alice.post('/automations', { ...yearly, action: { type: 'agent', prompt: 'x', ...action } })
+    assert.equal(answer.status, 201, answer.text)
+    return answer.body.data.id
+  }
+  const [over, inChat] = [await made({ agent_id: boss }), await made({ agent_id: boss, chat_id })]
+  const reasons = async () => [(await stateOf(alice, over)).paused_reason, (await stateOf(alice, inChat)).paused_reason]
+  const letGo = () => Promise.all([over, inChat].map((id) => alice.patch(`/automations/${id}`, { name: 'Mine' })))
+  const tries: [() => Promise<unknown>, unknown[]][] = [
+    [() => bob.patch(`/agents/${helper}`, { system_prompt: 'x' }), ['agent_changed', 'agent_changed']],
+    [() => bob.patch(`/agents/${other}`, { system_prompt: 'x' }), [null, 'agent_changed']],
+    [() => bob.patch(`/chats/${chat_id}`, { agent_id: helper }), [null, 'agent_changed']],
+    [() => bob.patch(`/chats/${chat_id}`, { title: 'x' }), [null, null]],
+  ]
+  for (const [change, expected] of tries) {
+    await change()
+    assert.deepEqual(await reasons(), expected)
+    await letGo()
+    assert.deepEqual(await reasons(), [null, null])
+  }
+  await bob.patch(`/agents/${boss}`, { system_prompt: 'y' })
+  const taken = await bob.patch(`/automations/${over}`, { action: { type: 'agent', prompt: 'x', agent_id: boss } })
+  assert.deepEqual([taken.status, taken.body.data.paused_reason], [200, null], taken.text)
+})
