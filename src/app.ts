@@ -25,6 +25,7 @@ import type { Log } from '#engine/log.ts'
 import { createScanner } from '#engine/matching/scanner.ts'
 import { createMetrics } from '#engine/metrics.ts'
 import { type AddressPolicy, addressPolicy } from '#engine/outbound/address.ts'
+import type { Limits } from '#engine/outbound/limits.ts'
 import { createOutbound } from '#engine/outbound/outbound.ts'
 import { connectPostgres } from '#engine/postgres/client.ts'
 import { startProcess } from '#engine/processes.ts'
@@ -67,6 +68,8 @@ export interface AppOptions {
   connection: pg.PoolConfig
   rootKeys: readonly string[]
   log: Log
+  /** How long and how much of other servers is waited for, where not as `LIMITS` says: only tests are in such a hurry. */
+  waits?: Partial<Limits>
   /** Only tests register other versions than the newest. */
   versions?: readonly Version[]
   /** Only tests register further services. */
@@ -81,6 +84,7 @@ export async function startApp({
   connection,
   rootKeys,
   log,
+  waits,
   versions: dated,
   services: further = [],
   operations: kinds = [],
@@ -102,8 +106,8 @@ export async function startApp({
   const limits = createLimits(config.limits, process.live)
   const metrics = createMetrics()
   const secrets = createSecrets(rootKeys)
-  const outbound = stack.use(createOutbound(policyOf('UK_UPSTREAM_ALLOW', config.upstreamAllow)))
-  const outside = stack.use(createOutbound(policyOf('UK_FETCH_ALLOW', config.fetchAllow)))
+  const outbound = stack.use(createOutbound(policyOf('UK_UPSTREAM_ALLOW', config.upstreamAllow), waits))
+  const outside = stack.use(createOutbound(policyOf('UK_FETCH_ALLOW', config.fetchAllow), waits))
   const documents = stack.use(createDocumentReader())
   const scanner = stack.use(createScanner())
   const endpoints = stack.use(await createDirectory({ config, postgres, secrets, bus, log, outbound }))

@@ -3,6 +3,7 @@ import { type App, startApp } from '#app'
 import type { OperationKind } from '#areas/operations/service.ts'
 import type { Context } from '#engine/context.ts'
 import { type Log, createLog } from '#engine/log.ts'
+import type { Limits } from '#engine/outbound/limits.ts'
 import type { Service } from '#kernel/implement.ts'
 import type { Version } from '#line/version.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
@@ -55,6 +56,7 @@ export interface Person extends Caller {
 }
 
 export interface TestOptions {
+  waits?: Partial<Limits>
   environment?: Record<string, string>
   versions?: readonly Version[]
   services?: readonly Service<Context>[]
@@ -84,6 +86,7 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
     connection: database.connection,
     rootKeys: options.rootKeys ?? [testRootKey],
     log: options.log ?? createLog(config.logLevel),
+    ...(options.waits && { waits: options.waits }),
     ...(options.versions && { versions: options.versions }),
     ...(options.services && { services: options.services }),
     ...(options.operations && { operations: options.operations }),

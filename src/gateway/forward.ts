@@ -25,7 +25,8 @@ export interface Attempt {
 
 /** A whole JSON answer up to here is read before it travels, so that a broken one can still be asked for elsewhere. */
 const READ_FIRST = 1 << 20
-const ERROR_BODY = 65_536
+/** What is read of an error: who says more than this says nothing more. */
+export const ERROR_BODY = 65_536
 const ONE_WRITE = 65_536
 /** A client that does not read for so long has left. */
 export const STALL_MS = 300_000
@@ -121,8 +122,12 @@ export class Forward implements Dispatcher.DispatchHandler {
         controller.abort(new Error('no stream'))
         return this.#attempt.failed(NO_ANSWER)
       default:
-        if (this.#size < ERROR_BODY) this.#parts.push(chunk)
+        this.#parts.push(chunk)
         this.#size += chunk.length
+        if (this.#size <= ERROR_BODY || this.#over) return
+        this.#fail(this.#refused())
+        this.#parts = []
+        controller.abort(new Error('too long an error'))
     }
   }
 
@@ -138,7 +143,7 @@ export class Forward implements Dispatcher.DispatchHandler {
       case 'whole':
         return this.#endOfWhole()
       default:
-        return this.#fail(readFault(this.#status, this.#headers, Buffer.concat(this.#parts).toString()))
+        return this.#fail(this.#refused())
     }
   }
 
@@ -234,6 +239,10 @@ export class Forward implements Dispatcher.DispatchHandler {
     this.#ending = new Ending()
     this.#ending.push(bytes)
     this.#write(controller, bytes)
+  }
+
+  #refused(): UpstreamFault {
+    return readFault(this.#status, this.#headers, Buffer.concat(this.#parts).toString())
   }
 
   #fail(why: UpstreamFault): void {

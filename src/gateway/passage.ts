@@ -3,10 +3,9 @@ import type { Dispatcher } from 'undici'
 import type { Reply } from '#kernel/exchange.ts'
 import { type Reading, unread } from './dialects/dialect.ts'
 import { Ending } from './ending.ts'
-import { type Attempt, STALL_MS, faultOf } from './forward.ts'
+import { type Attempt, ERROR_BODY, STALL_MS, faultOf } from './forward.ts'
 import { readFault } from './shapes/faults.ts'
 
-const ERROR_BODY = 65_536
 /** What a provider calls something else — a page, say — is bytes and nothing that a browser would run. */
 const PASSED =
   /^(?:audio\/|video\/|image\/(?!svg)|application\/(?:json|x-ndjson|x-subrip)|text\/(?:plain|vtt|event-stream))/i
@@ -54,9 +53,12 @@ export class Passage implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#status >= 300) {
-      if (this.#errorSize < ERROR_BODY) this.#error.push(chunk)
+      this.#error.push(chunk)
       this.#errorSize += chunk.length
-      return
+      if (this.#errorSize <= ERROR_BODY || this.#over) return
+      this.onResponseEnd()
+      this.#error = []
+      return controller.abort(new Error('too long an error'))
     }
     this.#begin()
     this.#ending.push(chunk)

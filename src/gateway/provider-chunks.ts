@@ -8,13 +8,13 @@ import { openaiChat } from './dialects/openai-chat.ts'
 import { openaiResponses } from './dialects/openai-responses.ts'
 import { dispatch } from './carriers/dispatch.ts'
 import type { Offer, Shape } from './directory.ts'
-import { faultOf } from './forward.ts'
+import { ERROR_BODY, faultOf } from './forward.ts'
 import { encode as encodeAnthropic } from './shapes/anthropic-messages/encode.ts'
 import { readAnswer as readAnthropicAnswer } from './shapes/anthropic-messages/read-answer.ts'
 import { StreamReader as AnthropicReader } from './shapes/anthropic-messages/read-stream.ts'
 import { encode as encodeConverse } from './shapes/converse/encode.ts'
 import { StreamReader as ConverseReader, readAnswer as readConverse } from './shapes/converse/read.ts'
-import { readFault } from './shapes/faults.ts'
+import { fault, readFault } from './shapes/faults.ts'
 import { encode as encodeGemini } from './shapes/gemini/encode.ts'
 import { readAnswer as readGeminiAnswer } from './shapes/gemini/read-answer.ts'
 import { StreamReader as GeminiReader } from './shapes/gemini/read-stream.ts'
@@ -201,7 +201,8 @@ class Arrival implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
     if (this.#events) this.#put(this.#reader.feed(bytes))
-    else if ((this.#size += bytes.length) <= MOST_BODY) this.#parts.push(bytes)
+    else if ((this.#size += bytes.length) <= (this.#status >= 300 ? ERROR_BODY : MOST_BODY)) this.#parts.push(bytes)
+    else return this.#tooMuch(controller)
     if (this.#waiting.length > MOST_WAITING) controller.pause()
   }
 
@@ -210,6 +211,17 @@ class Arrival implements Dispatcher.DispatchHandler {
     const text = Buffer.concat(this.#parts).toString()
     if (this.#status >= 300) this.#finish([{ type: 'error', error: readFault(this.#status, this.#headers, text) }])
     else this.#finish(this.#translator.readAnswer(parseJson(text)))
+  }
+
+  /** What there is of an error tells enough; what there is of an answer is none. */
+  #tooMuch(controller: Dispatcher.DispatchController): void {
+    if (this.#over) return
+    if (this.#status >= 300) this.onResponseEnd()
+    else
+      this.#finish([
+        { type: 'error', error: fault('garbage', 'The provider answered with more than any answer is.', null) },
+      ])
+    controller.abort(new Error('too much'))
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {

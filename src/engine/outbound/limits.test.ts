@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { endlessKinds, pathOf, startEndless } from '#test/vendors/endless.ts'
+import { until } from '#test/until.ts'
+import { addressPolicy } from './address.ts'
+import { createOutbound } from './outbound.ts'
+
+/** What ends each kind of answer: its time, its size, or that it is no answer of HTTP. */
+const ends: Record<string, 'UK_ANSWER_TIMEOUT' | 'UK_ANSWER_TOO_LARGE' | 'UK_NO_HTTP'> = {
+  'says nothing': 'UK_ANSWER_TIMEOUT',
+  'a head byte by byte': 'UK_ANSWER_TIMEOUT',
+  'fields without end': 'UK_NO_HTTP',
+  'one field without end': 'UK_NO_HTTP',
+  'hints for ever': 'UK_NO_HTTP',
+  'many hints at once': 'UK_NO_HTTP',
+  'a body byte by byte': 'UK_ANSWER_TIMEOUT',
+  'a body of a length byte by byte': 'UK_ANSWER_TIMEOUT',
+  'a body to the end byte by byte': 'UK_ANSWER_TIMEOUT',
+  'a body without end': 'UK_ANSWER_TOO_LARGE',
+  'a chunk line byte by byte': 'UK_ANSWER_TIMEOUT',
+  'a chunk line without end': 'UK_NO_HTTP',
+  'extensions without end': 'UK_ANSWER_TOO_LARGE',
+  'trailers bit by bit': 'UK_ANSWER_TIMEOUT',
+  'trailers without end': 'UK_NO_HTTP',
+  'an error byte by byte': 'UK_ANSWER_TIMEOUT',
+  'an error without end': 'UK_ANSWER_TOO_LARGE',
+  'a stream that is only kept alive': 'UK_ANSWER_TIMEOUT',
+  'one event without end': 'UK_ANSWER_TOO_LARGE',
+  'events without end': 'UK_ANSWER_TOO_LARGE',
+}
+
+test('no answer holds a connection for ever, in whatever way it does not end', async () => {
+  await using server = await startEndless()
+  // What ends by its time is given little of it, what ends by itself a lot: then neither does the other's work.
+  const policy = addressPolicy(['127.0.0.0/8'])
+  const times = { headMs: 1_000, idleMs: 1_000, wholeMs: 1_500, streamMs: 2_000, errorMs: 400 }
+  await using short = createOutbound(policy, times)
+  await using small = createOutbound(policy, { mostBytes: 4 << 20 })
+  const told = await Promise.all(
+    endlessKinds.map(
+      (kind) =>
+        new Promise<[string, string]>((resolve) =>
+          (ends[kind] === 'UK_ANSWER_TIMEOUT' ? short : small).dispatch(
+            {
+              origin: server.origin,
+              path: `${pathOf(kind)}/`,
+              method: 'GET',
+              headers: [],
+              body: null,
+              credential: '',
+              party: kind,
+            },
+            {
+              onRequestStart() {},
+              onResponseEnd: () => resolve([kind, 'whole']),
+              onResponseError: (_, error) => resolve([kind, (error as NodeJS.ErrnoException).code!]),
+            },
+          ),
+        ),
+    ),
+  )
+  assert.deepEqual(Object.fromEntries(told), ends)
+  await until(
+    () => Promise.resolve(server.open()),
+    (open) => open === 0,
+  )
+})
