@@ -18,6 +18,7 @@ import { openBlobs } from '#engine/blobs/open.ts'
 import { connectBus } from '#engine/bus.ts'
 import type { Acting, Context, Engine } from '#engine/context.ts'
 import { createDocumentReader } from '#engine/documents/reader.ts'
+import { createPictureMaker } from '#engine/pictures/maker.ts'
 import { startJobs } from '#engine/jobs.ts'
 import { createLeases } from '#engine/leases.ts'
 import { createLedger } from '#engine/ledger/create-ledger.ts'
@@ -109,6 +110,7 @@ export async function startApp({
   const outbound = stack.use(createOutbound(policyOf('UK_UPSTREAM_ALLOW', config.upstreamAllow), waits))
   const outside = stack.use(createOutbound(policyOf('UK_FETCH_ALLOW', config.fetchAllow), waits))
   const documents = stack.use(createDocumentReader())
+  const pictures = stack.use(createPictureMaker())
   const scanner = stack.use(createScanner())
   const endpoints = stack.use(await createDirectory({ config, postgres, secrets, bus, log, outbound }))
   const gateway = createGateway({
@@ -137,6 +139,7 @@ export async function startApp({
     log,
     outside,
     documents,
+    pictures,
     scanner,
     events,
     processId: process.id,

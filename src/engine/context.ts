@@ -14,6 +14,7 @@ import type { Log } from './log.ts'
 import type { Scanner } from './matching/scanner.ts'
 import type { Outbound } from './outbound/outbound.ts'
 import type { Db, Postgres } from './postgres/client.ts'
+import type { PictureMaker } from './pictures/maker.ts'
 import type { Secrets } from './secrets.ts'
 
 /** What keeps state, built once by app.ts and shared by every call of this process. */
@@ -32,6 +33,7 @@ export interface Engine {
   /** The way out to addresses that users name: public ones, and those in `UK_FETCH_ALLOW`. */
   outside: Outbound
   documents: DocumentReader
+  pictures: PictureMaker
   scanner: Scanner
   /** Every event that an area tells of. */
   events: EventTable

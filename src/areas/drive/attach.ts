@@ -1,6 +1,6 @@
 /** Files as something else holds them: what they were at that moment, by the bytes that they had. */
 import { BlobMissing } from '#engine/blobs/blobs.ts'
-import { holdBlobs, readBlob } from '#engine/blobs/keep.ts'
+import { holdBlobs, wholeBlob } from '#engine/blobs/keep.ts'
 import type { Context, Engine } from '#engine/context.ts'
 import { checkTarget } from '#engine/resources.ts'
 import { refuse } from '#kernel/errors.ts'
@@ -96,14 +96,10 @@ export async function bytesAttached(engine: Engine, { sha256 }: Attachment): Pro
     .where('place', '<>', '')
     .execute()
   if (there === undefined) return null
-  const parts: Uint8Array[] = []
-  try {
-    for await (const part of readBlob(engine, sha256)) parts.push(part)
-  } catch (error) {
+  return wholeBlob(engine, sha256).catch((error: unknown) => {
     if (error instanceof BlobMissing) return null
     throw error
-  }
-  return Buffer.concat(parts)
+  })
 }
 
 /** Its words, or those that were read out of it where it is a document. Refuses what has none. */

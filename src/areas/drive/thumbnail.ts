@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { sql } from 'kysely'
-import { keepBlob, readBlob } from '#engine/blobs/keep.ts'
+import { keepBlob, wholeBlob } from '#engine/blobs/keep.ts'
+import { Busy } from '#engine/confined/turns.ts'
 import type { Context, Engine } from '#engine/context.ts'
 import type { Bytes } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
@@ -12,15 +10,13 @@ import type { FileRow } from './store.ts'
 
 declare module '#engine/postgres/tables.ts' {
   interface Database {
-    thumbnails: { sha256: string; pixels: number; thumbnail: string | null }
+    thumbnails: { sha256: string; pixels: number; thumbnail: string | null; maker: number }
   }
 }
 
 const MOST_BYTES = 64 << 20
-const MOST_MS = 15_000
-const AT_ONCE = 2
-/** A page of pictures asks for some dozens. */
-const MOST_WAITING = 100
+/** Counts up when small pictures are made of what they were not made of before. */
+const MAKER = 1
 /** Raster pictures only: an SVG is a document that can do things. */
 const pictures = /^image\/(png|jpeg|gif|webp|avif|tiff|heic|heif)$/
 
@@ -33,6 +29,7 @@ export async function thumbnailOf(ctx: Context, row: FileRow, pixels: number): P
     .select('thumbnail')
     .where('sha256', '=', sha256)
     .where('pixels', '=', pixels)
+    .where((of) => of.or([of('thumbnail', 'is not', null), of('maker', '=', MAKER)]))
     .executeTakeFirst()
   const thumbnail = known === undefined ? await make(ctx, sha256, pixels) : known.thumbnail
   if (thumbnail === null) return none()
@@ -50,65 +47,56 @@ const none = (): never =>
     message: 'There is no small picture of this file: it is no picture that can be read.',
   })
 
-/** What is being made or waits for it, by content and size: who asks for the same waits for the same. */
-interface Queue {
-  running: number
-  waiting: { one: Making; go: () => void }[]
-  making: Map<string, Making>
-}
+/** What is being made or waits for it, by account, content and size: who asks for the same waits for the same. */
 interface Making {
   askers: number
-  made: Promise<string | null> | null
+  made: Promise<string | null>
+  /** Nobody waits for it any more: it is not begun. */
+  left: AbortController
 }
-const queues = new WeakMap<Engine, Queue>()
+const makings = new WeakMap<Engine, Map<string, Making>>()
 
 async function make(ctx: Context, sha256: string, pixels: number): Promise<string | null> {
-  const queue = queues.get(ctx.engine) ?? { running: 0, waiting: [], making: new Map() }
-  queues.set(ctx.engine, queue)
-  const key = `${sha256} ${pixels}`
-  const one = queue.making.get(key) ?? { askers: 0, made: null }
-  if (one.made === null && queue.waiting.length >= MOST_WAITING)
-    refuse('unavailable', { message: 'Too many small pictures wait to be made. Ask again soon.' })
-  const { signal } = ctx
+  const { signal, engine } = ctx
   signal.throwIfAborted()
+  const making = makings.get(engine) ?? new Map<string, Making>()
+  makings.set(engine, making)
+  const key = `${ctx.principal.accountId} ${sha256} ${pixels}`
+  const one = making.get(key) ?? begin(ctx, sha256, pixels)
+  making.set(key, one)
   one.askers += 1
-  queue.making.set(key, one)
-  one.made ??= inTurn(queue, ctx, one, sha256, pixels).finally(() => {
-    if (queue.making.get(key) === one) queue.making.delete(key)
-  })
+  const forget = (): void => {
+    if (making.get(key) === one) making.delete(key)
+  }
   const { promise: left, reject } = Promise.withResolvers<never>()
   const leave = () => {
     one.askers -= 1
     if (one.askers === 0) {
-      // Nobody waits for it any more: it is not begun, and who asks from now on asks anew.
-      queue.making.delete(key)
-      queue.waiting = queue.waiting.filter((waiting) => waiting.one !== one)
+      // Who asks from now on asks anew.
+      forget()
+      one.left.abort(signal.reason)
     }
     reject(signal.reason as Error)
   }
   signal.addEventListener('abort', leave, { once: true })
   try {
-    return await Promise.race([one.made, left])
+    return await Promise.race([one.made.finally(forget), left])
   } finally {
     signal.removeEventListener('abort', leave)
   }
 }
 
-async function inTurn(queue: Queue, ctx: Context, one: Making, sha256: string, pixels: number): Promise<string | null> {
-  if (queue.running >= AT_ONCE) await new Promise<void>((go) => queue.waiting.push({ one, go }))
-  queue.running += 1
-  try {
-    const bytes = await drawn(ctx, sha256, pixels)
-    if (bytes === null) return await remember(ctx, sha256, pixels, null)
+function begin(ctx: Context, sha256: string, pixels: number): Making {
+  const left = new AbortController()
+  const made = drawn(ctx, sha256, pixels, left.signal).then(async (bytes) => {
+    if (bytes === null) return remember(ctx, sha256, pixels, null)
     const staged = await ctx.engine.blobs.stage(Readable.from([bytes]))
-    return await ctx.transaction(async (ctx) => {
+    return ctx.transaction(async (ctx) => {
       await keepBlob(ctx, staged)
       return remember(ctx, sha256, pixels, staged.sha256)
     })
-  } finally {
-    queue.running -= 1
-    queue.waiting.shift()?.go()
-  }
+  })
+  return { askers: 0, made, left }
 }
 
 async function remember(
@@ -119,31 +107,34 @@ async function remember(
 ): Promise<string | null> {
   await ctx.db
     .insertInto('thumbnails')
-    .values({ sha256, pixels, thumbnail })
-    .onConflict((conflict) => conflict.doNothing())
+    .values({ sha256, pixels, thumbnail, maker: MAKER })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['sha256', 'pixels'])
+        .doUpdateSet({ thumbnail, maker: MAKER })
+        .where('thumbnails.thumbnail', 'is', null),
+    )
     .execute()
   return thumbnail
 }
 
 /** Null for what is no picture after all, takes too long, or breaks the process that reads it. */
-async function drawn(ctx: Context, sha256: string, pixels: number): Promise<Buffer | null> {
-  const child = spawn(
-    process.execPath,
-    ['--max-old-space-size=256', join(import.meta.dirname, 'thumbnail-child.ts'), String(pixels)],
-    // Nothing of our environment: what reads a stranger's bytes has no use for our secrets.
-    { stdio: ['pipe', 'pipe', 'pipe'], env: { PATH: process.env.PATH }, timeout: MOST_MS, killSignal: 'SIGKILL' },
-  )
-  const said: Buffer[] = []
-  const parts: Buffer[] = []
-  child.stdout.on('data', (part: Buffer) => parts.push(part))
-  child.stderr.on('data', (part: Buffer) => said.length < 20 && said.push(part))
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve).once('error', () => resolve(null)))
-  await pipeline(readBlob(ctx.engine, sha256), child.stdin).catch(() => {})
-  const words = () => Buffer.concat(said).toString()
-  if ((await ended) === 0 && parts.length > 0) return Buffer.concat(parts)
-  if (/Cannot find (package|module)|Could not load the "sharp"/.test(words()))
-    refuse('unavailable', { message: 'Small pictures need `sharp`, which is not installed here.' })
-  ctx.log.debug({ sha256, words: words().slice(0, 300) }, 'a small picture could not be made')
+async function drawn(ctx: Context, sha256: string, pixels: number, signal: AbortSignal): Promise<Uint8Array | null> {
+  const load = async () => ({ bytes: await wholeBlob(ctx.engine, sha256), pixels })
+  const outcome = await ctx.engine.pictures.draw(ctx.principal.accountId, load, signal).catch((error: unknown) => {
+    if (!(error instanceof Busy)) throw error
+    return refuse('unavailable', { message: 'Too many small pictures wait to be made. Ask again soon.' })
+  })
+  if ('lost' in outcome) {
+    if (outcome.lost === 'unsent') return refuse('unavailable', { message: 'No small picture can be made now.' })
+    ctx.log.debug({ sha256, lost: outcome.lost }, 'a small picture could not be made')
+    return null
+  }
+  const { said } = outcome
+  if ('bytes' in said) return said.bytes
+  if ('missing' in said)
+    return refuse('unavailable', { message: 'Small pictures need `sharp`, which is not installed here.' })
+  ctx.log.debug({ sha256, words: said.none }, 'a small picture could not be made')
   return null
 }
 

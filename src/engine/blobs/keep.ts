@@ -54,3 +54,12 @@ export async function* readBlob(
     .executeTakeFirstOrThrow()
   yield* blobs.read(row.place, range)
 }
+
+/** All bytes of a blob in one place, for those that are known to be few. */
+export async function wholeBlob(engine: Parameters<typeof readBlob>[0], sha256: string): Promise<Buffer> {
+  const parts: Uint8Array[] = []
+  for await (const part of readBlob(engine, sha256)) parts.push(part)
+  return parts.length === 1
+    ? Buffer.from(parts[0]!.buffer, parts[0]!.byteOffset, parts[0]!.byteLength)
+    : Buffer.concat(parts)
+}

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { sql } from 'kysely'
-import { readBlob } from '../blobs/keep.ts'
+import { wholeBlob } from '../blobs/keep.ts'
 import type { Engine } from '../context.ts'
 import { decode } from '../documents/charset.ts'
 import { READER, Unreadable, kindOf } from '../documents/document.ts'
@@ -114,7 +114,7 @@ async function look(engine: Parts, { sha256, mime_type, name, size_bytes, accoun
   if (Number(size_bytes) > (document ? MOST_DOCUMENT : MOST_PLAIN)) return none('too_large')
   let bytes: Buffer | null = null
   // Only what is being read is in memory: what waits for its turn is not.
-  const load = async (): Promise<Buffer> => (bytes ??= await whole(engine, sha256))
+  const load = async (): Promise<Buffer> => (bytes ??= await wholeBlob(engine, sha256))
   if (document || kind === 'html') {
     const given = async () => ({ kind, bytes: await load() })
     const read = await readDocument(engine, { account, kind, sha256, given }).catch((error: unknown) => {
@@ -145,14 +145,6 @@ const startsMarked = (bytes: Uint8Array): boolean =>
   (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) ||
   (bytes[0] === 0xff && bytes[1] === 0xfe) ||
   (bytes[0] === 0xfe && bytes[1] === 0xff)
-
-async function whole(engine: Parts, sha256: string): Promise<Buffer> {
-  const parts: Uint8Array[] = []
-  for await (const part of readBlob(engine, sha256)) parts.push(part)
-  return parts.length === 1
-    ? Buffer.from(parts[0]!.buffer, parts[0]!.byteOffset, parts[0]!.byteLength)
-    : Buffer.concat(parts)
-}
 
 /** What files say, by their hashes: the text of a document, or the bytes where they are text. What says nothing is left out. */
 export async function textsOf(

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import sharp from 'sharp'
+import { createPictureMaker } from './maker.ts'
+
+/** One colour, so that few bytes stand for many pixels. */
+const plain = (width: number, height: number, more: object = {}): Promise<Buffer> =>
+  sharp({ create: { width, height, channels: 4, background: '#369' }, limitInputPixels: false })
+    .png({ compressionLevel: 9, ...more })
+    .toBuffer()
+
+const draw = async (maker: ReturnType<typeof createPictureMaker>, account: string, bytes: Uint8Array) =>
+  maker.draw(account, () => Promise.resolve({ bytes, pixels: 256 }))
+
+/** The most memory that any child of this process held, in MB (proc(5)). */
+function peak(): number {
+  const children = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/status`, 'utf8')
+      } catch {
+        return ''
+      }
+    })
+    .filter((status) => new RegExp(`^PPid:\\s+${process.pid}$`, 'm').test(status))
+  return Math.max(0, ...children.map((status) => Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024))
+}
+
+test('a picture of few bytes and many pixels is not unpacked: plain, interlaced and of 16 bits a sample', async () => {
+  await using maker = createPictureMaker()
+  const pictures = {
+    plain: await plain(9_900, 9_900),
+    interlaced: await plain(8_000, 8_000, { progressive: true }),
+    deep: await sharp({ create: { width: 7_000, height: 7_000, channels: 4, background: '#369' } })
+      .toColourspace('rgb16')
+      .png({ compressionLevel: 9 })
+      .toBuffer(),
+  }
+  for (const [name, bytes] of Object.entries(pictures)) {
+    const outcome = await draw(maker, 'alice', bytes)
+    assert.ok('said' in outcome && 'none' in outcome.said, name)
+    assert.ok(peak() < 300, `${name} in ${bytes.length} bytes took ${peak()} MB`)
+  }
+  const photo = await draw(maker, 'alice', await plain(3_000, 2_000))
+  assert.ok('said' in photo && 'bytes' in photo.said, JSON.stringify(photo))
+})
+
+test('what takes more memory than a picture may ends its process only, and the next is made', async () => {
+  await using maker = createPictureMaker({ memoryMb: 150, atOnce: 1 })
+  const bytes = await plain(3_900, 3_900, { progressive: true })
+  assert.deepEqual(await draw(maker, 'alice', bytes), { lost: 'too_large' })
+  const next = await draw(maker, 'bob', await plain(10, 10))
+  assert.ok('said' in next && 'bytes' in next.said, JSON.stringify(next))
+})
+
+test('alice has sixty large pictures made small; bob’s pixel is there before her sixth', async () => {
+  await using maker = createPictureMaker()
+  const noise = await sharp({
+    create: {
+      width: 2_500,
+      height: 2_500,
+      channels: 3,
+      background: '#fff',
+      noise: { type: 'gaussian', mean: 128, sigma: 30 },
+    },
+  })
+    .jpeg()
+    .toBuffer()
+  let over = 0
+  const hers = Array.from({ length: 60 }, () => draw(maker, 'alice', noise).then(() => (over += 1)))
+  const pixel = await draw(maker, 'bob', await plain(1, 1))
+  assert.ok('said' in pixel && 'bytes' in pixel.said, JSON.stringify(pixel))
+  assert.ok(over < 6, `${over} of hers came before`)
+  await Promise.all(hers)
+})
