@@ -71,7 +71,11 @@ export const settings: readonly Setting[] = [
     meaning: 'Addresses or CIDRs whose X-Forwarded-For counts, comma-separated.',
   },
   { name: 'UK_SIGN_UP', fallback: '', meaning: '`open` or `invite`. Empty: open on loopback, else invite.' },
-  { name: 'UK_SIGN_UP_CREDITS_USD', fallback: '0', meaning: 'Credits that a new account starts with.' },
+  {
+    name: 'UK_SIGN_UP_CREDITS_USD',
+    fallback: '0',
+    meaning: 'Credits that a new account starts with; where SMTP_URL is set, once its address is confirmed.',
+  },
   {
     name: 'UK_SIM',
     fallback: '',
@@ -91,7 +95,17 @@ export const settings: readonly Setting[] = [
     fallback: '6000',
     meaning: 'Inference and gateway starts per minute and caller, and what automations start by the clock per account.',
   },
-  { name: 'UK_LIMIT_LOGINS', fallback: '10', meaning: 'Failed logins per minute, per address and per account.' },
+  {
+    name: 'UK_LIMIT_LOGINS',
+    fallback: '10',
+    meaning: 'Failed logins per minute, per address (of IPv6 per /64) and per account.',
+  },
+  {
+    name: 'UK_LIMIT_SIGN_UPS',
+    fallback: '',
+    meaning:
+      'Sign-ups per minute and address (of IPv6 per /64), whether they succeed or not. Empty: as UK_LIMIT_LOGINS.',
+  },
   { name: 'UK_LIMIT_IN_FLIGHT', fallback: '1000', meaning: 'Requests of one caller at the same time.' },
   {
     name: 'UK_LIMIT_STORAGE_BYTES',
@@ -162,7 +176,9 @@ export interface Config {
   readonly sim: boolean
   readonly upstreamAllow: readonly string[]
   readonly fetchAllow: readonly string[]
-  readonly limits: Readonly<Record<'reads' | 'writes' | 'searches' | 'inference' | 'logins' | 'in_flight', number>>
+  readonly limits: Readonly<
+    Record<'reads' | 'writes' | 'searches' | 'inference' | 'logins' | 'sign_ups' | 'in_flight', number>
+  >
   /** `file:` or `s3://bucket/prefix`. */
   readonly blobs: string
   readonly s3Endpoint: string | null
@@ -247,6 +263,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       searches: whole('UK_LIMIT_SEARCHES', 0, 1e9),
       inference: whole('UK_LIMIT_INFERENCE', 0, 1e9),
       logins: whole('UK_LIMIT_LOGINS', 0, 1e9),
+      sign_ups: whole(text('UK_LIMIT_SIGN_UPS') === '' ? 'UK_LIMIT_LOGINS' : 'UK_LIMIT_SIGN_UPS', 0, 1e9),
       in_flight: whole('UK_LIMIT_IN_FLIGHT', 0, 1e9),
     }),
     blobs: blobsIn(text('UK_BLOBS')),

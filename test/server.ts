@@ -1,5 +1,6 @@
 import { readConfig } from '#config'
 import { type App, startApp } from '#app'
+import { prepareSetupToken } from '#areas/accounts/setup.ts'
 import type { OperationKind } from '#areas/operations/service.ts'
 import type { Context } from '#engine/context.ts'
 import { type Log, createLog } from '#engine/log.ts'
@@ -98,7 +99,7 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
     app,
     database,
     stranger: caller(origin, {}),
-    person: (name) => signUp(origin, name),
+    person: (name) => signUp(origin, name, () => prepareSetupToken(app.engine.postgres.db, config.dataDir)),
     twin: (environment = {}) =>
       testServer({ ...options, environment: { ...options.environment, ...environment }, database }),
     async [Symbol.asyncDispose]() {
@@ -144,10 +145,13 @@ export function caller(origin: string, credentials: Record<string, string>): Cal
   }
 }
 
-async function signUp(origin: string, name: string): Promise<Person> {
+async function signUp(origin: string, name: string, setupToken: () => Promise<string | null>): Promise<Person> {
   const email = `${name.toLowerCase().replace(/\W+/g, '.')}@example.com`
   const password = `the password of ${name}`
-  const answer = await caller(origin, {}).post('/auth/sign-up', { email, password, name }, { 'x-uk-csrf': '1' })
+  const ask = (more: object) =>
+    caller(origin, {}).post('/auth/sign-up', { email, password, name, ...more }, { 'x-uk-csrf': '1' })
+  const first = await ask({})
+  const answer = first.body?.error?.code === 'setup_required' ? await ask({ setup_token: await setupToken() }) : first
   if (answer.status !== 201) throw new Error(`sign-up of ${name}: ${answer.status} ${answer.text}`)
   const cookie = answer.headers.get('set-cookie')!.split(';')[0]!
   const session = caller(origin, { cookie, 'x-uk-csrf': '1' })

@@ -9,6 +9,7 @@ import { mailJobs } from '#engine/mail.ts'
 import { retainSpends } from '#engine/ledger/retain.ts'
 import { retainChanges } from '#engine/changes.ts'
 import { accountSchedules } from './accounts/service.ts'
+import { watchSetup } from './accounts/setup.ts'
 import { agentSecrets } from './agents/service.ts'
 import { automationConsumer, automationSchedules, automationSecrets, startAutomations } from './automations/service.ts'
 import { interruptedCalls } from './chats/interrupted.ts'
@@ -41,6 +42,7 @@ const sealed: readonly SealedColumns[] = [...agentSecrets, ...automationSecrets,
 export function background(engine: Engine, furtherKinds: readonly OperationKind[] = []): Background {
   const operations = runOperations(engine, [...kinds, ...furtherKinds])
   const sender = startSender(engine)
+  const setup = watchSetup(engine)
   const automations = startAutomations(engine)
   const closing = new AbortController()
   const resealing = Promise.all([resealAll(engine, sealed, closing.signal), resealPushKey(engine)]).catch(
@@ -83,6 +85,7 @@ export function background(engine: Engine, furtherKinds: readonly OperationKind[
         automations[Symbol.asyncDispose](),
         operations[Symbol.asyncDispose](),
         sender[Symbol.asyncDispose](),
+        setup[Symbol.asyncDispose](),
       ])
     },
   }

@@ -1,5 +1,6 @@
 /** Webhooks after Standard Webhooks (https://www.standardwebhooks.com), in both directions. */
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
+import { isSameText } from '#kernel/same-text.ts'
 
 /** `whsec_` and 32 bytes in base64 ("Signature scheme"). */
 export const newWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
@@ -10,7 +11,7 @@ export function signed(
   { id, at, body }: { id: string; at: Date; body: string },
 ): Record<string, string> {
   const timestamp = String(Math.floor(at.getTime() / 1000))
-  const signatures = secrets.map((secret) => `v1,${macOf(secret, id, timestamp, Buffer.from(body)).toString('base64')}`)
+  const signatures = secrets.map((secret) => signatureOf(secret, id, timestamp, Buffer.from(body)))
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
 }
 
@@ -34,15 +35,14 @@ export function isSigned({ id, timestamp, signature, body }: Signed, secrets: re
     .split(' ')
     .filter((each) => each.startsWith('v1,'))
     .slice(0, 20)
-    .map((each) => Buffer.from(each.slice(3), 'base64'))
   return secrets.some((secret) => {
-    const own = macOf(secret, id, timestamp, body)
-    return given.some((each) => each.length === own.length && timingSafeEqual(each, own))
+    const own = signatureOf(secret, id, timestamp, body)
+    return given.some((each) => isSameText(each, own))
   })
 }
 
-const macOf = (secret: string, id: string, timestamp: string, body: Buffer): Buffer =>
-  createHmac('sha256', Buffer.from(secret.slice('whsec_'.length), 'base64'))
+const signatureOf = (secret: string, id: string, timestamp: string, body: Buffer): string =>
+  `v1,${createHmac('sha256', Buffer.from(secret.slice('whsec_'.length), 'base64'))
     .update(`${id}.${timestamp}.`)
     .update(body)
-    .digest()
+    .digest('base64')}`

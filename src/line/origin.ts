@@ -41,6 +41,11 @@ export function createOrigins(config: Pick<Config, 'publicUrl' | 'allowedHosts' 
     const address = ipaddr.process(ip)
     return proxies.some(([range, bits]) => range.kind() === address.kind() && address.match(range, bits))
   }
+  /** An instance that says of itself that others reach it, or that a proxy stands before it, takes nobody for this machine. */
+  const alone =
+    isLoopbackName(config.host) &&
+    (publicUrl === null || isLoopbackName(hostName(publicUrl.host))) &&
+    config.trustedProxies.length === 0
   const peer = (request: IncomingMessage): string => plainIp(request.socket.remoteAddress ?? '')
 
   const origins: Origins = {
@@ -86,10 +91,9 @@ export function createOrigins(config: Pick<Config, 'publicUrl' | 'allowedHosts' 
       return ip
     },
     isLoopback(request) {
-      const forwarded = request.headers['x-forwarded-for'] ?? request.headers.forwarded
       return (
-        forwarded === undefined &&
-        isLoopbackName(config.host) &&
+        alone &&
+        !tellsOfProxy(request) &&
         isLoopbackName(peer(request)) &&
         isLoopbackName(hostName((request.headers.host ?? '').toLowerCase()))
       )
@@ -97,6 +101,11 @@ export function createOrigins(config: Pick<Config, 'publicUrl' | 'allowedHosts' 
   }
   return origins
 }
+
+/** nginx speaks HTTP/1.0 to what stands behind a bare `proxy_pass`, and says nothing else of itself. */
+const tellsOfProxy = ({ httpVersionMajor, httpVersionMinor, headers }: IncomingMessage): boolean =>
+  (httpVersionMajor === 1 && httpVersionMinor === 0) ||
+  Object.keys(headers).some((name) => /^(forwarded|via|x-real-ip|x-forwarded-.*|cf-.*)$/.test(name))
 
 const plainIp = (ip: string): string => ip.replace(/^::ffff:/i, '')
 const hostName = (host: string): string =>

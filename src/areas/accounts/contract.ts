@@ -42,7 +42,7 @@ export const auth = area(
     sign_up: endpoint('POST /auth/sign-up', {
       summary: 'Make an account and sign in',
       description:
-        'The first account of an instance is its administrator and needs the setup token that is printed at start, unless everything happens on this machine.',
+        'The first account of an instance is its administrator and needs the setup token that is printed at start, unless everything happens on this machine: nothing but loopback, `UK_PUBLIC_URL` unset or loopback, no `UK_TRUSTED_PROXIES`, and nothing in the request that tells of a proxy.',
       scope: null,
       auth: 'sign_in',
       body: {

@@ -2,6 +2,7 @@ import { createPersonalWorkspace, isInvited } from '#areas/workspaces/service.ts
 import { writeAudit } from '#engine/audit.ts'
 import { type Context, implement } from '#engine/context.ts'
 import { every } from '#engine/jobs.ts'
+import { canMail } from '#engine/mail.ts'
 import { type Db, sqlState } from '#engine/postgres/client.ts'
 import { retainRightsChanges, rightsChanged } from '#engine/rights.ts'
 import { refuse } from '#kernel/errors.ts'
@@ -9,23 +10,25 @@ import { type Id, newId } from '#kernel/ids.ts'
 import { fromUsd, nanoOrNull, toUsd } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { isTimeZone, iso } from '#kernel/time.ts'
+import { ofEmail, ofNetwork, refundLogin, takeLogin, takeSignUp } from './attempts.ts'
 import { admin, auth, me, settings } from './contract.ts'
 import { hashPassword, passwordMatches } from './password.ts'
 import { MAX_SESSIONS, SESSION_IDLE_SECONDS, SESSION_MAX_SECONDS, startSession } from './sessions.ts'
-import { isSetupToken } from './setup.ts'
+import { isSetupToken, spendSetupToken } from './setup.ts'
 import { showAccount, showSession, showSettings } from './show.ts'
 import { type AccountRow, accountStore, loginStore, sessionStore } from './store.ts'
 import { usageHistory, usageSummary } from './usage.ts'
 
 export const authService = implement(auth, {
   async sign_up(ctx, { email, password, name, setup_token, invitation_token }) {
-    await takeLogin(ctx, [`ip:${ctx.caller.ip}`])
+    await takeSignUp(ctx)
     const password_hash = await hashPassword(password)
     const account = await ctx.transaction(async (ctx) => {
       const first = await accountStore.lockFirst(ctx.db)
       if (first) {
         if (!ctx.caller.loopback && !(setup_token && (await isSetupToken(ctx.db, setup_token))))
           refuse('setup_required')
+        await spendSetupToken(ctx)
       } else if (
         ctx.engine.config.signUp === 'invite' &&
         !(invitation_token && (await isInvited(ctx, invitation_token, email)))
@@ -36,6 +39,9 @@ export const authService = implement(auth, {
       }
       const id = newId()
       const personal_workspace_id = newId()
+      const credits = first ? 0n : fromUsd(ctx.engine.config.signUpCreditsUsd)
+      // Where mail can tell whose an address is, nobody draws credits for one that is not theirs.
+      const waits = credits > 0n && canMail(ctx.engine)
       const row = await accountStore
         .insert(ctx.db, {
           id,
@@ -45,14 +51,14 @@ export const authService = implement(auth, {
           tier: first ? 'unlimited' : 'standard',
           administrator: first,
           personal_workspace_id,
+          promised_nano: waits ? credits : null,
         })
         .catch((error: unknown) => {
           if (sqlState(error) !== '23505') throw error
           return refuse('already_exists', { param: 'email', message: 'There is an account with this e-mail address.' })
         })
       await createPersonalWorkspace(ctx, personal_workspace_id, id)
-      const credits = fromUsd(ctx.engine.config.signUpCreditsUsd)
-      if (!first && credits > 0n) await ctx.engine.ledger.grant(ctx.db, id, credits, 'sign-up', null)
+      if (credits > 0n && !waits) await ctx.engine.ledger.grant(ctx.db, id, credits, 'sign-up', null)
       await ctx.emit({
         type: 'account.created',
         channels: [`user:${id}`],
@@ -62,12 +68,11 @@ export const authService = implement(auth, {
       await startSession(ctx, id)
       return row
     })
-    await refundLogin(ctx, [`ip:${ctx.caller.ip}`])
     return showAccount(account)
   },
 
   async sign_in(ctx, { email, password }) {
-    const subjects = [`ip:${ctx.caller.ip}`, `email:${email.toLowerCase()}`]
+    const subjects = [ofNetwork(ctx), ofEmail(email)]
     await takeLogin(ctx, subjects)
     const account = await accountStore.byEmail(ctx.db, email)
     if (!(await passwordMatches(account?.password_hash ?? null, password))) refuse('invalid_credentials')
@@ -107,7 +112,7 @@ export const authService = implement(auth, {
 
   async change_password(ctx, { current_password, new_password }) {
     const account = await present(ctx)
-    const subjects = [`email:${account.email.toLowerCase()}`]
+    const subjects = [ofEmail(account.email)]
     await takeLogin(ctx, subjects)
     if (!(await passwordMatches(account.password_hash, current_password)))
       refuse('invalid_credentials', { param: 'current_password', message: 'The current password is wrong.' })
@@ -241,9 +246,12 @@ export const setPassword = async (
 /** The account of the caller, for what depends on its e-mail address. */
 export const callersAccount = (ctx: Context): Promise<AccountRow> => present(ctx)
 
-/** Notes that the address is known to be the account's own; what was noted before stays. */
+/** Notes that the address is known to be the account's own, and grants what waited for that; what was noted before stays. */
 export const verifyEmail = (ctx: Context, accountId: string): Promise<void> =>
-  accountStore.verifyEmail(ctx.db, accountId)
+  ctx.transaction(async (ctx) => {
+    const promised = await accountStore.verifyEmail(ctx.db, accountId)
+    if (promised !== null) await ctx.engine.ledger.grant(ctx.db, accountId, promised, 'sign-up', null)
+  })
 
 /** Somebody the server tells things. */
 export interface Person {
@@ -295,20 +303,4 @@ async function endSession(ctx: Context, id: string): Promise<boolean> {
 function requireAdministrator({ principal }: Context): void {
   if (!principal.administrator)
     refuse('insufficient_role', { message: 'Only the administrator of this instance may do this.' })
-}
-
-async function takeLogin(ctx: Context, subjects: readonly string[]): Promise<void> {
-  const { logins } = ctx.engine.config.limits
-  if (logins === 0) return
-  for (const subject of subjects)
-    if (!(await loginStore.take(ctx.db, subject, logins)))
-      refuse('rate_limited', {
-        message: `More than ${logins} failed logins a minute. Wait a moment and try again.`,
-        headers: { 'retry-after': String(Math.ceil(60 / logins)) },
-      })
-}
-
-async function refundLogin(ctx: Context, subjects: readonly string[]): Promise<void> {
-  if (ctx.engine.config.limits.logins === 0) return
-  for (const subject of subjects) await loginStore.refund(ctx.db, subject)
 }

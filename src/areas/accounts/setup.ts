@@ -1,18 +1,21 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
+import type { Context, Engine } from '#engine/context.ts'
 import type { Db } from '#engine/postgres/client.ts'
+import { isSameText } from '#kernel/same-text.ts'
+
+const FILE = 'setup-token'
 
 /**
  * The token that the first sign-up needs: one for the instance, whichever process answers. Null once there is an account.
  * Kept as `setup-token` in the data dir while it is needed, for whoever did not see it at start.
  */
 export async function prepareSetupToken(db: Db, dataDir: string): Promise<string | null> {
-  const path = join(dataDir, 'setup-token')
   const { rows } = await sql<{ exists: boolean }>`select exists (select from accounts) as exists`.execute(db)
   if (rows[0]!.exists) {
-    rmSync(path, { force: true })
+    forgetSetupFile(dataDir)
     return null
   }
   const fresh = JSON.stringify(randomBytes(24).toString('base64url'))
@@ -20,15 +23,64 @@ export async function prepareSetupToken(db: Db, dataDir: string): Promise<string
     db,
   )
   const token = await stored(db)
-  writeFileSync(path, `${token}\n`, { mode: 0o600 })
+  writeFileSync(join(dataDir, FILE), `${token}\n`, { mode: 0o600 })
   return token
 }
 
 export async function isSetupToken(db: Db, given: string): Promise<boolean> {
-  const token = Buffer.from((await stored(db)) ?? '')
-  const other = Buffer.from(given)
-  return token.length > 0 && token.length === other.length && timingSafeEqual(token, other)
+  const token = await stored(db)
+  return token !== null && isSameText(given, token)
 }
+
+/** In the transaction of the first sign-up: the token is good for nothing any more. */
+export async function spendSetupToken(ctx: Context): Promise<void> {
+  await sql`delete from instance where name = 'setup_token'`.execute(ctx.db)
+  ctx.afterCommit(() => {
+    forgetSetupFile(ctx.engine.config.dataDir)
+    ctx.engine.bus.poke('setup')
+  })
+}
+
+const LOOK_MS = 1_000
+
+/** Removes the token's file once there is an account, whichever process it signed up with. */
+export function watchSetup({
+  postgres,
+  bus,
+  config,
+  log,
+}: Pick<Engine, 'postgres' | 'bus' | 'config' | 'log'>): AsyncDisposable {
+  let looking: Promise<void> | null = null
+  const look = (): void => {
+    looking ??= forgetOnceUsed(postgres.db, config.dataDir)
+      .then((over) => {
+        if (over) stop()
+      })
+      .catch((error: unknown) => log.debug({ error }, 'whether there is an account is not known now'))
+      .finally(() => (looking = null))
+  }
+  const timer = setInterval(look, LOOK_MS)
+  const woken = bus.on('setup', look)
+  function stop(): void {
+    clearInterval(timer)
+    woken[Symbol.dispose]()
+  }
+  look()
+  return {
+    async [Symbol.asyncDispose]() {
+      stop()
+      await looking
+    },
+  }
+}
+
+async function forgetOnceUsed(db: Db, dataDir: string): Promise<boolean> {
+  const { rows } = await sql<{ exists: boolean }>`select exists (select from accounts) as exists`.execute(db)
+  if (rows[0]!.exists) forgetSetupFile(dataDir)
+  return rows[0]!.exists
+}
+
+export const forgetSetupFile = (dataDir: string): void => rmSync(join(dataDir, FILE), { force: true })
 
 async function stored(db: Db): Promise<string | null> {
   const { rows } = await sql<{ value: string }>`select value from instance where name = 'setup_token'`.execute(db)

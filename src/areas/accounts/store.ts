@@ -2,6 +2,7 @@ import type { Generated, Selectable } from 'kysely'
 import { sql } from 'kysely'
 import { nextTime, type Db } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
 import type { Tier } from '#kernel/principal.ts'
 
 declare module '#engine/postgres/tables.ts' {
@@ -22,6 +23,8 @@ interface AccountTable {
   administrator: boolean
   personal_workspace_id: Id
   settings: unknown
+  /** Credits of sign-up that wait until the address is confirmed. */
+  promised_nano: Nano | null
   created_at: Generated<Date>
   updated_at: Generated<Date>
 }
@@ -77,13 +80,13 @@ export const accountStore = {
       .where('id', '=', id)
       .returningAll()
       .executeTakeFirstOrThrow(),
-  async verifyEmail(db: Db, id: Id): Promise<void> {
-    await db
-      .updateTable('accounts')
-      .set({ email_verified_at: sql<Date>`now()`, updated_at: nextTime })
-      .where('id', '=', id)
-      .where('email_verified_at', 'is', null)
-      .execute()
+  /** Answers the credits that waited for this: once, of many at the same time. */
+  async verifyEmail(db: Db, id: Id): Promise<Nano | null> {
+    const { rows } = await sql<{ promised_nano: Nano | null }>`with held as (
+        select id, promised_nano from accounts where id = ${id} and email_verified_at is null for update)
+      update accounts a set email_verified_at = now(), promised_nano = null, updated_at = ${nextTime}
+      from held where a.id = held.id returning held.promised_nano`.execute(db)
+    return rows[0]?.promised_nano ?? null
   },
   /** Undefined when the row is not the one of `unchangedSince` any more. */
   mergeSettings: (db: Db, id: Id, changes: object, unchangedSince: Date | null): Promise<AccountRow | undefined> =>

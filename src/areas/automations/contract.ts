@@ -225,7 +225,7 @@ export const automations = area(
     fire: endpoint('POST /automations/:id/fire', {
       summary: 'Fire a webhook automation',
       description:
-        'With `Authorization: Bearer ukw_…`, or signed after Standard Webhooks over the raw body; no platform key. The same `webhook-id` again answers 200 with the first run.',
+        'With `Authorization: Bearer ukw_…`, or signed after Standard Webhooks over the raw body; no platform key. The same `webhook-id` again answers 200 with the first run. Without the right token or signature it is 401, whether there is such a webhook or not.',
       scope: null,
       auth: 'open',
       limit: 'inference',

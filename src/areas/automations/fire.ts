@@ -1,5 +1,6 @@
 import type { Context } from '#engine/context.ts'
-import { isSigned } from '#engine/standard-webhooks.ts'
+import { isSigned, newWebhookSecret } from '#engine/standard-webhooks.ts'
+import { hashSecret } from '#kernel/api-key.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { admit } from './admit.ts'
@@ -7,7 +8,7 @@ import { runEvent } from './events.ts'
 import { checkAwake } from './runs.ts'
 import { showRun } from './show.ts'
 import { giveWayTo } from './stop.ts'
-import { isToken } from './token.ts'
+import { isToken, newToken } from './token.ts'
 import { runStore } from './run-store.ts'
 import { type AutomationRow, automationStore } from './store.ts'
 
@@ -27,8 +28,8 @@ export interface Fired {
 export async function fire(ctx: Context, { id, ...given }: Fired) {
   const body = await wholeOf(ctx)
   const row = await automationStore.get(ctx.db, id)
-  if (row?.kind !== 'webhook') return refuse('not_found', { param: 'id', message: 'There is no such webhook.' })
-  await checkSender(ctx, row, given, body)
+  const webhook = row?.kind === 'webhook' ? row : null
+  await checkSender(ctx, id, webhook, given, body)
   // Most repeats end here, and wait for nobody.
   const known = given.webhook_id && (await runStore.byWebhook(ctx.db, id, given.webhook_id))
   if (known) {
@@ -60,11 +61,22 @@ export async function fire(ctx: Context, { id, ...given }: Fired) {
   return showRun(done.run)
 }
 
-async function checkSender(ctx: Context, row: AutomationRow, given: Omit<Fired, 'id'>, body: Buffer): Promise<void> {
-  const former = await automationStore.formerSecrets(ctx.db, row.id, ctx.now())
-  const bearer = /^Bearer +(ukw_[0-9A-Za-z]{43}) *$/i.exec(given.authorization ?? '')?.[1]
+/** Who shows neither token nor secret is told, by the same work and in the same words, whether there is such a webhook or not. */
+async function checkSender(
+  ctx: Context,
+  id: Id,
+  row: AutomationRow | null,
+  given: Omit<Fired, 'id'>,
+  body: Buffer,
+): Promise<void> {
+  const { secrets } = ctx.engine
+  const former = await automationStore.formerSecrets(ctx.db, id, ctx.now())
+  const decoy = decoyOf(secrets, id)
+  const present = row ?? decoy
+  const bearer = /^Bearer +(ukw_[0-9A-Za-z]{43})$/i.exec(given.authorization ?? '')?.[1]
   if (bearer !== undefined) {
-    if (isToken(bearer, [row.token_hash!, ...former.map(({ token_hash }) => token_hash)])) return
+    const known = isToken(bearer, [present.token_hash!, ...former.map(({ token_hash }) => token_hash)])
+    if (known && row !== null) return
     return refuse('invalid_signature', { message: 'This is not the token of this webhook.' })
   }
   const { webhook_id, webhook_timestamp, webhook_signature } = given
@@ -73,15 +85,19 @@ async function checkSender(ctx: Context, row: AutomationRow, given: Omit<Fired, 
       message:
         'Send `Authorization: Bearer ukw_…`, or the headers webhook-id, webhook-timestamp and webhook-signature of Standard Webhooks.',
     })
-  const { secrets } = ctx.engine
-  const known = [{ id: row.id, sealed_secret: row.sealed_secret! }, ...former].map(({ id, sealed_secret }) =>
+  const known = [{ id, sealed_secret: present.sealed_secret! }, ...former].map(({ id, sealed_secret }) =>
     secrets.open(sealed_secret, id),
   )
   const signed = { id: webhook_id, timestamp: webhook_timestamp, signature: webhook_signature, body }
-  if (!isSigned(signed, known, ctx.now()))
+  if (!isSigned(signed, known, ctx.now()) || row === null)
     refuse('invalid_signature', {
       message: 'The signature was not made over these bytes with this secret, or more than 5 minutes ago.',
     })
+}
+
+/** What stands for a webhook that does not exist: a secret that nobody has. */
+function decoyOf(secrets: Context['engine']['secrets'], id: Id): Pick<AutomationRow, 'token_hash' | 'sealed_secret'> {
+  return { token_hash: hashSecret(newToken()), sealed_secret: secrets.seal(newWebhookSecret(), id) }
 }
 
 async function wholeOf({ upload }: Context): Promise<Buffer> {

@@ -51,6 +51,9 @@ const LINES = `with recursive lines(line_id, upto) as (
     select p.line_id, p.depth from lines l join messages f on f.id = l.line_id join messages p on p.id = f.parent_id
   )`
 
+/** The same where a query is put together, for the head to be bound in between. */
+const [BEFORE_HEAD = '', BEHIND_HEAD = ''] = LINES.split('$1')
+
 /** $2: the depth behind which to go on, $3: how many. Each line gives at most a page, in the order of its index. */
 const pageOfPath = (order: 'asc' | 'desc'): string => `${LINES}
   select m.* from lines l cross join lateral (
@@ -122,7 +125,9 @@ export const messageStore = {
 
   /** Of the path that ends with this message, from the root on. */
   async pathIds(db: Db, head: Id): Promise<Id[]> {
-    const { rows } = await sql<{ id: Id }>`${sql.raw(LINES.replace('$1', `'${head}'`))} select m.id from lines l
+    const { rows } = await sql<{
+      id: Id
+    }>`${sql.raw(BEFORE_HEAD)}${head}${sql.raw(BEHIND_HEAD)} select m.id from lines l
       join messages m on m.line_id = l.line_id and m.depth <= l.upto order by m.depth`.execute(db)
     return rows.map(({ id }) => id)
   },

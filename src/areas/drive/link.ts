@@ -1,9 +1,9 @@
-import { timingSafeEqual } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Context, Engine } from '#engine/context.ts'
 import type { Bytes } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
 import { newId, parseId } from '#kernel/ids.ts'
+import { isSameText } from '#kernel/same-text.ts'
 import { bytesOf } from './download.ts'
 import { type FileRow, fileStore } from './store.ts'
 
@@ -35,18 +35,20 @@ export function mintLink(
     expires: String(expires),
     ...(once && { once: terms.once }),
     ...(disposition === 'attachment' && { disposition }),
-    signature: sign(ctx.engine, terms, row).toString('base64url'),
+    signature: sign(ctx.engine, terms, row),
   })
   const path = `${LINK_PREFIX}${row.id}/${encodeURIComponent(row.name)}`
   return { url: `${ctx.engine.origin()}${path}?${query.toString()}`, expires_at: new Date(expires * 1000) }
 }
 
 /** The path without the name, which is there for people and may change. */
-const sign = ({ secrets }: Engine, terms: Terms, { trashings }: Pick<FileRow, 'trashings'>): Buffer =>
-  secrets.sign(
-    'drive link',
-    [terms.method, LINK_PREFIX + terms.fileId, terms.expires, terms.once, terms.disposition, trashings].join('\n'),
-  )
+const sign = ({ secrets }: Engine, terms: Terms, { trashings }: Pick<FileRow, 'trashings'>): string =>
+  secrets
+    .sign(
+      'drive link',
+      [terms.method, LINK_PREFIX + terms.fileId, terms.expires, terms.once, terms.disposition, trashings].join('\n'),
+    )
+    .toString('base64url')
 
 /** What a link opens. 401 for one that we did not sign, 410 for one that is over, 404 where the file is gone. */
 export async function openLink(engine: Engine, method: string, url: string): Promise<Bytes> {
@@ -61,12 +63,16 @@ export async function openLink(engine: Engine, method: string, url: string): Pro
     fileId: id ?? '',
     expires: Number(searchParams.get('expires') ?? NaN),
     once: searchParams.get('once') ?? '',
-    disposition: searchParams.get('disposition') === 'attachment' ? 'attachment' : 'inline',
+    disposition: searchParams.get('disposition') === null ? 'inline' : 'attachment',
   }
+  // What is signed has one spelling.
+  const asMinted =
+    String(terms.expires) === searchParams.get('expires') &&
+    searchParams.get('once') !== '' &&
+    [null, 'attachment'].includes(searchParams.get('disposition'))
   // Without a row the comparison is made all the same: the time it takes tells nobody which files there are.
   const expected = sign(engine, terms, row ?? { trashings: -1 })
-  const given = Buffer.from(searchParams.get('signature') ?? '', 'base64url')
-  if (given.length !== expected.length || !timingSafeEqual(given, expected))
+  if (!isSameText(searchParams.get('signature') ?? '', expected) || !asMinted)
     refuse('invalid_signature', { message: 'This link was not made here, or it has been revoked.' })
   if (row === undefined || row.trashed || row.kind !== 'file') return refuse('not_found')
   if (terms.expires * 1000 <= Date.now()) refuse('link_expired')

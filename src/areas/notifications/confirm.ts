@@ -1,4 +1,3 @@
-import { timingSafeEqual } from 'node:crypto'
 import { sql } from 'kysely'
 import { callersAccount, verifyEmail } from '#areas/accounts/service.ts'
 import type { Context } from '#engine/context.ts'
@@ -6,6 +5,7 @@ import { canMail, sendMail } from '#engine/mail.ts'
 import { tokenMail } from '#engine/token-mail.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
+import { isSameText } from '#kernel/same-text.ts'
 
 const GOOD_SECONDS = 86_400
 /** Between two mails, so that nobody can have a stranger's address filled. */
@@ -49,9 +49,7 @@ export async function sendConfirmation(ctx: Context): Promise<{ id: Id; email: s
 export async function confirm(ctx: Context, token: string): Promise<{ id: Id; email: string; verified: boolean }> {
   const { id, email } = await callersAccount(ctx)
   const until = Number(/^(\d{10})-/.exec(token)?.[1] ?? 0)
-  const expected = Buffer.from(tokenOf(ctx, id, email, until))
-  const given = Buffer.from(token)
-  if (given.length !== expected.length || !timingSafeEqual(given, expected))
+  if (!isSameText(token, tokenOf(ctx, id, email, until)))
     refuse('invalid_parameter', { param: 'token', message: 'This is no token for your address.' })
   if (until * 1000 < ctx.now().getTime())
     refuse('link_expired', { message: 'The token was good for a day. Ask for another.' })

@@ -43,7 +43,9 @@ const email = z
 
 const grantee = z
   .union([z.strictObject({ user_id: id }), z.strictObject({ email }), z.strictObject({ workspace_id: id })])
-  .describe('One of `user_id`, `email` and `workspace_id`.')
+  .describe(
+    'One of `user_id`, `email` and `workspace_id`. By `user_id` only who shares a workspace with you can be named, else it is 404; anybody by `email`.',
+  )
 
 /** A share by its id, or by what is shared and with whom. */
 const named = {
@@ -75,7 +77,7 @@ export const shares = area(
     create: endpoint('POST /shares', {
       summary: 'Share a resource',
       description:
-        'Needs `share:write` in its workspace, and on the resource what is given: reading for `view`, writing for `edit`. A share of a folder covers what is in it; what is shared with a workspace is edited by those only who may write in it. A share to an address counts for the account that has verified it, or that presents the token at `POST /invitations/accept`.',
+        'Needs `share:write` in its workspace, and on the resource what is given: reading for `view`, writing for `edit`. A share of a folder covers what is in it; what is shared with a workspace is edited by those only who may write in it. A share to an address counts for the account that has verified it, or that presents the token at `POST /invitations/accept`. Somebody who shares no workspace with you can be named by e-mail only: by id it is 404 (`param: grantee.user_id`), whether there is such an account or not.',
       scope: 'share:write',
       consent: 'person',
       body: { resource_type: type, resource_id: id, grantee, access: access.default('view') },

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { callersAccount } from '#areas/accounts/service.ts'
 import { writeAudit } from '#engine/audit.ts'
+import { checkMet } from '#areas/workspaces/service.ts'
 import { type Context, implement } from '#engine/context.ts'
 import { canMail, sendMail } from '#engine/mail.ts'
 import { rightsChanged } from '#engine/rights.ts'
@@ -189,11 +190,12 @@ async function checkGrantee(ctx: Context, grantee: Grantee): Promise<void> {
   if (!('user_id' in grantee)) return
   if (grantee.user_id === ctx.principal.accountId)
     refuse('invalid_parameter', { param: 'grantee.user_id', message: 'You have this already.' })
-  if (!(await shareStore.acquainted(ctx.db, ctx.principal.accountId, grantee.user_id)))
-    refuse('not_found', {
-      param: 'grantee.user_id',
-      message: 'You share no workspace with such an account. Share by e-mail address instead.',
-    })
+  await checkMet(
+    ctx,
+    grantee.user_id,
+    'grantee.user_id',
+    'By id only somebody with whom you share a workspace can be named, and no such account does. Name them by `email`.',
+  )
 }
 
 async function shareFor(ctx: Context, { share_id, resource_id, resource_type, grantee }: Named): Promise<NamedShare> {

@@ -123,13 +123,6 @@ export const shareStore = {
     return rows.map(({ id }) => id)
   },
 
-  /** Whether two accounts have a workspace in common. */
-  async acquainted(db: Db, one: Id, other: Id): Promise<boolean> {
-    const { rows } = await sql`select 1 from members a join members b on a.workspace_id = b.workspace_id
-      where a.account_id = ${one} and b.account_id = ${other} limit 1`.execute(db)
-    return rows.length > 0
-  },
-
   /** A resource as it can be shared: where it lives, and what it is called. */
   async resource(
     db: Db,

@@ -269,7 +269,7 @@ export const invitations = area(
       consent: 'person',
       ofAccount: true,
       body: {
-        token: z.string().trim().min(1).max(200).optional(),
+        token: z.string().min(1).max(200).optional(),
         invitation_id: id.optional(),
       },
       reply: one(z.union([AcceptedInvitation, Share])),

@@ -217,10 +217,15 @@ export const isInvited = (ctx: Context, token: string, email: string): Promise<b
   invitationStore.isPending(ctx.db, hash('sha256', token, 'buffer'), email)
 
 /** Refuses with 404 unless the caller shares a workspace with this account, or is it. */
-export async function checkMet(ctx: Context, accountId: Id, param: string): Promise<void> {
+export async function checkMet(
+  ctx: Context,
+  accountId: Id,
+  param: string,
+  message = 'There is no such user in the workspaces you share.',
+): Promise<void> {
   const shared = reachableWorkspaces(ctx.principal, null)
   if (accountId !== ctx.principal.accountId && !(await memberStore.isInOneOf(ctx.db, accountId, shared)))
-    refuse('not_found', { param, message: 'There is no such user in the workspaces you share.' })
+    refuse('not_found', { param, message })
 }
 
 /** What an invitation says to whom. */
