@@ -37,6 +37,7 @@ import { appMount } from '#faces/app/mount.ts'
 import { docsMounts } from '#faces/docs.ts'
 import { createToolbox } from '#faces/mcp/toolbox.ts'
 import { mcpMount } from '#faces/mcp/mount.ts'
+import { createKeptItems } from '#engine/kept-items.ts'
 import { createGateway } from '#gateway/mount.ts'
 import type { Service } from '#kernel/implement.ts'
 import { newId } from '#kernel/ids.ts'
@@ -114,7 +115,7 @@ export async function startApp({
   const scanner = stack.use(createScanner())
   const endpoints = stack.use(await createDirectory({ config, postgres, secrets, bus, log, outbound }))
   const gateway = createGateway({
-    engine: { ledger, log, versions, outside, metrics },
+    engine: { ledger, log, versions, outside, metrics, items: createKeptItems({ postgres, secrets, log }) },
     authority,
     limits,
     directory: endpoints,

@@ -6,6 +6,7 @@ import { sweepBlobs } from '#engine/blobs/sweep.ts'
 import { type SealedColumns, resealAll } from '#engine/reseal.ts'
 import { emptyTrash } from '#engine/lifecycle.ts'
 import { mailJobs } from '#engine/mail.ts'
+import { retainKeptItems } from '#engine/kept-items.ts'
 import { retainSpends } from '#engine/ledger/retain.ts'
 import { retainChanges } from '#engine/changes.ts'
 import { accountSchedules } from './accounts/service.ts'
@@ -37,7 +38,13 @@ export interface Background extends AsyncDisposable {
 const kinds: readonly OperationKind[] = [textOperation, sending]
 
 /** What areas keep sealed for long. Provider endpoints see to their own, which are sealed under more than an id. */
-const sealed: readonly SealedColumns[] = [...agentSecrets, ...automationSecrets, ...webhookSecrets, ...pushSecrets]
+const sealed: readonly SealedColumns[] = [
+  { table: 'kept_items', columns: ['sealed'] },
+  ...agentSecrets,
+  ...automationSecrets,
+  ...webhookSecrets,
+  ...pushSecrets,
+]
 
 export function background(engine: Engine, furtherKinds: readonly OperationKind[] = []): Background {
   const operations = runOperations(engine, [...kinds, ...furtherKinds])
@@ -59,6 +66,7 @@ export function background(engine: Engine, furtherKinds: readonly OperationKind[
     schedules: [
       every('changes.retain', 3600, async () => void (await retainChanges(engine.postgres))),
       every('spends.retain', 86_400, () => retainSpends(engine.postgres)),
+      every('kept_items.retain', 3600, () => retainKeptItems(engine.postgres)),
       every('trash.empty', 3600, async () => void (await emptyTrash(engine))),
       every('blobs.sweep', 3600, async ({ signal }) => void (await sweepBlobs(engine, { signal }))),
       ...driveSchedules(engine),

@@ -8,6 +8,7 @@ import { type Embed, createEmbed } from './embed.ts'
 import { boundaryOf, readForm } from './form.ts'
 import { Generation } from './generation.ts'
 import { Health } from './health.ts'
+import { recalled } from './kept/recall.ts'
 import { listModels, showModel } from './listing.ts'
 import type { Gateway, GatewayParts } from './parts.ts'
 import type { ErrorAnswer } from './problem.ts'
@@ -159,11 +160,15 @@ function run(visit: Visit, operation: Operation, id: string): void {
   switch (operation) {
     case 'generate':
       return visit.readBody((bytes) =>
-        new Generation(new Question(visit, bodyOf(visit, bytes), visit.surface.dialect, true)).start(),
+        visit.after(recalled(visit, bodyOf(visit, bytes)), (body) =>
+          new Generation(new Question(visit, body, visit.surface.dialect, true)).start(),
+        ),
       )
     case 'count_tokens':
       return visit.readBody((bytes) =>
-        new Generation(new Question(visit, readBody(bytes), visit.surface.count!.dialect, false)).start(),
+        visit.after(recalled(visit, readBody(bytes)), (body) =>
+          new Generation(new Question(visit, body, visit.surface.count!.dialect, false)).start(),
+        ),
       )
     case 'models':
       return listModels(visit)

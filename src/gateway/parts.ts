@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Engine } from '#engine/context.ts'
+import type { KeptItems } from '#engine/kept-items.ts'
 import type { Metrics } from '#engine/metrics.ts'
 import type { Outbound } from '#engine/outbound/outbound.ts'
 import type { Id } from '#kernel/ids.ts'
@@ -12,7 +13,7 @@ import type { Warmth } from './warmth.ts'
 
 /** What the gateway is made of. What belongs to the line is handed in, because the gateway may not import it. */
 export interface GatewayParts {
-  engine: Pick<Engine, 'ledger' | 'log' | 'versions' | 'outside'> & { metrics: Metrics }
+  engine: Pick<Engine, 'ledger' | 'log' | 'versions' | 'outside'> & { metrics: Metrics; items: KeptItems }
   authority: Pick<Authority, 'byKey' | 'onChange'>
   limits: {
     take(caller: Id, limit: 'reads' | 'inference'): Record<string, string>

@@ -4,6 +4,7 @@ import { Collector, type Collected } from './collect.ts'
 import { type Reading, unread } from './dialects/dialect.ts'
 import { type Attempt, STALL_MS } from './forward.ts'
 import { countInput, countWords } from './sim/words.ts'
+import { type Json, listOf } from './shapes/json.ts'
 import type { AnswerStream } from './surfaces/surface.ts'
 import type { Chunk, Turn, UpstreamFault } from './turn.ts'
 
@@ -23,6 +24,8 @@ export class Played {
   readonly #turn: Turn
   /** Its words are its tokens: of an answer without usage what was used is known all the same. */
   readonly #simulated: boolean
+  /** Keeps what the answer was made of, before its client can name it; null: nothing is kept. */
+  readonly #keep: ((output: readonly Json[]) => Promise<void>) | null
   readonly #leaving = new AbortController()
   readonly #collector = new Collector()
   #words = 0
@@ -31,12 +34,20 @@ export class Played {
   #over = false
   #beat: NodeJS.Timeout | null = null
 
-  constructor(attempt: Attempt, response: Reply, writer: Writer, turn: Turn, simulated: boolean) {
+  constructor(
+    attempt: Attempt,
+    response: Reply,
+    writer: Writer,
+    turn: Turn,
+    simulated: boolean,
+    keep: ((output: readonly Json[]) => Promise<void>) | null = null,
+  ) {
     this.#attempt = attempt
     this.#response = response
     this.#writer = writer
     this.#turn = turn
     this.#simulated = simulated
+    this.#keep = keep
   }
 
   get signal(): AbortSignal {
@@ -77,7 +88,7 @@ export class Played {
       this.#stop()
       throw error
     }
-    if (!this.#over) this.#end(opening)
+    if (!this.#over) await this.#end(opening)
   }
 
   async #send(text: string): Promise<void> {
@@ -110,18 +121,22 @@ export class Played {
     if (this.#beat !== null) clearInterval(this.#beat)
   }
 
-  #end(opening: string): void {
+  async #end(opening: string): Promise<void> {
     this.#over = true
     const { finish } = this.#collector.collected
     if ('stream' in this.#writer) {
       this.#begin()
       this.#stop()
-      this.#response.end(opening + this.#writer.stream.end())
+      const last = opening + this.#writer.stream.end()
+      if (finish !== null) await this.#keep?.(this.#writer.stream.output ?? [])
+      this.#response.end(last)
     } else {
       if (finish === null)
         return this.#attempt.failed({ kind: 'garbage', message: 'The answer of the provider broke off.' })
       this.#firstByteAt = performance.now()
-      const body = Buffer.from(JSON.stringify(this.#writer.whole(this.#collector.collected)))
+      const answer = this.#writer.whole(this.#collector.collected) as Json
+      await this.#keep?.(listOf(answer['output']) as Json[])
+      const body = Buffer.from(JSON.stringify(answer))
       this.#attempt.begin('application/json', body.length, {})
       this.#response.end(body)
     }

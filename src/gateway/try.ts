@@ -13,8 +13,10 @@ import { type Attempt, Forward } from './forward.ts'
 import type { Generation } from './generation.ts'
 import { Metering, guessInput, inputBound } from './metering.ts'
 import { Passage } from './passage.ts'
+import { keepable } from './kept/recall.ts'
 import { Played, type Writer } from './played.ts'
 import type { Candidate } from './router.ts'
+import type { Json } from './shapes/json.ts'
 import { isSimulated } from './sim/offers.ts'
 import { type Net, type Way, countFor } from './translate.ts'
 import { travellingBytes } from './travelling-bytes.ts'
@@ -165,7 +167,11 @@ export class Try implements Attempt {
     const writer: Writer = streaming
       ? { stream: surface.stream(about, translation.includeUsage, visit.id) }
       : { whole: (answer) => surface.whole(answer, about) }
-    const played = new Played(this, response, writer, translation.turn, isSimulated(this.offer))
+    const { accountId } = visit.caller.principal
+    const keep = surface.keeps?.(body)
+      ? (output: readonly Json[]) => visit.gateway.engine.items.keep(accountId, keepable(output))
+      : null
+    const played = new Played(this, response, writer, translation.turn, isSimulated(this.offer), keep)
     this.#answer = played
     this.#metering.sent(this.#inputBound(), played)
     const run = played.run(way.play(limit, this.#net, played.signal)).catch((error: unknown) => {

@@ -4,6 +4,7 @@ import type { Listed, Offer, Shape } from '../directory.ts'
 import type { Preferences } from '../preferences.ts'
 import type { ErrorAnswer } from '../problem.ts'
 import type { AnswerAbout } from '../shapes/about.ts'
+import type { Json } from '../shapes/json.ts'
 import type { Collected } from '../collect.ts'
 import type { Chunk, Loss, Turn } from '../turn.ts'
 import type { Visit } from '../visit.ts'
@@ -15,6 +16,8 @@ export type Operation = 'generate' | 'count_tokens' | 'models' | 'model' | 'read
 export interface AnswerStream {
   /** Keeps the connection open while there is nothing to say; only once something was. */
   readonly keepAlive: string
+  /** What the answer was made of, once it is over; absent: of nothing that has a name. */
+  readonly output?: readonly Json[]
   write(chunk: Chunk): string
   end(): string
   fail(failure: unknown): string
@@ -56,6 +59,8 @@ export interface Surface {
    * and written anew, or refused for it.
    */
   foreign(body: Body): boolean
+  /** Whether items of this request's translated answer may be named again by their account; absent: none ever. */
+  keeps?(body: Body): boolean
   /** Whether usage inside a stream is for those who asked for it only. */
   usageOnRequest: boolean
   /** Put at the end of a stream whose provider forgot it. */

@@ -49,7 +49,7 @@ export function decodeInput(input: unknown, losses: Losses): TurnMessage[] {
         break
       case 'item_reference':
         refuse('not_found', {
-          message: `Item with id '${textOf(item['id'])}' not found: items are not stored here. Send the item itself.`,
+          message: `Item with id '${textOf(item['id'])}' not found: it is not kept here. Set \`store: false\`, and send the items themselves.`,
           param: at,
         })
         break

@@ -7,6 +7,12 @@ import { compact, type Json, listOf } from '../json.ts'
 import { sealReasoning } from './sealed.ts'
 import { type ClientTool, clientTools, unwrapText } from './tools.ts'
 
+/** What providers want back of thoughts, whose clients did not ask for it. */
+const seals = new WeakMap<Json, string>()
+
+/** An item with all that its provider wants back, to be kept here for its client. */
+export const whole = (item: Json): Json => (seals.has(item) ? { ...item, encrypted_content: seals.get(item) } : item)
+
 /** Makes output items with ids that are one answer's own. */
 export class Items {
   readonly #id: string
@@ -50,7 +56,10 @@ export class Items {
   /** Of a thought that is over: its text, and what the provider wants back when the client asked to keep it. */
   thought(item: Json, text: string, opaque: Opaque): Json {
     const summary = text === '' ? [] : [{ type: 'summary_text', text }]
-    return { ...item, summary, ...(this.#sealed && { encrypted_content: sealReasoning(opaque) }) }
+    const seal = sealReasoning(opaque)
+    const thought = { ...item, summary, ...(this.#sealed && { encrypted_content: seal }) }
+    if (seal !== null) seals.set(thought, seal)
+    return thought
   }
 }
 

@@ -41,6 +41,10 @@ export class StreamWriter extends EventWriter {
     this.#items = new Items(about)
   }
 
+  get output(): readonly Json[] {
+    return this.#output
+  }
+
   protected opening(): string {
     const response = this.#response
     return this.#event('response.created', { response }) + this.#event('response.in_progress', { response })

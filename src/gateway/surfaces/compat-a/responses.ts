@@ -19,6 +19,8 @@ export const compatAResponses: Surface = {
   shapes: ['openai-responses'],
   // Work in the background could be asked for by nobody, and what it cost would be told to nobody.
   foreign: ({ source, json }) => source.includes(ENVELOPE) || json.background === true,
+  // Who asks for nothing to be stored sends everything again.
+  keeps: ({ json }) => json.store !== false,
   usageOnRequest: false,
   closing: null,
   count: {

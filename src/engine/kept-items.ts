@@ -1,0 +1,100 @@
+import type { Id } from '#kernel/ids.ts'
+import type { Log } from './log.ts'
+import type { Postgres } from './postgres/client.ts'
+import type { Secrets } from './secrets.ts'
+
+/** Something that was said, by the id that its account may name it with. */
+export interface KeptItem {
+  id: string
+  json: object
+}
+
+/** Items of answers, kept sealed for a day: for clients that name what was said instead of sending it again. */
+export interface KeptItems {
+  /** Resolves when every process can find them. Those that are too large, and what goes wrong, are left out. */
+  keep(accountId: Id, items: readonly KeptItem[]): Promise<void>
+  /** By id, those that are this account's and still kept: at most so many bytes of them. */
+  find(accountId: Id, ids: readonly string[]): Promise<ReadonlyMap<string, object>>
+}
+
+const LARGEST_ITEM = 1 << 20
+/** Of one account: beyond it the oldest go first. */
+const MOST_BYTES = 64 << 20
+const MOST_ITEMS = 10_000
+/** Of what one request names. */
+const MOST_FOUND = 32 << 20
+/** An answer does not wait longer for its items to be kept. */
+const PATIENCE_MS = 2_000
+
+export function createKeptItems({
+  postgres: { pool },
+  secrets,
+  log,
+}: {
+  postgres: Postgres
+  secrets: Secrets
+  log: Log
+}): KeptItems {
+  const bounding = new Set<Id>()
+
+  /** One at a time for an account: what comes meanwhile is bounded with the next. */
+  async function bound(accountId: Id): Promise<void> {
+    if (bounding.has(accountId)) return
+    bounding.add(accountId)
+    try {
+      await pool.query(
+        `delete from kept_items where id in (select id from (select id,
+           sum(bytes) over newest as bytes, row_number() over newest as place
+           from kept_items where account_id = $1 window newest as (order by created_at desc, id desc)) as kept
+         where bytes > $2 or place > $3)`,
+        [accountId, MOST_BYTES, MOST_ITEMS],
+      )
+    } finally {
+      bounding.delete(accountId)
+    }
+  }
+
+  async function insert(accountId: Id, items: readonly KeptItem[]): Promise<void> {
+    const rows = items
+      .map(({ id, json }) => ({ id, text: JSON.stringify(json) }))
+      .filter(({ text }) => text.length <= LARGEST_ITEM)
+    if (rows.length === 0) return
+    await pool.query(
+      `insert into kept_items (id, account_id, sealed, bytes)
+       select id, $1, sealed, bytes from unnest($2::text[], $3::text[], $4::integer[]) as item (id, sealed, bytes)
+       on conflict do nothing`,
+      [
+        accountId,
+        rows.map(({ id }) => id),
+        rows.map(({ id, text }) => secrets.seal(text, id)),
+        rows.map(({ text }) => Buffer.byteLength(text)),
+      ],
+    )
+    await bound(accountId)
+  }
+
+  return {
+    async keep(accountId, items) {
+      let timer: NodeJS.Timeout | undefined
+      const patience = new Promise<void>((resolve) => (timer = setTimeout(resolve, PATIENCE_MS)))
+      const kept = insert(accountId, items).catch((error: unknown) =>
+        log.warn({ error }, 'items of an answer could not be kept'),
+      )
+      await Promise.race([kept, patience])
+      clearTimeout(timer)
+    },
+    async find(accountId, ids) {
+      const { rows } = await pool.query<{ id: string; sealed: string }>(
+        `select id, sealed from (select id, sealed, sum(bytes) over (order by id) as bytes from kept_items
+           where account_id = $1 and id = any($2::text[]) and created_at > now() - interval '1 day') as kept
+         where bytes <= $3`,
+        [accountId, ids, MOST_FOUND],
+      )
+      return new Map(rows.map(({ id, sealed }) => [id, JSON.parse(secrets.open(sealed, id)) as object]))
+    },
+  }
+}
+
+export async function retainKeptItems({ pool }: Postgres): Promise<void> {
+  await pool.query(`delete from kept_items where created_at < now() - interval '1 day'`)
+}

@@ -1,0 +1,35 @@
+import { type Body, readBody } from '../body.ts'
+import { isObject, type Json, listOf } from '../shapes/json.ts'
+import { whole } from '../shapes/openai-responses/write-items.ts'
+import type { Visit } from '../visit.ts'
+
+/** The ids that this gateway gives to items of a translated response. */
+const OURS = /^(?:msg|rs|fc|ctc)_[0-7][0-9A-HJKMNP-TV-Z]{25}\d{4,6}$/
+const MOST_NAMED = 10_000
+
+const namedBy = (item: unknown): string | null =>
+  isObject(item) && item['type'] === 'item_reference' && typeof item['id'] === 'string' && OURS.test(item['id'])
+    ? item['id']
+    : null
+
+/**
+ * The request with what it names of this account's earlier answers in its place. What is not kept any more stays a name,
+ * and is refused as one. The items go without their ids, which would mean nothing to a vendor.
+ */
+export function recalled(visit: Visit, body: Body): Body | Promise<Body> {
+  const input = listOf(body.json['input'])
+  if (visit.surface.keeps === undefined || !input.some((item) => namedBy(item) !== null)) return body
+  const ids = new Set(input.map(namedBy).filter((id) => id !== null))
+  const { items } = visit.gateway.engine
+  return items.find(visit.caller.principal.accountId, [...ids].slice(0, MOST_NAMED)).then((found) => {
+    if (found.size === 0) return body
+    const whole = input.map((item) => found.get(namedBy(item) ?? '') ?? item)
+    return readBody(Buffer.from(JSON.stringify({ ...body.json, input: whole })))
+  })
+}
+
+/** Items of an answer as they are kept for their account; without the ids that they are kept under. */
+export const keepable = (output: readonly Json[]): { id: string; json: object }[] =>
+  output
+    .map(whole)
+    .flatMap(({ id, status: _, ...json }) => (typeof id === 'string' && OURS.test(id) ? [{ id, json }] : []))
