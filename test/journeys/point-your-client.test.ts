@@ -79,6 +79,7 @@ const examples: Record<string, string[]> = {
   'OpenAI SDK': ['Hello from chat completions', 'Hello from responses', '8'],
   'Anthropic SDK': ['Hello from messages', 'true'],
   'OpenRouter clients': ['Hello from OpenRouter'],
+  'AI SDK': ['Hello from the AI SDK', '2'],
   LangChain: ['Hello from ChatOpenAI', 'Hello from its responses', 'weather', 'Hello from ChatAnthropic', '1536'],
 }
 for (const [heading, lines] of Object.entries(examples))
