@@ -30,6 +30,4 @@ export function recalled(visit: Visit, body: Body): Body | Promise<Body> {
 
 /** Items of an answer as they are kept for their account; without the ids that they are kept under. */
 export const keepable = (output: readonly Json[]): { id: string; json: object }[] =>
-  output
-    .map(whole)
-    .flatMap(({ id, status: _, ...json }) => (typeof id === 'string' && OURS.test(id) ? [{ id, json }] : []))
+  output.map(whole).flatMap(({ id, ...json }) => (typeof id === 'string' && OURS.test(id) ? [{ id, json }] : []))
