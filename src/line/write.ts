@@ -64,8 +64,7 @@ export function sendSaid(request: IncomingMessage, response: ServerResponse, sai
   if (response.headersSent || response.destroyed) return void response.destroy()
   setHeaders(response, headers)
   // The rest of a file that is refused is not waited for.
-  if (!request.complete && Number(request.headers['content-length'] ?? Infinity) > READ_ON_BYTES)
-    response.shouldKeepAlive = false
+  if (!request.complete && announced(request) > READ_ON_BYTES) response.shouldKeepAlive = false
   const text = JSON.stringify(body)
   response
     .writeHead(status, {
@@ -75,6 +74,10 @@ export function sendSaid(request: IncomingMessage, response: ServerResponse, sai
     .write(text)
   endAfterBody(request, response)
 }
+
+/** Bytes of the body. Without a length and a coding there are none (RFC 9112, 6.3), though Node has not yet said so. */
+const announced = ({ headers }: IncomingMessage): number =>
+  Number(headers['content-length'] ?? (headers['transfer-encoding'] === undefined ? 0 : Infinity))
 
 /** How long a refused upload is listened to, so that its sender, who reads only afterwards, still finds the answer. */
 const LINGER_MS = 5_000

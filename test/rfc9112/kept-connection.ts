@@ -2,6 +2,11 @@ import { once } from 'node:events'
 import { type Socket, connect } from 'node:net'
 import { type Answer, NotAnAnswer, UNFINISHED, readAnswer } from './read-answer.ts'
 
+/** Longer than anything here takes. */
+const SILENT_MS = 30_000
+
+const tailOf = (bytes: Buffer): string => bytes.toString('latin1', Math.max(0, bytes.length - 200))
+
 /**
  * One connection, kept: answers are read off it in the order of their requests, and every byte must belong to one of
  * them.
@@ -90,8 +95,15 @@ export class KeptConnection implements AsyncDisposable {
 
   async #more(): Promise<void> {
     if (this.#parts.length > 0 || this.#ended) return
-    await new Promise<void>((resolve) => (this.#wake = resolve))
+    const silent = await new Promise<boolean>((resolve) => {
+      const timer = setTimeout(resolve, SILENT_MS, true)
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve(false)
+      }
+    })
     this.#wake = null
+    if (silent) throw new NotAnAnswer(`${SILENT_MS} ms of silence after ${JSON.stringify(tailOf(this.#bytes))}`)
   }
 
   /** Nothing more is asked for: nothing more may come. */
