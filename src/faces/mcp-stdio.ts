@@ -10,7 +10,7 @@ import type { Terminal } from './cli/terminal.ts'
 import { partsOf } from './client.ts'
 import type { ToolCall } from './mcp/agent-tools.ts'
 import { createServer } from './mcp/server.ts'
-import { type ToolName, type ToolResult, refusing } from './mcp/tools.ts'
+import { type Asking, type ToolName, type ToolResult, refusing } from './mcp/tools.ts'
 import { readEvents } from './sse.ts'
 
 const PROTOCOL = '2026-07-28'
@@ -60,10 +60,17 @@ function explained(error: unknown): { type: string; message: string } {
   return { type: 'unavailable', message: `The server cannot be reached: ${why}. UK_ORIGIN names another.` }
 }
 
+/** What the instance answers where a person has to agree first. */
+interface AskedFor {
+  resultType: 'input_required'
+  inputRequests: { consent: { params: { message: string } } }
+  requestState: string
+}
+
 interface Message {
   method?: string
   params?: { message?: string }
-  result?: ToolResult
+  result?: (ToolResult & { resultType?: 'complete' }) | AskedFor
   /** Of JSON-RPC, or of REST, which has a type. */
   error?: { type?: string; message: string }
 }
@@ -73,7 +80,7 @@ async function forward(
   tool: ToolName,
   given: Record<string, unknown>,
   call: ToolCall,
-): Promise<ToolResult> {
+): Promise<ToolResult | Asking> {
   if (key === undefined)
     return refusing({
       error: {
@@ -100,9 +107,15 @@ async function forward(
       params: {
         name: tool,
         arguments: given,
+        ...(call.person?.answer && {
+          requestState: call.person.answer.question,
+          inputResponses: {
+            consent: call.person.answer.agreed ? { action: 'accept', content: {} } : { action: 'decline' },
+          },
+        }),
         _meta: {
           'io.modelcontextprotocol/protocolVersion': PROTOCOL,
-          'io.modelcontextprotocol/clientCapabilities': {},
+          'io.modelcontextprotocol/clientCapabilities': call.person ? { elicitation: {} } : {},
           // Asked for even where nobody listens: word from a long call keeps the connection from timing out.
           progressToken: 1,
         },
@@ -110,6 +123,8 @@ async function forward(
     }),
   })
   for await (const { result, error, params } of messagesOf(response)) {
+    if (result?.resultType === 'input_required')
+      return { asks: { message: result.inputRequests.consent.params.message, question: result.requestState } }
     if (result) return plain(result)
     if (error)
       return refusing({ error: error.type === undefined ? { type: 'upstream_error', message: error.message } : error })

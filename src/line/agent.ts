@@ -11,6 +11,7 @@ import { type Presented, authenticate, presentedKey } from './authenticate.ts'
 import { allowCors, answerPreflight } from './cors.ts'
 import type { Entrance } from './entrance.ts'
 import type { Ready } from './invoke.ts'
+import { questionOf, redeem } from './consents.ts'
 import { callerOf } from './limit.ts'
 import { deeperThan, readBytes } from './read.ts'
 import { envelope, refusedAnswer } from './reply.ts'
@@ -41,6 +42,10 @@ export interface Admitted extends Disposable {
   may(scope: Scope | null): boolean
   /** A call by name with flat input, in the envelope of REST. `consented`: a person has agreed to this very call. */
   call(name: string, input: unknown, consented?: boolean): Promise<Answered>
+  /** What a person is asked before this very call, as it comes back with their yes. */
+  question(name: string, input: unknown): string
+  /** Takes a yes to that question, once; refuses where it was another's. */
+  redeem(question: string, name: string, input: unknown): Promise<void>
   refusal(error: unknown): ErrorBody
 }
 
@@ -111,6 +116,8 @@ export function createAgentDoor({
           if (ready.entry.endpoint.reply.kind === 'stream') held.defer(() => life.over.abort())
           return answered(ready, await ready.entry.handle(ready.ctx, ready.input), credential, life.over)
         }),
+      question: (name, input) => questionOf(engine, { principal, name, input }),
+      redeem: (question, name, input) => redeem(engine, question, { principal, name, input }),
       refusal(error) {
         const { body, fault } = refusedAnswer(error)
         // What a call ends with that was told to end, its caller having left or the server closing, is nobody's fault.

@@ -1,5 +1,5 @@
 import type { AnyEndpoint } from '#kernel/contract.ts'
-import { refuse } from '#kernel/errors.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Listed } from '#kernel/registry.ts'
 import { split } from '../client.ts'
 import { bytesResult } from './bytes.ts'
@@ -8,7 +8,7 @@ import { collect } from './collect.ts'
 import { describe } from './describe.ts'
 import type { AgentCaller } from './door.ts'
 import { find } from './find.ts'
-import { type ToolName, type ToolResult, refusing, saying } from './tools.ts'
+import { type Asking, type ToolName, type ToolResult, refusing, saying } from './tools.ts'
 
 /** What goes with one call of a tool. */
 export interface ToolCall {
@@ -16,11 +16,13 @@ export interface ToolCall {
   signal: AbortSignal
   /** Told what happens while a call lasts; undefined where nobody listens. */
   progress?: ((message: string) => void) | undefined
+  /** A person can be asked for consent; `answer`: how they answered a question. Undefined where nobody can be. */
+  person?: { answer: { question: string; agreed: boolean } | null } | undefined
 }
 
 /** `find`, `describe` and `do` over these endpoints. Never throws: what is refused is a result with `isError`. */
 export interface AgentTools {
-  run(tool: ToolName, given: Record<string, unknown>, caller: AgentCaller, call: ToolCall): Promise<ToolResult>
+  run(tool: ToolName, given: Record<string, unknown>, caller: AgentCaller, call: ToolCall): Promise<ToolResult | Asking>
 }
 
 export function createAgentTools(endpoints: readonly Listed[]): AgentTools {
@@ -44,7 +46,7 @@ export function createAgentTools(endpoints: readonly Listed[]): AgentTools {
     given: Record<string, unknown>,
     caller: AgentCaller,
     call: ToolCall,
-  ): Promise<ToolResult> {
+  ): Promise<ToolResult | Asking> {
     onlyKnown(given, parameters[tool])
     switch (tool) {
       case 'find':
@@ -72,8 +74,16 @@ async function doEndpoint(
   input: Record<string, unknown>,
   caller: AgentCaller,
   call: ToolCall,
-): Promise<ToolResult> {
-  const answered = await caller.call(name, input)
+): Promise<ToolResult | Asking> {
+  const consented = await agreed(name, input, caller, call)
+  let answered
+  try {
+    answered = await caller.call(name, input, consented)
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'consent_required' || !call.person || !caller.question)
+      throw error
+    return { asks: { message: askingFor(listed, input), question: caller.question(name, input) } }
+  }
   switch (answered.kind) {
     case 'json':
       return saying(answered.body)
@@ -84,6 +94,22 @@ async function doEndpoint(
     case 'bytes':
       return bytesResult(answered.bytes, urlOf(listed.endpoint, input, caller.origin))
   }
+}
+
+/** Whether a person has agreed to this call. Refuses where they were asked and did not. */
+async function agreed(name: string, input: unknown, caller: AgentCaller, { person }: ToolCall): Promise<boolean> {
+  if (!person?.answer || !caller.redeem) return false
+  if (!person.answer.agreed) refuse('consent_required', { message: 'The person who was asked did not agree.' })
+  await caller.redeem(person.answer.question, name, input)
+  return true
+}
+
+const MOST_SHOWN = 2_000
+
+function askingFor({ name, endpoint }: Listed, input: Record<string, unknown>): string {
+  const words = JSON.stringify(input, null, 2)
+  const shown = words.length > MOST_SHOWN ? `${words.slice(0, MOST_SHOWN).toWellFormed()} …` : words
+  return `An agent wants to: ${endpoint.summary} (${name})\n${shown}`
 }
 
 function urlOf(endpoint: AnyEndpoint, input: Record<string, unknown>, origin: string): string | null {

@@ -30,7 +30,11 @@ export interface AgentCaller {
   /** Whether the credential grants the scope; what roles and shares allow is known only of a call. */
   may(scope: Scope | null): boolean
   /** Scope, read, permit, service, and the envelope of REST around what it answers. Throws what refuses it. */
-  call(name: string, input: unknown): Promise<Answered>
+  call(name: string, input: unknown, consented?: boolean): Promise<Answered>
+  /** What a person is asked before this very call, as it comes back with their yes. Absent where they are asked elsewhere. */
+  question?(name: string, input: unknown): string
+  /** Takes a yes to that question, once; refuses where it was another's. */
+  redeem?(question: string, name: string, input: unknown): Promise<void>
   /** The REST error of anything thrown; a fault of ours is logged and shows nothing of itself. */
   refusal(error: unknown): ErrorBody
 }

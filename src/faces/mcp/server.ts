@@ -1,23 +1,23 @@
 import type { CacheHint, Server, ServerContext, jsonSchemaValidator } from '@modelcontextprotocol/server'
 import about from '../../../package.json' with { type: 'json' }
 import type { ToolCall } from './agent-tools.ts'
-import { type ToolName, type ToolResult, instructions, isTool, tools } from './tools.ts'
+import { type Asking, type ToolName, type ToolResult, instructions, isTool, tools } from './tools.ts'
 
 /** How a tool is run: in the server, or by asking a server. */
-export type RunTool = (tool: ToolName, given: Record<string, unknown>, call: ToolCall) => Promise<ToolResult>
+export type RunTool = (tool: ToolName, given: Record<string, unknown>, call: ToolCall) => Promise<ToolResult | Asking>
 
-export type Sdk = Pick<typeof import('@modelcontextprotocol/server'), 'Server' | 'ProtocolError'>
+export type Sdk = Pick<typeof import('@modelcontextprotocol/server'), 'Server' | 'ProtocolError' | 'inputRequired'>
 
 const HEARTBEAT_MS = 10_000
 /** The list changes only with the server's version. */
 const keep: CacheHint = { ttlMs: 3_600_000, cacheScope: 'public' }
-/** Nothing is elicited, so nothing is validated: the SDK's own validator would be built anew for every request. */
+/** A consent is a form without fields, so nothing is validated: the SDK's own validator would be built anew for every request. */
 const validator: jsonSchemaValidator = {
   getValidator: () => (value) => ({ valid: true, data: value as never, errorMessage: undefined }),
 }
 
 /** The protocol's side of the three tools, for one request over HTTP or one connection over stdio. */
-export function createServer({ Server, ProtocolError }: Sdk, run: RunTool): Server {
+export function createServer({ Server, ProtocolError, inputRequired }: Sdk, run: RunTool): Server {
   const server = new Server(
     { name: 'ukiyo', title: 'Ukiyo', version: about.version },
     {
@@ -37,9 +37,31 @@ export function createServer({ Server, ProtocolError }: Sdk, run: RunTool): Serv
         `There is no tool ${name}; there are ${tools.map((tool) => tool.name).join(', ')}.`,
       )
     await using progress = progressOf(ctx, params._meta?.progressToken)
-    return { ...(await run(name, given, { signal: ctx.mcpReq.signal, progress: progress.say })) }
+    const person = asksPeople(server, ctx) ? { answer: answerIn(ctx) } : undefined
+    const result = await run(name, given, { signal: ctx.mcpReq.signal, progress: progress.say, person })
+    if (!('asks' in result)) return { ...result }
+    const { message, question } = result.asks
+    const consent = inputRequired.elicit({ message, requestedSchema: { type: 'object', properties: {} } })
+    return inputRequired({ inputRequests: { consent }, requestState: question })
   })
   return server
+}
+
+/** The client shows forms to a person: with each request it says so, or at the start of a connection that lasts. */
+function asksPeople(server: Server, { mcpReq: { envelope } }: ServerContext): boolean {
+  const { 'io.modelcontextprotocol/clientCapabilities': said = server.getClientCapabilities() } = (envelope ?? {}) as {
+    'io.modelcontextprotocol/clientCapabilities'?: ReturnType<Server['getClientCapabilities']>
+  }
+  const elicitation = said?.elicitation
+  // With nothing said of which, it is forms.
+  return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
+}
+
+function answerIn({ mcpReq }: ServerContext): NonNullable<ToolCall['person']>['answer'] {
+  const question = mcpReq.requestState()
+  const given = mcpReq.inputResponses?.consent as { action?: unknown } | undefined
+  if (typeof question !== 'string' || given === undefined) return null
+  return { question, agreed: given.action === 'accept' }
 }
 
 /** Tells a client that asked for it that a call lasts, so that it goes on waiting; all of it before the result. */

@@ -80,9 +80,12 @@ export function createToolbox(endpoints: readonly Listed[]): Toolbox {
       const card = catalogue.get(name)
       return card && { tool: card.name, ...reachedOf(card) }
     },
-    run: (name, given, caller, call) =>
-      isTool(name)
-        ? agentTools.run(name, given, caller, call)
-        : agentTools.run('do', { name, input: given }, caller, call),
+    async run(name, given, caller, call) {
+      const result = isTool(name)
+        ? await agentTools.run(name, given, caller, call)
+        : await agentTools.run('do', { name, input: given }, caller, call)
+      if ('asks' in result) throw new Error('a run asks a person before it calls a tool')
+      return result
+    },
   }
 }

@@ -61,6 +61,11 @@ export interface ToolResult {
   _meta?: Record<string, unknown>
 }
 
+/** A person has to be asked before the call is made: what they read, and what comes back with their answer. */
+export interface Asking {
+  asks: { message: string; question: string }
+}
+
 /** The same twice: for programs, and as text for models whose client shows them only that. */
 export const saying = (structuredContent: Record<string, unknown>, ...further: Content[]): ToolResult => ({
   content: [{ type: 'text', text: JSON.stringify(structuredContent) }, ...further],
