@@ -141,10 +141,10 @@ export interface ErrorBody {
   error: { type: string; message: string; code?: string; param?: string; details?: Record<string, unknown> }
 }
 
-/** The REST error object; absent fields are left out (contract, part 3). */
+/** The REST error object; absent fields are left out, and the code of a 429 is always there (contract, part 3). */
 export function errorBody(refusal: Refusal): ErrorBody {
   const error: ErrorBody['error'] = { type: refusal.type, message: refusal.message }
-  if (refusal.code !== refusal.type) error.code = refusal.code
+  if (refusal.code !== refusal.type || refusal.status === 429) error.code = refusal.code
   if (refusal.param !== undefined) error.param = refusal.param
   if (refusal.details !== undefined) error.details = refusal.details
   return { error }

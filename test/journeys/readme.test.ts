@@ -51,7 +51,7 @@ test('a newcomer copies the quickstart and has the same answer by curl, uk, a st
   })
   assert.match(told, /^path +LICENSE$/m, 'the file is kept')
   assert.match(told, /royalty-free, irrevocable/, 'and found in')
-  assert.match(told, /^next_fire_at +2\d{3}-/m, 'the automation knows when it fires')
+  assert.match(told, /^next_run_at +2\d{3}-/m, 'the automation knows when it fires')
   assert.match(told, /"provider":"sim"/, 'the router says who would answer')
   assert.match(told, /^calls\.total\.calls +3$/m, 'what was asked before is counted')
 

@@ -60,8 +60,10 @@ export const Automation = z
     catch_up_window_seconds: z.int(),
     max_cost_usd: usd.nullable(),
     timeout_seconds: z.int(),
-    next_fire_at: time.nullable(),
-    last_fired_at: time.nullable(),
+    next_run_at: time.nullable(),
+    last_run_at: time
+      .nullable()
+      .describe('When a run was last begun by the clock, its webhook or by hand: skipped ticks are none.'),
     paused_reason: z
       .enum(['failures', 'agent_changed'])
       .nullable()

@@ -51,8 +51,10 @@ export async function fire(ctx: Context, { id, ...given }: Fired) {
       skip: null,
     }
     const { rows, giveWay } = await admit(ctx.db, [firing], ctx.now())
-    await automationStore.update(ctx.db, id, { last_fired_at: ctx.now() })
-    if (rows[0]!.status === 'queued') await ctx.emit(runEvent(rows[0]!, 'queued', held))
+    if (rows[0]!.status === 'queued') {
+      await automationStore.update(ctx.db, id, { last_fired_at: ctx.now() })
+      await ctx.emit(runEvent(rows[0]!, 'queued', held))
+    }
     giveWayTo(ctx, giveWay)
     return { run: rows[0]!, made: true }
   })

@@ -11,13 +11,13 @@ const HOUR = 3_600_000
 
 /** As when the server comes back three and a half hours after the automation's next tick. */
 async function comeBack({ app: { engine } }: TestServer, alice: Person, { id }: { id: string }): Promise<Row[]> {
-  const { next_fire_at } = (await alice.get(`/automations/${id}`)).body.data
-  const now = new Date(Date.parse(next_fire_at) + 3.5 * HOUR)
+  const { next_run_at } = (await alice.get(`/automations/${id}`)).body.data
+  const now = new Date(Date.parse(next_run_at) + 3.5 * HOUR)
   while (await fireDue(engine, now));
   const rows: Row[] = (await alice.get(`/automations/${id}/runs?limit=100`)).body.data
   return rows
     .toReversed()
-    .map((row) => ({ ...row, at: (Date.parse(row.scheduled_for) - Date.parse(next_fire_at)) / HOUR }))
+    .map((row) => ({ ...row, at: (Date.parse(row.scheduled_for) - Date.parse(next_run_at)) / HOUR }))
 }
 
 test('of four ticks that nobody was there for all, the latest or none are run, no older than the window; the others say that they were missed', async () => {
@@ -73,9 +73,9 @@ test('while its workspace is archived an automation does not fire, and its ticks
   const { id: team } = (await alice.post('/workspaces', { name: 'Team' })).body.data
   const daily = { kind: 'cron', schedule: '30 9 * * *', workspace_id: team }
   const cron = await make(alice, { ...daily, time_zone: 'Asia/Kathmandu' })
-  assert.match((await alice.get(`/automations/${cron.id}`)).body.data.next_fire_at, /T03:45:00\.000Z$/)
+  assert.match((await alice.get(`/automations/${cron.id}`)).body.data.next_run_at, /T03:45:00\.000Z$/)
   const moved = await alice.patch(`/automations/${cron.id}`, { time_zone: 'Asia/Tokyo', schedule: '0 * * * *' })
-  assert.match(moved.body.data.next_fire_at, /:00:00\.000Z$/)
+  assert.match(moved.body.data.next_run_at, /:00:00\.000Z$/)
   await alice.post(`/workspaces/${team}/archive`)
   const rows = await comeBack(server, alice, cron)
   assert.deepEqual(
@@ -96,7 +96,7 @@ test('one whose schedule cannot be read any more fires no more, and the others a
     rows = (await alice.get(`/automations/${other.id}/runs`)).body.data
   assert.deepEqual((await alice.get(`/automations/${lost.id}/runs`)).body.data, [])
   const mended = await alice.patch(`/automations/${lost.id}`, { time_zone: 'Europe/Berlin' })
-  assert.match(mended.body.data.next_fire_at, /-12-31T23:00:00\.000Z$/)
+  assert.match(mended.body.data.next_run_at, /-12-31T23:00:00\.000Z$/)
 })
 
 test('those that may overlap go on side by side; of those that wait for their turn a hundred are kept, the next is skipped', async () => {

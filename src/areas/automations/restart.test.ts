@@ -43,6 +43,10 @@ test('after sixteen seconds away what ticks each second does what catch_up says,
     const missed = late.filter(({ skip_reason }) => skip_reason === 'missed').length
     // The latest of all is on time and runs: none of those before it is made up for.
     assert.equal(missed, catchUp === 'all' ? 0 : AWAY - 2, `${catchUp}, ${overlap}`)
+    const ran = rows.filter(({ skip_reason }) => skip_reason === null).map((row) => row.scheduled_for)
+    const { next_run_at, last_run_at } = (await again.get(`/automations/${id}`)).body.data
+    assert.ok(Date.parse(next_run_at) > start + AWAY * 1_000)
+    if (overlap === 'allow') assert.equal(last_run_at, ran.toSorted().at(-1), 'the last that ran, no skipped one')
     if (catchUp === 'all') continue
     const began = rows.filter(({ status }) => status !== 'skipped').length
     assert.ok(began <= 2, `${catchUp}, ${overlap}: ${began} runs after the restart`)

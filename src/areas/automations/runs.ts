@@ -48,7 +48,10 @@ export async function testFire(ctx: Context, { id }: { id: Id }) {
     const firing = { automation: held, trigger: 'test' as const, at: null, webhookId: null, payload: null, skip: null }
     const { rows, giveWay } = await admit(ctx.db, [firing], ctx.now())
     const [run] = rows
-    if (run!.status === 'queued') await ctx.emit(runEvent(run!, 'queued', held))
+    if (run!.status === 'queued') {
+      await automationStore.update(ctx.db, id, { last_fired_at: ctx.now() })
+      await ctx.emit(runEvent(run!, 'queued', held))
+    }
     giveWayTo(ctx, giveWay)
     return run!
   })

@@ -16,8 +16,8 @@ export const showAutomation = (row: AutomationRow) => ({
   catch_up_window_seconds: row.catch_up_window_seconds,
   max_cost_usd: usdOrNull(row.max_cost_nano),
   timeout_seconds: row.timeout_seconds,
-  next_fire_at: row.status === 'active' && row.paused_reason === null ? isoOrNull(row.next_fire_at) : null,
-  last_fired_at: isoOrNull(row.last_fired_at),
+  next_run_at: row.status === 'active' && row.paused_reason === null ? isoOrNull(row.next_fire_at) : null,
+  last_run_at: isoOrNull(row.last_fired_at),
   paused_reason: row.paused_reason,
   paused_at: isoOrNull(row.paused_at),
 })

@@ -149,15 +149,18 @@ export async function fireTicks(
         payload: null,
         skip: asleep ?? (tick.does === 'missed' ? 'missed' : null),
       })
-    moves.push({ id: automation.id, next: found.next, fired: asleep ? null : (found.ticks.at(-1)?.at ?? null) })
+    moves.push({ id: automation.id, next: found.next, fired: null })
   }
   const accounts = due.map(({ account_id }) => account_id)
   const left = await startsStore.hold(db, accounts, engine.config.limits.inference, at)
   const admitted = await admit(db, firings, at, left)
   await startsStore.keep(db, left)
-  await automationStore.advance(db, moves)
   const names = new Map(due.map((automation) => [automation.id, automation]))
   const queued = admitted.rows.filter(({ status }) => status === 'queued')
+  // In the order of time: the last of each stays.
+  const lastRuns = new Map(queued.map(({ automation_id, scheduled_for }) => [automation_id, scheduled_for]))
+  for (const move of moves) move.fired = lastRuns.get(move.id) ?? null
+  await automationStore.advance(db, moves)
   await writeOutboxAll(
     db,
     queued.map((row) => runEvent(row, 'queued', names.get(row.automation_id)!)),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { base, endpoint, idOut, inWorkspace, one, time, usd, words } from '#kernel/contract.ts'
+import { base, deleted, endpoint, idOut, inWorkspace, one, time, usd, words } from '#kernel/contract.ts'
 import { model } from './contract-messages.ts'
 import { RunError } from './contract-runs.ts'
 
@@ -62,12 +62,13 @@ export const goalEndpoints = {
   }),
   end_goal: endpoint('DELETE /chats/:id/goal', {
     summary: 'End the active goal and stop its turn',
+    description: 'Answers with the id of the goal, which can still be read.',
     scope: 'chat:run',
     on: 'chat',
     onShare: 'edit',
     inAnyStatus: true,
     inArchivedWorkspace: true,
-    reply: one(Goal),
+    reply: deleted,
     errors: ['invalid_state'],
   }),
   resume_goal: endpoint('POST /chats/:id/goal/resume', {

@@ -88,7 +88,7 @@ export async function endGoalOf(outer: Context, { id: chatId }: ChatRow) {
   })
   runsOf(outer.engine).stop(running.map(({ id }) => id))
   runsOf(outer.engine).wake()
-  return shown(outer, goal)
+  return { id: goal.id }
 }
 
 /** Who resumes it pays for it from then on. */

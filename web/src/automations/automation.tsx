@@ -100,8 +100,8 @@ function State({ automation }: { automation: Automation }) {
               'when its webhook is called'
             ),
           ],
-          ['Next firing', automation.next_fire_at && <Ago time={automation.next_fire_at} />],
-          ['Last firing', automation.last_fired_at ? <Ago time={automation.last_fired_at} /> : 'none yet'],
+          ['Next run', automation.next_run_at && <Ago time={automation.next_run_at} />],
+          ['Last run', automation.last_run_at ? <Ago time={automation.last_run_at} /> : 'none yet'],
           [
             action.type === 'agent' ? 'Prompt' : 'Command',
             <span className="whitespace-pre-wrap">{action.type === 'agent' ? action.prompt : action.command}</span>,
