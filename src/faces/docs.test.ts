@@ -89,7 +89,16 @@ test('a server serves them without credentials, for the areas that it serves', a
 test('what is no page is 404, and a page is only read', async () => {
   using served = await serve()
   const { origin } = served
-  for (const path of ['/docs/nothing', '/docsthings', '/docs/..%2f', '/docs/style.css/x', '/v1/openapi.jsonx']) {
+  for (const path of ['/docs/nothing', '/docs/..%2f', '/docs/style.css/x']) {
+    const response = await fetch(origin + path)
+    assert.equal(response.status, 404, path)
+    assert.match(response.headers.get('content-type') ?? '', /^text\/html/)
+    assert.match(response.headers.get('content-security-policy') ?? '', /default-src 'none'/)
+    const text = await response.text()
+    assert.match(text, /<h1>There is no such page<\/h1>/)
+    assert.match(text, /<a href="\/docs">/)
+  }
+  for (const path of ['/docsthings', '/v1/openapi.jsonx']) {
     const response = await fetch(origin + path)
     assert.equal(response.status, 404, path)
     assert.equal(((await response.json()) as { error: { type: string } }).error.type, 'not_found')

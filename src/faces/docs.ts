@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Area } from '#kernel/contract.ts'
 import { areaPage } from './docs/area.ts'
 import { homePage } from './docs/home.ts'
+import { html } from './docs/html.ts'
 import { page, pathOf } from './docs/page.ts'
 import { style } from './docs/style.ts'
 import { type Document, openapi } from './openapi.ts'
@@ -42,9 +43,20 @@ export function docsMounts(areas: readonly Area[], { origin, version }: DocsOpti
     if (kept) pages.set(path, kept)
     return kept
   }
+  const missing = (): string =>
+    page(
+      'Not found · Ukiyo API',
+      '',
+      areas,
+      html`<h1>There is no such page</h1>
+        <p class="lead">
+          What was here has moved, or the address has a slip of the pen. <a href="/docs">Start here</a>, or take an area
+          from the list.
+        </p>`,
+    )
   return ['/docs', '/v1/openapi.json'].map((prefix) => ({
     prefix,
-    handle: (request, response) => answer(request, response, serve),
+    handle: (request, response) => answer(request, response, serve, missing),
   }))
 }
 
@@ -54,7 +66,12 @@ const served = (type: string, text: string): Served => ({
   etag: `"${hash('sha1', text, 'base64url')}"`,
 })
 
-function answer(request: IncomingMessage, response: ServerResponse, serve: (path: string) => Served | null): void {
+function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  serve: (path: string) => Served | null,
+  missing: () => string,
+): void {
   response.setHeader('x-content-type-options', 'nosniff')
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('allow', 'GET, HEAD')
@@ -62,17 +79,25 @@ function answer(request: IncomingMessage, response: ServerResponse, serve: (path
   }
   const path = request.url!.split('?')[0]!
   const found = serve(path.length > 1 ? path.replace(/\/$/, '') : path)
-  if (!found) return refuse(response, 404, 'not_found', 'There is no such page. /docs lists them all.')
+  if (!found) {
+    if (!path.startsWith('/docs/'))
+      return refuse(response, 404, 'not_found', 'There is no such page. /docs lists them all.')
+    secure(response)
+    return void response.writeHead(404, { 'content-type': 'text/html; charset=utf-8' }).end(missing())
+  }
   response.setHeader('etag', found.etag).setHeader('cache-control', 'no-cache')
   // Anyone may read the description, from any page, as with every answer to a key.
   if (path.startsWith('/v1/')) response.setHeader('access-control-allow-origin', '*')
-  else response.setHeader('content-security-policy', policy).setHeader('referrer-policy', 'no-referrer')
+  else secure(response)
   if (request.headers['if-none-match'] === found.etag) return void response.writeHead(304).end()
   const size = Buffer.byteLength(found.text)
   response
     .writeHead(200, { 'content-type': found.type, 'content-length': size })
     .end(request.method === 'HEAD' ? undefined : found.text)
 }
+
+const secure = (response: ServerResponse): void =>
+  void response.setHeader('content-security-policy', policy).setHeader('referrer-policy', 'no-referrer')
 
 const policy = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 

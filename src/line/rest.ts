@@ -58,7 +58,8 @@ export function createRest(
       const url = request.url!
       const mark = url.indexOf('?')
       // Whoever opens the address in a browser wants to use it.
-      if (url === '/' && request.method === 'GET') return void response.writeHead(302, { location: '/app' }).end()
+      if (url === '/' && (request.method === 'GET' || request.method === 'HEAD'))
+        return void response.writeHead(302, { location: '/app' }).end()
       const path = restPath(mark < 0 ? url : url.slice(0, mark))
       const match = path === null ? null : router.find(path)
       if (request.method === 'OPTIONS' && match) {

@@ -132,7 +132,9 @@ test('a parameter of any name is read as one, and text is UTF-8', async () => {
 
 test('the bare address leads to the app', async () => {
   await using server = await testServer()
-  const root = await fetch(`${server.origin}/`, { redirect: 'manual' })
-  assert.deepEqual([root.status, root.headers.get('location')], [302, '/app'])
-  assert.match(root.headers.get('x-request-id') ?? '', /^[0-7]/)
+  for (const method of ['GET', 'HEAD']) {
+    const root = await fetch(`${server.origin}/`, { method, redirect: 'manual' })
+    assert.deepEqual([root.status, root.headers.get('location')], [302, '/app'], method)
+    assert.match(root.headers.get('x-request-id') ?? '', /^[0-7]/)
+  }
 })
