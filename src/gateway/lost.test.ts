@@ -55,6 +55,8 @@ test('what the client says, shows and returns is refused; how words are drawn an
     'response_format',
     'response_format.minLength',
     'context_management',
+    'messages.from_a_newer_client',
+    'input.from_a_newer_client',
     'what_comes_next_year',
   ]
   for (const name of refused) {

@@ -43,9 +43,31 @@ export const fates: Readonly<Record<string, Fate>> = {
   // A choice that forces one of them, or calls that were forbidden.
   tool_choice: 'refused',
   'tool_choice.none': 'named',
-  // The client's own words, pictures, papers and results.
-  'messages.*': 'refused',
-  'input.*': 'refused',
+  // Kinds that came after this was written, which agents send beside what they ask.
+  'messages.*': 'named',
+  'input.*': 'named',
+  // The client's own words, pictures, papers, sound and results.
+  'messages.input_audio': 'refused',
+  'messages.audio_url': 'refused',
+  'messages.audio': 'refused',
+  'messages.video_url': 'refused',
+  'messages.input_video': 'refused',
+  'messages.input_file': 'refused',
+  'messages.file_id': 'refused',
+  'messages.*.file_id': 'refused',
+  'messages.document.context': 'refused',
+  'messages.container_upload': 'refused',
+  'messages.compaction': 'refused',
+  'messages.tool_addition': 'refused',
+  'messages.tool_removal': 'refused',
+  'messages.browser_state': 'refused',
+  'input.input_image': 'refused',
+  'input.input_file': 'refused',
+  'input.input_audio': 'refused',
+  'input.input_video': 'refused',
+  'input.file_id': 'refused',
+  'input.computer_screenshot': 'refused',
+  'input.*_output': 'refused',
   // An instruction that OpenAI's shape has no place for.
   system: 'refused',
   // Sound that is asked for.
