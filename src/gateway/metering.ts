@@ -7,6 +7,7 @@ import type { Nano } from '#kernel/money.ts'
 import { type Usage, usageOf } from '#kernel/usage.ts'
 import { type AudioTokens, type Cost, affordableOutput, costOf, worstCost, worstImages } from './cost.ts'
 import type { Offer } from './directory.ts'
+import { weigh } from './weigh.ts'
 import { keptIn } from './kept/find.ts'
 
 /** What a request may cost at most, before a price is put to it (contract, part 7). */
@@ -200,17 +201,6 @@ export class Metering {
 const forOthers = ({ code, message, param, details }: Refusal, toPayer: Refusal): Refusal =>
   new Refusal(code, { message, ...(param !== undefined && { param }), ...(details && { details }), toPayer })
 
-/** Strings under these keys are media or where it lies, not text. */
-const MEDIA: ReadonlySet<string> = new Set([
-  'data',
-  'url',
-  'image_url',
-  'file_data',
-  'file_url',
-  'fileUri',
-  'file_id',
-  'previous_response_id',
-])
 /** What a vendor's template puts around messages and tools that the request does not show. */
 const PER_REQUEST = 16
 const WITH_TOOLS = 512
@@ -223,6 +213,8 @@ interface Weighed {
   prompt?: unknown
   input?: unknown
   tools?: unknown
+  functions?: unknown
+  toolConfig?: unknown
 }
 
 /**
@@ -230,36 +222,18 @@ interface Weighed {
  * much as the model takes. No tokeniser makes more tokens than bytes.
  */
 export function inputBound(json: Weighed, payer: Payer, contextLength: number | null): number {
-  const seen = { text: 0, media: 0 }
-  weigh(json, '', seen)
+  const seen = weigh(json)
   // What lies at the provider it reads by itself.
   if (keptIn(json as Record<string, unknown>) !== null) seen.media++
   const capped = (payer.key?.cap ?? null) !== null || (payer.budgets?.some(({ nano }) => nano !== null) ?? false)
-  const hidden = PER_REQUEST + (json.tools === undefined ? 0 : WITH_TOOLS)
+  const hidden = PER_REQUEST + ((json.tools ?? json.functions ?? json.toolConfig) === undefined ? 0 : WITH_TOOLS)
   if (seen.media > 0) return contextLength ?? seen.text + seen.media + hidden
   return (capped ? seen.text : Math.ceil(seen.text / 2)) + hidden
 }
 
 /** A fair guess where the provider gave no figure: four bytes a token. */
 export function guessInput(json: Record<string, unknown>): number {
-  const seen = { text: 0, media: 0 }
-  weigh(json.messages, '', seen)
-  weigh(json.system, '', seen)
-  weigh(json.input, '', seen)
-  weigh(json.instructions, '', seen)
-  weigh(json.tools, '', seen)
+  const { messages, system, input, instructions, tools } = json
+  const seen = weigh({ messages, system, input, instructions, tools })
   return Math.ceil(seen.text / 4)
-}
-
-function weigh(value: unknown, key: string, seen: { text: number; media: number }): void {
-  if (typeof value === 'string') {
-    if (MEDIA.has(key)) seen.media += value.length
-    else seen.text += Buffer.byteLength(value)
-  } else if (typeof value === 'number') seen.text += 2 // A token's own number, in input for embeddings.
-  else if (Array.isArray(value)) for (const item of value) weigh(item, key, seen)
-  else if (value !== null && typeof value === 'object')
-    for (const name in value) {
-      seen.text += name.length
-      weigh((value as Record<string, unknown>)[name], name, seen)
-    }
 }
