@@ -6,6 +6,7 @@ import { Attempts, type Step } from './attempts.ts'
 import type { Reading } from './dialects/dialect.ts'
 import type { Shape } from './directory.ts'
 import { hideUsage } from './hide-usage.ts'
+import { guessInput } from './metering.ts'
 import type { Question } from './question.ts'
 import { isRetryable, scrub } from './retry.ts'
 import type { Candidate } from './router.ts'
@@ -18,6 +19,8 @@ import type { Visit } from './visit.ts'
 import { patienceIn } from './wish.ts'
 
 const none: readonly never[] = []
+/** Statuses of a path that is not there. */
+const UNCOUNTED: ReadonlySet<number> = new Set([404, 405, 501])
 
 /** One call of a model through a surface: one try after the other, and the answer's head and end. */
 export class Generation {
@@ -197,6 +200,12 @@ export class Generation {
   failed(one: Try, why: UpstreamFault): void {
     const { visit } = this
     const { candidate } = one
+    const { count } = visit.surface
+    // Many who speak a vendor's shape do not count for it.
+    if (!this.question.metered && count !== null && UNCOUNTED.has(why.status ?? 0)) {
+      visit.over()
+      return visit.json(200, count.write(guessInput(this.question.body.json)))
+    }
     const { gateway: tallies } = visit.gateway.engine.metrics
     const attempts = this.#plan()
     attempts.failed(candidate, why)

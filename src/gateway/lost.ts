@@ -18,6 +18,7 @@ export const fates: Readonly<Record<string, Fate>> = {
   top_k: 'named',
   seed: 'named',
   n: 'named',
+  max_output_tokens: 'named',
   frequency_penalty: 'named',
   presence_penalty: 'named',
   verbosity: 'named',

@@ -24,8 +24,6 @@ export interface Ask {
 
 /** Below it an answer is of no use, and the call is refused instead. */
 export const LEAST_OUTPUT = 1_024
-/** What a limit adds to the input's bound once it is said, by whatever name: what is advised must be served. */
-const OF_A_LIMIT = 40
 /** What an answer is bounded to where no source knows the model's limit. */
 const USUAL_LIMIT = 32_768
 
@@ -98,15 +96,14 @@ export class Metering {
     const worst = worstCost(pricing, input, most * n, n)
     // Who names no bound gets as much as there is money for.
     const least = maxTokens === null && most > LEAST_OUTPUT ? worstCost(pricing, input, LEAST_OUTPUT * n, n) : worst
-    const covered = (nano: Nano, more = 0): number =>
-      Math.max(0, Math.floor(affordableOutput(pricing, nano, input + more, n) / n))
+    const covered = (nano: Nano): number => Math.max(0, Math.floor(affordableOutput(pricing, nano, input, n) / n))
     try {
       this.#reserved = await this.#ledger.reserve(call, worst, least)
     } catch (error) {
       const whole = error instanceof Refusal ? (error.toPayer ?? error) : null
       if (whole?.details?.['available_usd'] === undefined) throw error
       const left = await this.#ledger.affordable(call.payer, call.billing)
-      const tokens = left === null ? most : covered(left, maxTokens === null ? OF_A_LIMIT : 0)
+      const tokens = left === null ? most : covered(left)
       // Whoever sends to a chat names no limit.
       const field = tokens > 0 && most > 0 && call.payer.runId === undefined ? limitField : null
       const param = whole.param ?? field

@@ -13,6 +13,8 @@ import { addressIn, keptIn } from './kept/find.ts'
 import { refuseKept } from './kept/refuse.ts'
 import { type Asked, type Candidate, newSeed } from './router.ts'
 import type { AnswerAbout } from './shapes/about.ts'
+import { raised } from './shapes/least-output.ts'
+import { LIMIT } from './shapes/losses.ts'
 import { refusesHistory } from './shapes/openai-chat/quirks.ts'
 import type { Demands } from './surfaces/surface.ts'
 import { formatOf, vendorOf } from './spoken.ts'
@@ -130,12 +132,24 @@ export class Question {
   }
 
   lossesTo(offer: Offer, way: Way | null): readonly Loss[] {
-    const given = way?.losses ?? lossesOnTheWay(offer.endpoint, this.body.json, this.visit.request.headers)
+    const given = this.#lossesBy(offer, way)
     if (this.#demands === null) return given
     const own = this.#demands.lossesTo(offer)
     const { heeded } = this.#demands
     const others = given.filter((name) => !heeded.has(name))
     return own.length === 0 ? others : [...new Set([...own, ...others])]
+  }
+
+  /** By the client's own name for a limit that had to be raised. */
+  #lossesBy(offer: Offer, way: Way | null): readonly Loss[] {
+    const { json } = this.body
+    const { limitFields, shape } = this.dialect
+    const limit = limitFields.find((name) => typeof json[name] === 'number')
+    if (way !== null) return way.losses.map((name) => (name === LIMIT ? (limit ?? name) : name))
+    const losses = lossesOnTheWay(offer.endpoint, json, this.visit.request.headers)
+    if (limit === undefined) return losses
+    const asked = json[limit] as number
+    return raised(asked, shape) === asked ? losses : [...losses, limit]
   }
 
   /** How this offer is asked; null: with the client's own bytes. */
@@ -167,7 +181,7 @@ export class Question {
     const { json } = this.body
     return (this.#translation ??= new Translation(
       this.visit.surface,
-      this.metered ? json : { max_tokens: 1, ...json },
+      this.metered ? json : { ...json, max_tokens: 16 },
       this.visit.request.headers,
     ))
   }

@@ -4,6 +4,7 @@ import type { Offer } from './directory.ts'
 import { limitFieldsOf, mended } from './mended.ts'
 import type { Candidate } from './router.ts'
 import { isObject } from './shapes/json.ts'
+import { raised } from './shapes/least-output.ts'
 import { takesStreamOptions } from './shapes/openai-chat/quirks.ts'
 import { vendorOf } from './spoken.ts'
 
@@ -38,6 +39,9 @@ export function travellingBytes(
     const text = body.places ? name : JSON.stringify(name)
     edits.push(same && place !== null ? { ...place, text } : setField(body, 'model', text))
   }
+  const asked_ = dialect.limitFields.length === 1 ? body.json[dialect.limitFields[0]!] : undefined
+  const most = typeof asked_ === 'number' ? raised(asked_, dialect.shape) : asked_
+  if (most !== asked_) edits.push(setField(body, dialect.limitFields[0]!, String(most)))
   if (limit !== null) edits.push(setField(body, limitFieldsOf(dialect, offer)[0]!, String(limit)))
   return spliceApart(body, edits)
 }

@@ -17,6 +17,7 @@ import { keepable } from './kept/recall.ts'
 import { Played, type Writer } from './played.ts'
 import type { Candidate } from './router.ts'
 import type { Json } from './shapes/json.ts'
+import { raised } from './shapes/least-output.ts'
 import { isSimulated } from './sim/offers.ts'
 import { type Net, type Way, countFor } from './translate.ts'
 import { travellingBytes } from './travelling-bytes.ts'
@@ -101,7 +102,7 @@ export class Try implements Attempt {
     const unbounded = dialect.boundless ? (maxOutputTokens ?? contextLength ?? this.#inputBound()) : 0
     return metering.reserve({
       inputTokens: this.#inputBound(),
-      maxTokens: highest === null ? (dialect.limitFields.length > 0 ? null : unbounded) : Math.ceil(highest.tokens),
+      maxTokens: highest === null ? (dialect.limitFields.length > 0 ? null : unbounded) : this.#limit(highest.tokens),
       n: answersIn(json),
       limitField: highest?.field ?? dialect.limitFields.at(-1) ?? null,
     })
@@ -185,6 +186,13 @@ export class Try implements Attempt {
   get #net(): Net {
     const { gateway, caller } = this.#generation.visit
     return { outbound: gateway.outbound, outside: gateway.engine.outside, party: caller.payer.accountId }
+  }
+
+  /** As it will be asked for. */
+  #limit(tokens: number): number {
+    const { dialect } = this.#generation.question
+    if (isSimulated(this.offer)) return Math.ceil(tokens)
+    return raised(Math.ceil(tokens), this.way === null ? dialect.shape : this.offer.endpoint.shape)
   }
 
   #inputBound(): number {

@@ -8,6 +8,7 @@ import { Metering, inputBound } from './metering.ts'
 import type { Gateway } from './parts.ts'
 import { scrub } from './retry.ts'
 import type { Candidate } from './router.ts'
+import { raised } from './shapes/least-output.ts'
 import { isSimulated } from './sim/offers.ts'
 import { countInput, countWords } from './sim/words.ts'
 import type { Way } from './translate.ts'
@@ -154,7 +155,7 @@ export class TurnAttempt {
     if (metering.guarded)
       limit = await metering.reserve({
         inputTokens,
-        maxTokens: turn.max_output_tokens ?? null,
+        maxTokens: mostOf(turn, offer),
         n: turn.n ?? 1,
         limitField: metering.call.surface === 'inference' ? 'max_output_tokens' : null,
       })
@@ -212,6 +213,9 @@ export class TurnAttempt {
     })
   }
 }
+
+const mostOf = ({ max_output_tokens: most }: Turn, offer: Offer): number | null =>
+  most === undefined ? null : isSimulated(offer) ? most : raised(most, offer.endpoint.shape)
 
 const inputText = ({ messages }: Turn): number =>
   messages.reduce(

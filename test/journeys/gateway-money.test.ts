@@ -96,7 +96,7 @@ test('what cannot be afforded is refused before it is sent, and says what could 
   const unbounded = await key.post(a, ask())
   assert.equal(unbounded.status, 402, 'fewer than 1,024 tokens are no answer')
   const { message, param } = unbounded.body.error
-  assert.match(message, /may cost up to 0\.0328\d* USD.* Or set `max_tokens` to at most 4\d\d\.$/)
+  assert.match(message, /may cost up to 0\.03279\d* USD.* Or set `max_tokens` to at most 4\d\d\.$/)
   const most = Number(/at most (\d+)/.exec(message)![1])
   const one = await capped(0.001)
   assert.equal((await one.post(a, ask({ [param]: most + 20 }))).status, 402)

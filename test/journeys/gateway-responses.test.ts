@@ -355,7 +355,8 @@ test('chat completions over a provider that speaks responses only', async () => 
     { role: 'tool' as const, tool_call_id: 'c1', content: 'sun' },
   ]
   assert.equal((await client.chat.completions.create({ ...asked, messages })).choices[0]!.message.content, 'Weather?')
-  await assert.rejects(client.chat.completions.create({ ...asked, max_tokens: 5 }), BadRequestError)
+  const short = await client.chat.completions.create({ ...asked, max_tokens: 5 }).asResponse()
+  assert.deepEqual([short.headers.get('x-uk-losses'), sent(openai).json().max_output_tokens], ['max_tokens', 16])
   openai.script({ reply: 'Sun, then rain.' })
   const stopped = await client.chat.completions.create({ ...asked, stop: 'then' })
   assert.deepEqual([stopped.choices[0]!.message.content, stopped.choices[0]!.finish_reason], ['Sun, ', 'stop'])

@@ -24,3 +24,6 @@ export const matters = (value: unknown): boolean =>
   value !== '' &&
   !(Array.isArray(value) && value.length === 0) &&
   !(typeof value === 'object' && Object.keys(value).length === 0)
+
+/** A limit of the output that was raised, whatever the client calls it. */
+export const LIMIT: Loss = 'max_output_tokens'

@@ -1,7 +1,7 @@
-import { refuse } from '#kernel/errors.ts'
 import type { Turn } from '../../turn.ts'
 import { compact, type Json } from '../json.ts'
 import { effortOfBudget } from '../effort.ts'
+import { raised } from '../least-output.ts'
 import { Losses } from '../losses.ts'
 import { pairToolResults, toolsWithHistory } from '../pairing.ts'
 import { losePenalties } from '../sampling.ts'
@@ -10,10 +10,9 @@ import { type Encoded, mayReason, type Target } from '../target.ts'
 import { fit, ToolNames } from '../tool-names.ts'
 import { encodeInput } from './encode-input.ts'
 
-/** The longest tool name and call id that OpenAI takes, and the fewest output tokens. */
+/** The longest tool name and call id that OpenAI takes. */
 const LONGEST_NAME = 64
 const LONGEST_ID = 64
-const LEAST_OUTPUT = 16
 
 /** Vendors whose reasoning models refuse sampling fields. */
 const strictSampling = new Set(['openai', 'azure'])
@@ -33,7 +32,7 @@ export function encode(turn: Turn, target: Target, { stream }: { stream: boolean
   const body: Json = compact({
     model: target.model,
     input: encodeInput(pairToolResults(turn.messages), { names, ids, losses }),
-    max_output_tokens: limit(turn, target),
+    max_output_tokens: limit(turn, target, losses),
     ...sampling(turn, target, losses),
     reasoning: reasoning(turn, target, losses),
     tools:
@@ -55,15 +54,15 @@ export function encode(turn: Turn, target: Target, { stream }: { stream: boolean
   return { body, losses: losses.all(), renamed: names.renamed, watched: turn.stop ?? [] }
 }
 
-function limit({ max_output_tokens: wanted }: Turn, { maxOutputTokens: most }: Target): number | undefined {
+function limit(
+  { max_output_tokens: wanted }: Turn,
+  { maxOutputTokens: most }: Target,
+  losses: Losses,
+): number | undefined {
   if (wanted === undefined) return undefined
-  // Never raised: money was put aside for what was asked.
-  if (wanted < LEAST_OUTPUT)
-    refuse('invalid_parameter', {
-      message: `This model takes no output limit below ${LEAST_OUTPUT} tokens.`,
-      param: 'max_tokens',
-    })
-  return most === null ? wanted : Math.min(wanted, most)
+  const taken = raised(Math.max(1, wanted), 'openai-responses')
+  if (taken > wanted) losses.add('max_output_tokens')
+  return most === null ? taken : Math.min(taken, most)
 }
 
 function sampling(turn: Turn, { preset, capabilities }: Target, losses: Losses): Json {
