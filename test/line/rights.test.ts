@@ -221,7 +221,9 @@ for (const [title, situation] of Object.entries(situations))
         await change?.(team, things)
         const caller = (await situation.caller?.(team)) ?? maker
         const wrong: unknown[] = []
-        for (const { endpoint, name } of all) {
+        for (const { endpoint, name, area } of all) {
+          // What somebody was told while they had a place there stays told.
+          if (area.name === 'notifications' && situation.judgeOwn === undefined) continue
           const lists = endpoint.on === undefined && endpoint.method === 'GET' && endpoint.auth === undefined
           if (!lists || endpoint.reply.kind === 'stream') continue
           if (pathNames(endpoint.path).length > 0) continue
