@@ -4,7 +4,7 @@ import type { Context, Engine } from '#engine/context.ts'
 import { Refusal, type RefusalMore, refuse } from '#kernel/errors.ts'
 import { type Id, newId, parseId } from '#kernel/ids.ts'
 import { type Target, targetOf } from './find.ts'
-import { tamed } from './names.ts'
+import { checkName } from './names.ts'
 import { checkRoom } from './storage.ts'
 import { checkVersion, checksumIn, metadataIn, tusHeaders } from './tus.ts'
 import { checkKept, checkLength, upload } from './upload-found.ts'
@@ -36,7 +36,8 @@ export async function begin(ctx: Context, given: Begin): Promise<UploadRow> {
   const about = metadataIn(given.upload_metadata)
   const ids = { workspace_id: idIn(about, 'workspace_id'), parent_id: idIn(about, 'parent_id') }
   const target = await targetOf(ctx, ids)
-  const name = tamed(about.get('name') ?? about.get('filename') ?? 'file')
+  const named = about.has('name') ? 'name' : 'filename'
+  const name = checkName(about.get(named) ?? 'file', named)
   const onConflict = conflictIn(about)
   checkLength(ctx, length ?? 0)
   if (onConflict === 'fail') await checkFree(ctx, target, name)
