@@ -53,9 +53,9 @@ const behaviours: Behaviour[] = [
   { perChunkDelayMs: 2 },
 ]
 
-const chat = ['/compat-a/v1', '/openai/v1', '/compat-c/v1', '/compat-c/api/v1', '/openrouter/api/v1']
-const messages = ['/compat-b/v1', '/anthropic/v1', '/compat-c/v1']
-const responses = ['/compat-a/v1', '/compat-c/v1']
+const chat = ['/compat-a/v1', '/compat-c/v1']
+const messages = ['/compat-b/v1']
+const responses = ['/compat-a/v1']
 
 /** Calls of models on each surface: whole and streamed, whatever the provider does. Larger ones are Node's to read. */
 export function modelCases(key: Record<string, string>, providers: readonly Provider[]): Asked[] {
