@@ -80,8 +80,9 @@ export async function accept(outer: Context, chat: ChatRow, sent: Sent): Promise
 }
 
 /** A new attempt of a failed run, with an answer of its own beside the failed one. */
-export async function retry(outer: Context, chat: ChatRow, runId: Id): Promise<RunRow> {
+export async function retry(outer: Context, chat: ChatRow, runId: Id, named?: string): Promise<RunRow> {
   const { engine } = outer
+  const model = named === undefined ? null : await modelIn(outer, chat, named)
   const runs = runsOf(engine)
   const done = await outer.transaction(async (ctx) => {
     const held = await holdActive(ctx, chat.id)
@@ -97,7 +98,10 @@ export async function retry(outer: Context, chat: ChatRow, runId: Id): Promise<R
     const output = answerTo(held, { id: before.input_message_id, ...input }, before.id, held.last_seq + 1, ctx.now())
     await messageStore.insert(ctx.db, [output])
     const waits = busy.length > 0 ? 'chat_busy' : runs.draining ? 'restarted' : null
-    const queued = (await runStore.requeue(ctx.db, before.id, output.id, waits, behalfOf(ctx.principal)))!
+    const queued = (await runStore.requeue(ctx.db, before.id, output.id, waits, {
+      ...behalfOf(ctx.principal),
+      model: model ?? before.model,
+    }))!
     await chatStore.grow(ctx.db, held.id, { head: output.id, lastSeq: output.seq, at: ctx.now(), title: null })
     await ctx.emit(runEvent(queued, 'queued'))
     const claimed = waits !== null ? null : await claim(ctx.db, queued.id, engine.processId)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { base, endpoint, id, idOut, inWorkspace, one, operation, page, stream, time, usd } from '#kernel/contract.ts'
 import { usageSchema } from '#kernel/usage.ts'
-import { Message } from './contract-messages.ts'
+import { Message, model } from './contract-messages.ts'
 
 export const RunError = z
   .object({
@@ -138,7 +138,7 @@ export const runEndpoints = {
     scope: 'chat:run',
     on: 'chat',
     onShare: 'edit',
-    body: background,
+    body: { model: model.optional().describe('Default: the one that was tried.'), ...background },
     reply: operation(Answered),
     limit: 'inference',
     errors: sendErrors,

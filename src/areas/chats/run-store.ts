@@ -214,7 +214,7 @@ export const runStore = {
     id: Id,
     output: Id,
     reason: string | null,
-    who: Pick<RunRow, 'account_id' | 'key_id' | 'scopes' | 'held_to'>,
+    who: Pick<RunRow, 'account_id' | 'key_id' | 'scopes' | 'held_to' | 'model'>,
   ): Promise<RunRow | undefined> =>
     db
       .updateTable('runs')

@@ -224,8 +224,8 @@ export const chatService = implement(
       return follow(ctx.engine, run_id, Math.min(last_event_id, LAST_SEQ), ctx.signal)
     },
 
-    async retry(ctx, { run_id, background }) {
-      const run = await retry(ctx, chat.of(ctx), run_id)
+    async retry(ctx, { run_id, model, background }) {
+      const run = await retry(ctx, chat.of(ctx), run_id, model)
       return waitFor(ctx, run, background)
     },
 
