@@ -18,8 +18,8 @@ import { event, eventsOf, messageOf, type Ending } from './anthropic-message.ts'
 import type { Answer, Flow, Frame, Whole } from './deliver.ts'
 import { id, lastText, parse, planOf, weigh, type Plan } from './plan.ts'
 import { check } from './rules.ts'
-import { serve, type Call } from './server.ts'
-import type { Behaviour, Json, Kept, MidStreamError, Options, Vendor } from './vendor.ts'
+import { failsFirst, serve, type Call } from './server.ts'
+import type { Behaviour, Json, Kept, MidStreamError, Options, Refusal, Vendor } from './vendor.ts'
 
 export type AnthropicModel = {
   id: string
@@ -46,6 +46,7 @@ export async function startAnthropic(options: Options<AnthropicModel> = {}): Pro
     otherwise: options.otherwise,
     answer: (call) => shop.answer(call),
     failure: ({ status, type, code, message }, call) => problem(call, status, message, type, code),
+    refusals,
     headers: (call) => ({
       'request-id': requestId(call),
       'anthropic-organization-id': '00000000-0000-4000-8000-000000000000',
@@ -115,7 +116,7 @@ export class Anthropic {
       Object.assign(plan, { text: '', reasoning: '', tools: [], usage: { ...plan.usage, output: 0 } })
     const container = kept.find(({ kind }) => kind === 'container')?.id
     const message = messageOf(plan, model.id, ending, body['thinking']?.display === 'omitted', container)
-    this.store.add(call.key ?? this.key, given, body, message)
+    if (!failsFirst(call.behaviour)) this.store.add(call.key ?? this.key, given, body, message)
     if (!body['stream']) return { status: 200, body: message }
     const frames = eventsOf(message, plan)
     return { format: 'sse', frames, opening: 2, closing: 2, failure: (error) => broken(call, error) }
@@ -220,6 +221,21 @@ const kinds: Record<number, string> = {
   429: 'rate_limit_error',
   504: 'timeout_error',
   529: 'overloaded_error',
+}
+
+/**
+ * An account without money gets 400 `invalid_request_error` ("Your credit balance is too low to access the Anthropic API.
+ * Please go to Plans & Billing to upgrade or purchase credits."): a script says so by `status` and `message`.
+ */
+const refusals: Record<Refusal, (call: Call) => Whole> = {
+  key: (call) => problem(call, 401, 'invalid x-api-key'),
+  permission: (call) => problem(call, 403, 'Your API key does not have permission to use the specified resource.'),
+  quota: (call) =>
+    problem(call, 429, 'Your organization has reached its spend limit.', undefined, 'enforced_spend_limit_reached'),
+  throttle: (call) => ({
+    ...problem(call, 429, "This request would exceed your organization's rate limit of 50 requests per minute."),
+    headers: { 'retry-after': '2' },
+  }),
 }
 
 function problem(call: Call, status: number, message?: string, type?: string, code?: string): Whole {

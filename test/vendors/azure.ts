@@ -12,7 +12,7 @@ import type { Answer, Flow, Frame, Whole } from './deliver.ts'
 import { OpenAI, openAIModels, type OpenAIModel } from './openai.ts'
 import { parse } from './plan.ts'
 import { serve, type Call } from './server.ts'
-import type { Json, Options, Vendor } from './vendor.ts'
+import type { Json, Options, Refusal, Vendor } from './vendor.ts'
 
 export type AzureOptions = Options<OpenAIModel> & {
   /** A deployment's name and the model behind it; default: each model under `my-<id>`. */
@@ -31,6 +31,7 @@ export async function startAzure(options: AzureOptions = {}): Promise<Vendor> {
       if (status === 400 && code === 'content_filter') return filtered()
       return problem(status, code ?? String(status), message ?? said(status))
     },
+    refusals,
     headers: () => ({
       'apim-request-id': crypto.randomUUID(),
       'x-ms-region': 'East US',
@@ -131,6 +132,26 @@ function said(status: number): string {
 
 function problem(status: number, code: string, message: string): Whole {
   return { status, body: { error: { code, message } } }
+}
+
+/** The words of 403 and of the quota are Azure's for other services of the same door; here they are guessed. */
+const refusals: Record<Refusal, () => Whole> = {
+  key: () =>
+    problem(
+      401,
+      '401',
+      'Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an active subscription and use a correct regional API endpoint for your resource.',
+    ),
+  permission: () => problem(403, 'AccessDenied', 'Public access is disabled. Please configure private endpoint.'),
+  quota: () => problem(403, '403', 'Out of call volume quota. Quota will be replenished in 12:34:56.'),
+  throttle: () => ({
+    ...problem(
+      429,
+      '429',
+      'Requests have exceeded the token rate limit of your pricing tier. Please retry after 1 second.',
+    ),
+    headers: { 'retry-after': '1' },
+  }),
 }
 
 /** The prompt itself was refused. */

@@ -17,7 +17,7 @@ import { id, parse, planOf, tokens, type Plan } from './plan.ts'
 import { check } from './rules.ts'
 import { serve, type Call } from './server.ts'
 import { verifySignature, type Account } from './sigv4.ts'
-import type { Json, MidStreamError, Options, Vendor } from './vendor.ts'
+import type { Json, MidStreamError, Options, Refusal, Vendor } from './vendor.ts'
 
 export type BedrockModel = { id: string; claude?: Omit<AnthropicModel, 'id'> | undefined; output?: number }
 
@@ -43,6 +43,7 @@ export async function startBedrock(
     otherwise: options.otherwise,
     answer: (call) => shop.answer(call),
     failure: ({ status, type, message }) => problem(status, message ?? said(status), type),
+    refusals,
     headers: () => ({ 'x-amzn-requestid': crypto.randomUUID() }),
   })
   return { ...vendor, account }
@@ -128,6 +129,7 @@ function converse(call: Call, body: Json, streamed: boolean): Answer {
   if (refusal) return problem(400, refusal)
   const said = (one: Json) => (one['content'] as Json[]).map((block) => block['text'] ?? '').join('')
   const last = (body['messages'] as Json[]).findLast((one) => one['role'] === 'user' && said(one) !== '')
+  call.request.seen = { messages: body['messages'], limit: body['inferenceConfig']?.maxTokens, read: [] }
   const { toolChoice, tools } = body['toolConfig'] ?? {}
   const plan = planOf({
     behaviour: call.behaviour,
@@ -223,6 +225,14 @@ function said(status: number): string {
 function problem(status: number, message: string, type = kinds[status] ?? 'InternalServerException'): Whole {
   const headers = { 'x-amzn-errortype': `${type}:http://internal.amazon.com/coral/com.amazon.bedrock/` }
   return { status, body: { message }, headers }
+}
+
+const refusals: Record<Refusal, () => Whole> = {
+  key: () => problem(403, 'The security token included in the request is invalid.', 'UnrecognizedClientException'),
+  permission: () =>
+    problem(403, "You don't have access to the model with the specified model ID.", 'AccessDeniedException'),
+  quota: () => problem(429, 'Too many tokens per day, please wait before trying again.', 'ThrottlingException'),
+  throttle: () => problem(429, 'Too many requests, please wait before trying again.', 'ThrottlingException'),
 }
 
 const streamed: Record<number, string> = {

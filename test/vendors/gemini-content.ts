@@ -4,7 +4,7 @@ import { conflict, generateRequest, invalid, signatures, worded, type GoogleErro
 import { id, planOf, tokens, weigh, type Plan } from './plan.ts'
 import { check } from './rules.ts'
 import type { Call } from './server.ts'
-import type { Json, MidStreamError } from './vendor.ts'
+import type { Json, Kept, MidStreamError, Refusal } from './vendor.ts'
 
 export type GeminiModel = {
   /** Without `models/`. */
@@ -41,17 +41,27 @@ export function readGenerate(body: Json, model: GeminiModel): GoogleError | unde
   return model.thinks === 'level' ? signatures(body['contents']) : undefined
 }
 
-export function generate(call: Call, body: Json, model: GeminiModel, streamed: boolean, style: Style): Answer {
+/** `kept`: what lay at Google and was named. */
+export function generate(
+  call: Call,
+  body: Json,
+  model: GeminiModel,
+  streamed: boolean,
+  style: Style,
+  kept: Kept[] = [],
+): Answer {
+  const texts = kept.map(({ text }) => text)
   const config: Json = body['generationConfig'] ?? {}
   const plan = planOf({
     behaviour: call.behaviour,
-    echo: lastUserText(body['contents']),
-    prompt: [body['systemInstruction'], body['contents'], body['tools']],
+    echo: [lastUserText(body['contents']), ...texts].join('\n'),
+    prompt: [body['systemInstruction'], body['contents'], body['tools'], texts],
     limit: config['maxOutputTokens'],
     forced: forcedTool(body),
     thinks: model.thinks === 'level' || (config['thinkingConfig']?.thinkingBudget ?? 0) !== 0,
     json: config['responseMimeType'] === 'application/json',
   })
+  call.request.seen = { messages: body['contents'], limit: config['maxOutputTokens'], read: kept }
   const head = { modelVersion: model.id, responseId: id('', 22) }
   const blocked = plan.refusal !== undefined
   const finish = call.behaviour.finish ?? (plan.cut ? 'MAX_TOKENS' : 'STOP')
@@ -207,6 +217,29 @@ export function problem(error: GoogleError, name?: string): Whole {
 /** A quota error says when to come back; `delay` like `34s`. */
 export function retryInfo(delay = '34s'): Json[] {
   return [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: delay }]
+}
+
+const usedUp = 'You exceeded your current quota, please check your plan and billing details.'
+const spent = (quotaId: string): Json => ({
+  '@type': 'type.googleapis.com/google.rpc.QuotaFailure',
+  violations: [{ quotaMetric: 'generativelanguage.googleapis.com/generate_requests', quotaId }],
+})
+
+/** What both doors say; how each refuses a key is its own. Even a quota of the day comes with a retryDelay. */
+export const googleRefusals: Record<Exclude<Refusal, 'key'>, () => Whole> = {
+  permission: () => problem({ status: 403, message: 'The caller does not have permission' }),
+  quota: () =>
+    problem({
+      status: 429,
+      message: usedUp,
+      details: [spent('GenerateRequestsPerDayPerProjectPerModel-FreeTier'), ...retryInfo('34s')],
+    }),
+  throttle: () =>
+    problem({
+      status: 429,
+      message: usedUp,
+      details: [spent('GenerateRequestsPerMinutePerProjectPerModel'), ...retryInfo('1s')],
+    }),
 }
 
 function broken({ status = 503, message, type }: MidStreamError): Frame[] {

@@ -175,3 +175,26 @@ describe('@google/genai 3.1', () => {
     await assert.rejects(models.generateContent({ model: plain, contents: 'x' }), status(503, /UNAVAILABLE/))
   })
 })
+
+test('files, caches and stores lie in the account of a key, and it is written down who read them', async () => {
+  await using vendor = await startGemini({ keys: ['AIza-other'] })
+  const file = vendor.keep({ kind: 'file', text: 'secret file' })
+  const cachedContent = vendor.keep({ kind: 'cache', text: 'secret cache' })
+  const store = vendor.keep({ kind: 'store', text: 'secret store' })
+  const fileUri = `https://generativelanguage.googleapis.com/v1beta/${file}`
+  const part = { fileData: { fileUri, mimeType: 'text/plain' } }
+  const ways = [
+    { contents: [{ role: 'user', parts: [part] }] },
+    { contents: 'Hi', config: { cachedContent } },
+    { contents: 'Hi', config: { tools: [{ fileSearch: { fileSearchStoreNames: [store] } }] } },
+  ]
+  for (const way of ways) {
+    const answer = await client(vendor).models.generateContent({ model: plain, ...way })
+    assert.match(answer.text!, /secret/)
+    assert.match(vendor.requests.at(-1)!.seen!.read[0]!.text, /secret/)
+    const stranger = client(vendor, 'AIza-other').models.generateContent({ model: plain, ...way })
+    await assert.rejects(stranger, status(403, /permission/))
+  }
+  const web = { fileData: { fileUri: 'https://example.com/picture.png', mimeType: 'image/png' } }
+  await client(vendor).models.generateContent({ model: plain, contents: [{ role: 'user', parts: [web] }] })
+})

@@ -22,7 +22,7 @@ import type { Answer, Whole } from './deliver.ts'
 import { lastText, parse, planOf, type Plan } from './plan.ts'
 import { check, type Rule } from './rules.ts'
 import { serve, type Call } from './server.ts'
-import type { Json, Options, Vendor } from './vendor.ts'
+import type { Json, Options, Refusal, Vendor } from './vendor.ts'
 
 export type OllamaModel = {
   /** With its tag: `llama3.2:latest`. */
@@ -52,6 +52,7 @@ export async function startOllama(options: OllamaOptions = {}): Promise<Vendor> 
     otherwise: options.otherwise,
     answer: (call) => shop.answer(call),
     failure: ({ status, message }, call) => problem(call, status, message ?? 'the model failed to generate a response'),
+    refusals,
     headers: () => ({}),
   })
 }
@@ -250,6 +251,14 @@ function problem({ path }: Call, status: number, message: string): Whole {
   if (!path.startsWith('/v1/')) return { status, body: { error: message } }
   const type = status === 400 ? 'invalid_request_error' : status === 404 ? 'not_found_error' : 'api_error'
   return { status, body: { error: { message, type, param: null, code: null } } }
+}
+
+/** A server on this machine knows no keys: 401 and 403 are what its cloud and doors before it say (the words are guessed). */
+const refusals: Record<Refusal, (call: Call) => Whole> = {
+  key: (call) => problem(call, 401, 'unauthorized'),
+  permission: (call) => problem(call, 403, 'this model requires a subscription, upgrade for access'),
+  quota: (call) => problem(call, 429, 'you have reached your weekly usage limit, please upgrade to continue'),
+  throttle: (call) => problem(call, 503, 'server busy, please try again.  maximum pending requests exceeded'),
 }
 
 function detailsOf(model: OllamaModel): Json {

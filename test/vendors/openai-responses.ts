@@ -21,7 +21,7 @@ import {
 } from './openai-responses-rules.ts'
 import { id, parse, planOf, weigh, type Plan } from './plan.ts'
 import { check } from './rules.ts'
-import type { Call } from './server.ts'
+import { failsFirst, type Call } from './server.ts'
 import type { Behaviour, Json, Kept, MidStreamError } from './vendor.ts'
 
 export type ResponsesModel = { id: string; reasons?: boolean; context?: number; embeds?: number }
@@ -105,7 +105,7 @@ export class Responses {
       output,
       usage: usageOf(plan),
     }
-    this.store.add(this.#key(call), body, over, input, given)
+    if (!failsFirst(behaviour)) this.store.add(this.#key(call), body, over, input, given)
     return body['stream'] ? this.#stream(body, begun, over) : { status: 200, body: over }
   }
 

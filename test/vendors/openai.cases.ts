@@ -205,3 +205,14 @@ describe('openai 7.55', () => {
     assert.deepEqual(seen, ['', 'one'])
   })
 })
+
+test('an older third party reads max_tokens, and does not know who a developer is', async () => {
+  await using vendor = await startOpenAI({ old: true, otherwise: { talks: 3_000 } })
+  const old = new OpenAI({ apiKey: vendor.key, baseURL: `${vendor.origin}/v1`, maxRetries: 0, logLevel: 'off' })
+  const told = async (more: object) => {
+    const messages = [{ role: 'user' as const, content: 'Go on.' }]
+    return (await old.chat.completions.create({ model: 'gpt-4o', messages, ...more })).usage!.completion_tokens
+  }
+  assert.deepEqual([await told({ max_tokens: 9 }), await told({ max_completion_tokens: 9 })], [9, 3_000])
+  await assert.rejects(told({ messages: [{ role: 'developer', content: 'Be brief.' }] }), { status: 400 })
+})

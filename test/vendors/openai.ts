@@ -12,6 +12,7 @@
 import { deltasOf, finishOf, forcedTool, messageOf, usageOf, type Dialect } from './chat.ts'
 import type { Answer, Frame, Whole } from './deliver.ts'
 import { vectorOf } from './embedding.ts'
+import { errorOf, problem, refusals, said } from './openai-errors.ts'
 import { Responses } from './openai-responses.ts'
 import { chatRequest, embeddingsRequest, pairing, worded, type OpenAIError } from './openai-rules.ts'
 import { id, lastText, parse, planOf, tokens, weigh, type Plan } from './plan.ts'
@@ -32,6 +33,8 @@ export type OpenAIOptions = Options<OpenAIModel> & {
   reasoningField?: 'reasoning_content' | 'reasoning' | undefined
   /** Plays one that leaves out what OpenAI always says: `system_fingerprint`, and null where nothing is finished. */
   terse?: boolean | undefined
+  /** Plays one that knows the API of 2024: `max_completion_tokens` is not read, `developer` is not a role. */
+  old?: true | undefined
   /** Its responses show thoughts as `reasoning_text`, as open models do. */
   reasoningText?: boolean | undefined
 }
@@ -53,6 +56,7 @@ export async function startOpenAI(options: OpenAIOptions = {}): Promise<Vendor> 
     answer: (call) => shop.answer(call),
     failure: ({ status, type, code, message }) =>
       problem({ status, message: message ?? said(status), ...errorOf(status, type, code) }),
+    refusals,
     headers: () => ({
       'x-request-id': id('req_', 32),
       'openai-version': '2020-10-01',
@@ -119,10 +123,16 @@ export class OpenAI {
     return body ? next(body) : problem({ status: 400, message: 'We could not parse the JSON body of your request.' })
   }
 
-  chat(call: Call, body: Json): Answer {
+  chat(call: Call, given: Json): Answer {
     const { behaviour, request } = call
+    const body = this.options.old ? without(given, 'max_completion_tokens') : given
     const fault = check(chatRequest, body)
     if (fault) return problem(worded(fault))
+    const newer = this.options.old ? (body['messages'] as Json[]).findIndex(({ role }) => role === 'developer') : -1
+    if (newer >= 0) {
+      const message = `'developer' is not one of ['system', 'assistant', 'user', 'tool', 'function'] - 'messages.${newer}.role'`
+      return problem({ status: 400, message })
+    }
     const model = this.models.find((one) => one.id === body['model'])
     if (!model || model.embeds) return unknownModel(body['model'])
     const refusal = conflict(body, model) ?? pairing(body['messages'])
@@ -223,6 +233,11 @@ export class OpenAI {
   }
 }
 
+function without(body: Json, field: string): Json {
+  const { [field]: _, ...rest } = body
+  return rest
+}
+
 /** What a field's mere presence breaks, by model or by another field. */
 function conflict(body: Json, model: OpenAIModel): OpenAIError | undefined {
   const has = (name: string) => body[name] !== undefined && body[name] !== null
@@ -260,30 +275,8 @@ function unknownModel(name: string): Whole {
   return problem({ status: 404, message, code: 'model_not_found' })
 }
 
-function problem({ status, message, type = 'invalid_request_error', param = null, code = null }: OpenAIError): Whole {
-  return { status, body: { error: { message, type, param, code } } }
-}
-
 function broken({ status = 500, type, code, message = said(500) }: MidStreamError): Frame[] {
   return [{ data: { error: { message, param: null, ...errorOf(status, type, code) } } }]
-}
-
-const kinds: Record<number, [type: string, code: string | null]> = {
-  401: ['invalid_request_error', 'invalid_api_key'],
-  403: ['permission_error', null],
-  404: ['invalid_request_error', 'model_not_found'],
-  409: ['conflict', null],
-  429: ['requests', 'rate_limit_exceeded'],
-  529: ['overloaded_error', null],
-}
-
-function errorOf(status: number, type?: string, code?: string): { type: string; code: string | null } {
-  const [usualType, usualCode] = kinds[status] ?? [status >= 500 ? 'server_error' : 'invalid_request_error', null]
-  return { type: type ?? usualType, code: code ?? usualCode }
-}
-
-function said(status: number): string {
-  return status === 429 ? 'Rate limit reached for requests.' : 'The server had an error while processing your request.'
 }
 
 function entryOf(model: OpenAIModel): Json {

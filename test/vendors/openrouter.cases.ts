@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { OpenRouter } from '@openrouter/sdk'
+import type { EventStream } from '@openrouter/sdk/lib/event-streams.js'
+import type { ChatStreamChunk } from '@openrouter/sdk/models'
 import { createOpenRouter } from '@openrouter/ai-sdk-provider'
 import { APICallError, generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai'
 import { startOpenRouter } from './openrouter.ts'
@@ -125,4 +128,25 @@ describe('@openrouter/ai-sdk-provider 3.1 through ai', () => {
     })
     assert.equal(((await raw.json()) as Json)['choices'][0].native_finish_reason, 'end_turn')
   })
+})
+
+test('@openrouter/sdk 1.3 streams from it: no null where it wants an object or a text, and every thought has its format', async () => {
+  for (const usageChoices of ['none', 'one'] as const) {
+    await using vendor = await startOpenRouter({ usageChoices })
+    const client = new OpenRouter({ apiKey: vendor.key, serverURL: `${vendor.origin}/api/v1` })
+    vendor.script({ reply: { reasoning: 'Look outside.', text: 'Hello', tools: [{ name: 'weather' }] } })
+    const chatRequest = { model: name, messages: [{ role: 'user' as const, content: 'Hi' }], stream: true as const }
+    const formats: unknown[] = []
+    let text = ''
+    let total = 0
+    const stream = (await client.chat.send({ chatRequest })) as EventStream<ChatStreamChunk>
+    for await (const chunk of stream) {
+      text += chunk.choices[0]?.delta.content ?? ''
+      formats.push(...(chunk.choices[0]?.delta.reasoningDetails ?? []).map((one) => (one as Json)['format']))
+      total = chunk.usage?.totalTokens ?? total
+    }
+    assert.equal(text, 'Hello')
+    assert.ok(total > 0)
+    assert.ok(formats.length > 1 && formats.every((format) => format === 'anthropic-claude-v1'))
+  }
 })

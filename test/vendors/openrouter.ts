@@ -1,7 +1,8 @@
 // OpenRouter on loopback: chat completions with routing, cost and comments; models, key and credits.
 //
 // Sources: compat.md 4.1-4.6; @openrouter/ai-sdk-provider 3.1.0 schemas; an issue tracker for `user_id` beside `error`.
-// Unknown, so not played or only guessed:
+// A chunk has `usage` as an object or not at all, and never a null `system_fingerprint`: @openrouter/sdk 1.3.19 refuses
+// both; every piece of reasoning_details has `format`. Unknown, so not played or only guessed:
 // - whether unknown fields are refused (let through); how strict messages and tools are before routing (only their types);
 // - the words of errors, and whether `user_id` comes with every error (here: with all but 401);
 // - the raw upstream words behind native_finish_reason for authors other than anthropic, openai and google;
@@ -14,6 +15,7 @@
 import { deltasOf, finishOf, forcedTool, messageOf, usageOf, type Dialect } from './chat.ts'
 import type { Answer, Frame, Whole } from './deliver.ts'
 import { named } from './openai-rules.ts'
+import { errorOf, problem, refusals } from './openrouter-errors.ts'
 import {
   endpointOf,
   endpointsOf,
@@ -56,6 +58,7 @@ export async function startOpenRouter(options: OpenRouterOptions = {}): Promise<
     otherwise: options.otherwise,
     answer: (call) => shop.answer(call),
     failure: ({ status, type, code, message }) => problem(status, message, type, code),
+    refusals,
     headers: (call) => (call.path === '/api/v1/chat/completions' ? { 'x-generation-id': generation(call) } : {}),
   })
 }
@@ -137,6 +140,8 @@ class OpenRouter {
     if (weigh(body['messages']) > context) {
       return problem(400, `The context of this model is ${context} tokens.`, 'context_length_exceeded')
     }
+    const limit = body['max_completion_tokens'] ?? body['max_tokens'] ?? undefined
+    call.request.seen = { messages: body['messages'], limit, read: [] }
     const finish = call.behaviour.finish ?? finishOf(plan)
     return body['stream'] ? this.#stream(call, route, plan, finish) : whole(call, route, plan, finish)
   }
@@ -210,7 +215,9 @@ function whole(call: Call, route: Route, plan: Plan, finish: string): Whole {
 function headOf(call: Call, { model, endpoint }: Route, object: string): Json {
   const created = Math.floor(Date.now() / 1000)
   const { id: served } = model
-  return { id: generation(call), provider: endpoint.name, model: served, object, created, system_fingerprint: null }
+  const head = { id: generation(call), provider: endpoint.name, model: served, object, created }
+  // A whole answer always has it; a chunk has a text or nothing.
+  return object === 'chat.completion' ? { ...head, system_fingerprint: null } : head
 }
 
 const ids = new WeakMap<object, string>()
@@ -273,38 +280,10 @@ function unknownModel(asked: string[]): Whole {
   return { status, body: { error: { ...error, availability }, ...rest } }
 }
 
-const kinds: Record<number, string> = {
-  400: 'invalid_request',
-  401: 'authentication',
-  402: 'payment_required',
-  403: 'permission_denied',
-  404: 'not_found',
-  412: 'precondition_failed',
-  413: 'payload_too_large',
-  422: 'unprocessable',
-  429: 'rate_limit_exceeded',
-  500: 'server',
-  502: 'provider_unavailable',
-  503: 'provider_overloaded',
-  504: 'timeout',
-  529: 'provider_overloaded',
-}
-
-function problem(status: number, message?: string, type?: string, code?: string): Whole {
-  const error = errorOf(status, message, type, code)
-  return { status, body: { error, ...(status === 401 ? {} : { user_id: 'user_loopback' }) } }
-}
-
-function errorOf(status: number, message = 'Provider returned error', type = kinds[status], code?: string): Json {
-  const provider_code = code === undefined ? {} : { provider_code: code }
-  return { code: status, message, metadata: { ...(type ? { error_type: type } : {}), ...provider_code } }
-}
-
 function broken(head: Json, { endpoint }: Route, { status = 502, type, code, message }: MidStreamError): Frame[] {
   const error = errorOf(status, message, type, code)
   const choice = { index: 0, delta: { content: '' }, finish_reason: 'error' }
-  const { system_fingerprint: _, ...rest } = head
-  return [{ data: { ...rest, provider: endpoint.name, error, choices: [choice] } }]
+  return [{ data: { ...head, provider: endpoint.name, error, choices: [choice] } }]
 }
 
 function entryOf(model: OpenRouterModel): Json {

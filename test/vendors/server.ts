@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { deliver, type Answer, type Whole } from './deliver.ts'
 import type { Shelf } from './shelf.ts'
-import type { Behaviour, Json, RecordedRequest, Vendor } from './vendor.ts'
+import type { Behaviour, Json, RecordedRequest, Refusal, Vendor } from './vendor.ts'
 
 /** `key`: who calls, once the vendor knows it. */
 export type Call = { request: RecordedRequest; method: string; path: string; behaviour: Behaviour; key?: string }
@@ -19,6 +19,8 @@ export type Play = {
   answer(call: Call): Answer
   /** A scripted error before the first byte. */
   failure(behaviour: Behaviour & { status: number }, call: Call): Whole
+  /** What it says to those whom it turns away; a double of something that is no vendor of models has none. */
+  refusals?: Record<Refusal, (call: Call) => Whole> | undefined
   headers(call: Call): Record<string, string>
 }
 
@@ -124,6 +126,7 @@ async function handle(
   let answer = play.answer(call)
   const refused = 'body' in answer && answer.status >= 400
   if (!refused) answer = scripted(play, call, answer)
+  if (failsFirst(behaviour)) request.seen = undefined
   await deliver(response, answer, refused ? {} : behaviour, {
     signal: gone.signal,
     headers: { ...play.headers(call), ...behaviour.headers },
@@ -134,8 +137,17 @@ async function handle(
   })
 }
 
+/** The script ends the request before a model sees it. */
+export function failsFirst({ status, refuses }: Behaviour): boolean {
+  return status !== undefined || refuses !== undefined
+}
+
 function scripted(play: Play, call: Call, answer: Answer): Answer {
   const { behaviour } = call
+  if (behaviour.refuses !== undefined) {
+    if (!play.refusals) throw new Error('This vendor turns nobody away.')
+    return play.refusals[behaviour.refuses](call)
+  }
   if (behaviour.status !== undefined) return play.failure({ ...behaviour, status: behaviour.status }, call)
   if (!behaviour.midStreamError || !('body' in answer)) return answer
   const error = behaviour.midStreamError === true ? {} : behaviour.midStreamError

@@ -64,6 +64,8 @@ export type Behaviour = {
   finish?: string | undefined
   /** Anthropic only: the stop sequence that was hit (finish becomes `stop_sequence`). */
   stopSequence?: string | undefined
+  /** The vendor refuses for a reason that does not pass by itself, or (`throttle`) soon does, in its own words. */
+  refuses?: Refusal | undefined
   /** An error before the first byte, in the vendor's envelope. */
   status?: number | undefined
   type?: string | undefined
@@ -86,6 +88,12 @@ export type Behaviour = {
   /** How many requests use it; default 1. */
   times?: number | undefined
 }
+
+/**
+ * key: it does not know the key. permission: the key may not do this. quota: what the account may use or pay is used up.
+ * throttle: too fast.
+ */
+export type Refusal = 'key' | 'permission' | 'quota' | 'throttle'
 
 export type MidStreamError = {
   status?: number | undefined

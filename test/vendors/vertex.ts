@@ -8,12 +8,19 @@
 // Gemini's (labels and others: refused); quota metadata of a 429; other token flows (workload identity, metadata server).
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
 import { Anthropic, type AnthropicModel } from './anthropic.ts'
-import { generate, geminiModels, problem, readGenerate, said } from './gemini-content.ts'
-import type { GeminiModel } from './gemini-content.ts'
+import {
+  generate,
+  geminiModels,
+  googleRefusals,
+  problem,
+  readGenerate,
+  said,
+  type GeminiModel,
+} from './gemini-content.ts'
 import type { Answer, Whole } from './deliver.ts'
 import { id, parse } from './plan.ts'
 import { serve, type Call } from './server.ts'
-import type { Json, Options, Vendor } from './vendor.ts'
+import type { Json, Options, Refusal, Vendor } from './vendor.ts'
 
 export type VertexOptions = Options<GeminiModel> & {
   project?: string | undefined
@@ -42,6 +49,7 @@ export async function startVertex(options: VertexOptions = {}): Promise<Vertex> 
       call.path === '/token'
         ? refused(status, type ?? 'internal_failure', message ?? 'Backend error')
         : problem({ status, message: message ?? said(status) }, type),
+    refusals,
     headers: () => ({ vary: 'Origin, X-Origin, Referer' }),
   })
   shop.tokenUri = `${vendor.origin}/token`
@@ -182,4 +190,9 @@ function unauthenticated(what: string): Whole {
 function unknownModel(resource: string): Whole {
   const message = `Publisher Model \`${resource}\` was not found or your project does not have access to it.`
   return problem({ status: 404, message })
+}
+
+const refusals: Record<Refusal, () => Whole> = {
+  key: () => unauthenticated('Request had invalid authentication credentials.'),
+  ...googleRefusals,
 }
