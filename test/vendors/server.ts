@@ -49,6 +49,7 @@ export async function serve(play: Play): Promise<Vendor> {
       if (!play.shelf) throw new Error('This vendor keeps nothing.')
       return play.shelf.put(thing)
     },
+    unscript: () => script.drop(),
     pending: () => script.left(),
     arrival: async (index = 0) => {
       const request = requests[index]
@@ -82,6 +83,10 @@ class Script {
     entry.left -= 1
     if (entry.left <= 0) this.#queue = this.#queue.filter((one) => one !== entry)
     return entry.behaviour
+  }
+
+  drop(): void {
+    this.#queue = []
   }
 
   left(): number {

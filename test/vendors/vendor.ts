@@ -13,6 +13,8 @@ export type Vendor = {
   requests: RecordedRequest[]
   /** Queues behaviours; each is used by one request (see `on` and `times`). */
   script(...next: Behaviour[]): void
+  /** Drops what is still scripted. */
+  unscript(): void
   /** How many scripted uses are left; `Infinity` when one repeats for ever. */
   pending(): number
   /** Puts something into the account of a key (the vendor's first by default); its id. Throws for kinds it does not keep. */
