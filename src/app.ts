@@ -5,7 +5,7 @@ import { createAuthority } from '#areas/accounts/authority.ts'
 import { createBooks } from '#areas/ai-gateway/books.ts'
 import { createDirectory } from '#areas/ai-gateway/directory.ts'
 import { background } from '#areas/background.ts'
-import { agentChanged, chatChanged } from '#areas/automations/service.ts'
+import { agentChanged, chatChanged, isHeldBack } from '#areas/automations/service.ts'
 import { startRuns } from '#areas/chats/service.ts'
 import { loadContracts } from '#areas/contracts.ts'
 import { LINK_PREFIX, openLink } from '#areas/drive/link.ts'
@@ -163,6 +163,7 @@ export async function startApp({
     },
     agentChanged,
     chatChanged,
+    isHeldBack: (runIds) => isHeldBack(postgres.db, runIds),
     async actAs({ accountId, scopes, workspaceId, payingKeyId, run, lenders = [], consented = false, signal }) {
       const known = await authority.onBehalf(accountId, scopes, workspaceId, payingKeyId)
       const bound = known && (await boundBy(authority, known, lenders))

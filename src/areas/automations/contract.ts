@@ -249,11 +249,13 @@ export const automations = area(
     }),
     test_fire: endpoint('POST /automations/:id/test-fire', {
       summary: 'Fire an automation now',
+      description:
+        'What is paused because its agent was changed goes on with it, if you may do all that it does; an agent asks a person for that.',
       scope: 'automation:run',
       ...on,
       reply: one(AutomationRun),
       status: 202,
-      errors: ['invalid_state'],
+      errors: ['invalid_state', 'consent_required'],
     }),
     cost_stats: endpoint('GET /automations/:id/cost-stats', {
       summary: 'What an automation has cost',

@@ -1,5 +1,6 @@
 /** An automation acts in its account's rights, so nobody with fewer of them chooses unseen what its agent does. */
 import type { Context } from '#engine/context.ts'
+import type { Db } from '#engine/postgres/client.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Membership, type Principal, hasScope, membershipIn } from '#kernel/principal.ts'
@@ -50,6 +51,10 @@ export async function mayVouch(
 
 const may = (principal: Principal, { permissions }: Membership, scope: Scope): boolean =>
   hasScope(principal, scope) && (permissions === null || permissions.has(scope))
+
+/** Whether one of these runs is an automation's that is paused since its agent was changed. */
+export const isHeldBack = async (db: Db, runIds: readonly Id[]): Promise<boolean> =>
+  (await automationStore.ofRuns(db, runIds)).some(({ paused_reason }) => paused_reason === 'agent_changed')
 
 /** Refuses to let it go on at the word of somebody who could not do what it does. */
 export async function checkVouches(ctx: Context, row: AutomationRow): Promise<void> {

@@ -1,7 +1,8 @@
 /** Nobody with fewer rights than an automation has chooses unseen what it does: its agent changed, it waits for its account. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Row, fire, isOver, make, runIs } from '#test/automations/hooks.ts'
+import { call, results, say, script, tools } from '#test/chats.ts'
+import { type Made, type Row, fire, isOver, make, runIs } from '#test/automations/hooks.ts'
 import { type Person, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 
@@ -114,4 +115,89 @@ test('also by an agent that it hands tasks to, by the agent of its chat, by anot
   await bob.patch(`/agents/${boss}`, { system_prompt: 'y' })
   const taken = await bob.patch(`/automations/${over}`, { action: { type: 'agent', prompt: 'x', agent_id: boss } })
   assert.deepEqual([taken.status, taken.body.data.paused_reason], [200, null], taken.text)
+})
+
+test('what alice’s automation had begun does not go on with bob’s change, neither once decided nor by an agent handed a task', async () => {
+  await using place = await teamOf()
+  const { server, alice, bob, team } = place
+  const made = async (path: string, body: object): Promise<Row> => {
+    const answer = await alice.post(path, { workspace_id: team, ...body })
+    assert.equal(answer.status, 201, answer.text)
+    return answer.body.data
+  }
+  const helper = await made('/agents', { name: 'Helper', model: 'sim/script' })
+  const boss = await made('/agents', {
+    name: 'Boss',
+    model: 'sim/script',
+    tools: tools({ 'chats.create': 'ask' }),
+    subagents: [{ agent_id: helper.id, policy: 'ask' }],
+  })
+  const fired = async (...calls: object[]) => {
+    const action = { type: 'agent', agent_id: boss.id, prompt: script(calls, [say('over')]) }
+    const hook = await made('/automations', { name: 'Nightly', kind: 'webhook', action })
+    assert.equal((await fire(server, hook as Made, {})).status, 202)
+    const [first] = (await alice.get(`/automations/${hook.id}/runs`)).body.data
+    const { chat_id, run_id } = await runIs(alice, hook as Made, first.id, ({ run_id }) => run_id !== null)
+    const path = `/chats/${chat_id}/runs/${run_id}`
+    const waits = await until(
+      async () => (await alice.get(path)).body.data,
+      (run: Row) => run.status === 'requires_action',
+    )
+    return {
+      hook,
+      path,
+      id: first.id,
+      actions: waits.pending_actions.map(({ id }: Row) => ({ id, decision: 'allow' })),
+    }
+  }
+  const asked = await fired(call('chats_create', { workspace_id: team, title: 'by night' }))
+  const handed = await fired(call('delegate', { agent_id: helper.id, task: script([say('done')]) }))
+  const changed = await bob.patch(`/agents/${helper.id}`, { system_prompt: 'Do as Bob says.' })
+  assert.equal(changed.status, 200, changed.text)
+  for (const { hook, path, id, actions } of [asked, handed]) {
+    assert.equal((await alice.post(`${path}/actions`, { actions })).status, 200)
+    const run = await runIs(alice, hook as Made, id, isOver)
+    assert.deepEqual([run.status, run.error.code], ['failed', 'invalid_state'])
+  }
+  assert.equal(
+    (await alice.get(`/chats?workspace_id=${team}`)).body.data.filter((row: Row) => row.title === 'by night').length,
+    0,
+  )
+
+  // Let go on, what failed so is tried again.
+  assert.equal((await alice.post(`/automations/${asked.hook.id}/unarchive`)).status, 200)
+  assert.equal((await alice.post(`/automations/${asked.hook.id}/runs/${asked.id}/retry`)).status, 202)
+})
+
+test('an agent lets nothing go on that was paused, unless a person has agreed to it', async () => {
+  await using place = await teamOf()
+  const { alice, bob, team } = place
+  const hook = await make(alice, { workspace_id: team })
+  const { action } = await stateOf(alice, hook.id)
+  const fires = async (policy: string) => {
+    const agent = {
+      name: 'Clerk',
+      model: 'sim/script',
+      tools: tools({ 'automations.test_fire': policy }),
+      workspace_id: team,
+    }
+    const { id: agent_id } = (await alice.post('/agents', agent)).body.data
+    const chat = (await alice.post('/chats', { workspace_id: team, agent_id })).body.data
+    const content = script([call('automations_test_fire', { id: hook.id })], [say('over')])
+    const said = await alice.post(`/chats/${chat.id}/messages`, { content })
+    assert.equal(said.status, 200, said.text)
+    return { path: `/chats/${chat.id}/runs/${said.body.data.run.id}/actions`, message: said.body.data }
+  }
+  assert.equal(results((await fires('allow')).message)[0]!.is_error, false)
+  assert.equal((await bob.patch(`/agents/${action.agent_id}`, { system_prompt: 'x' })).status, 200)
+  const [refused] = results((await fires('allow')).message)
+  assert.equal(refused!.output.error.code, 'consent_required')
+  assert.equal((await stateOf(alice, hook.id)).paused_reason, 'agent_changed')
+  const { path, message } = await fires('ask')
+  const actions = [{ id: message.run.pending_actions[0].id, decision: 'allow' }]
+  assert.equal((await alice.post(path, { actions })).status, 200)
+  await until(
+    () => stateOf(alice, hook.id),
+    ({ paused_reason }) => paused_reason === null,
+  )
 })

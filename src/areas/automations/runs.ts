@@ -31,9 +31,14 @@ export async function listRuns(
   return pageOf(rows, limit, ({ id }) => cursorOf('automation_runs', filters, [id]), showRun)
 }
 
-/** What was paused because its agent was changed goes on at the word of somebody who may do what it does. */
+/** What was paused because its agent was changed goes on at the word of a person who may do what it does. */
 async function letGoOn(ctx: Context, held: AutomationRow): Promise<AutomationRow> {
   await checkVouches(ctx, held)
+  if (ctx.agent?.consented === false)
+    refuse('consent_required', {
+      message: 'Its agent was changed by somebody with fewer rights than its account. A person lets it go on.',
+      details: { endpoint: 'automations.test_fire' },
+    })
   const going = { paused_reason: null, paused_at: null }
   await automationStore.update(ctx.db, held.id, going)
   return { ...held, ...going }

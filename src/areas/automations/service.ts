@@ -28,7 +28,7 @@ import { newToken } from './token.ts'
 import { clockOf, fireTicks } from './worker.ts'
 
 export { automationConsumer } from './heard.ts'
-export { agentChanged, chatChanged } from './pause.ts'
+export { agentChanged, chatChanged, isHeldBack } from './pause.ts'
 export { automationSecrets } from './store.ts'
 export { startAutomations } from './worker.ts'
 

@@ -16,6 +16,7 @@ export interface Lineal {
   agent_id: Id | null
   agent_nano: Nano | null
   agent_period: Period | null
+  automation_run_id: Id | null
 }
 
 /** A run and those above it, itself first, with their budgets as they are now. */
@@ -23,13 +24,14 @@ export async function lineageOf({ pool }: Postgres, runId: Id): Promise<Lineal[]
   const { rows } = await pool.query<Lineal>({
     name: 'runs_lineage',
     text: `with recursive up as (
-        select id, parent_run_id, budget_nano, chat_id, goal_id, agent_id, 0 as height from runs where id = $1
+        select id, parent_run_id, budget_nano, chat_id, goal_id, agent_id, automation_run_id, 0 as height from runs where id = $1
         union all
-        select p.id, p.parent_run_id, p.budget_nano, p.chat_id, p.goal_id, p.agent_id, u.height + 1
+        select p.id, p.parent_run_id, p.budget_nano, p.chat_id, p.goal_id, p.agent_id, p.automation_run_id, u.height + 1
           from up u join runs p on p.id = u.parent_run_id
       )
       select u.id as run_id, u.budget_nano, u.chat_id, c.max_cost_nano as chat_nano, u.goal_id, g.max_cost_nano as goal_nano,
-        u.agent_id, a.spend_cap_nano as agent_nano, a.spend_cap_period as agent_period
+        u.agent_id, a.spend_cap_nano as agent_nano, a.spend_cap_period as agent_period,
+        u.automation_run_id
       from up u left join chats c on c.id = u.chat_id left join goals g on g.id = u.goal_id
         left join agents a on a.id = u.agent_id
       order by u.height`,
@@ -40,7 +42,13 @@ export async function lineageOf({ pool }: Postgres, runId: Id): Promise<Lineal[]
 
 /** The same of a run that opens its chat, and that nobody stands above. */
 export const aloneOf = (
-  { id, budget_nano, chat_id, agent_id }: Pick<RunRow, 'id' | 'budget_nano' | 'chat_id' | 'agent_id'>,
+  {
+    id,
+    budget_nano,
+    chat_id,
+    agent_id,
+    automation_run_id,
+  }: Pick<RunRow, 'id' | 'budget_nano' | 'chat_id' | 'agent_id' | 'automation_run_id'>,
   { spend_cap_nano, spend_cap_period }: Pick<AgentRow, 'spend_cap_nano' | 'spend_cap_period'>,
 ): Lineal => ({
   run_id: id,
@@ -52,6 +60,7 @@ export const aloneOf = (
   agent_id,
   agent_nano: spend_cap_nano,
   agent_period: spend_cap_period,
+  automation_run_id,
 })
 
 const PERIODS: readonly Period[] = ['day', 'week', 'month', 'total']

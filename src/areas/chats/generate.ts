@@ -210,6 +210,13 @@ async function askAnew(engine: Engine, { run }: Claim, signal: AbortSignal) {
   await placeNow(ctx, run)
   const agent = run.agent_id === null ? null : await agentBehind(ctx, run.agent_id, run.workspace_id)
   if (run.agent_id !== null && agent === null) refuse('not_found', { message: 'The agent of this chat is gone.' })
+  // Asked behind the agent: whoever reads the change reads the pause that came with it.
+  const automated = lineage.flatMap(({ automation_run_id }) => automation_run_id ?? [])
+  if (automated.length > 0 && (await engine.isHeldBack(automated)))
+    refuse('invalid_state', {
+      message: 'Its automation was paused meanwhile: somebody with fewer rights changed its agent.',
+      details: { status: 'paused', allowed: ['unarchive'] },
+    })
   return { principal: ctx.principal, agent, said, lineage }
 }
 

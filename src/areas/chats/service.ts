@@ -46,6 +46,8 @@ declare module '#engine/context.ts' {
   interface Engine {
     /** Pauses what speaks in a chat whose agent the caller changes, as `agentChanged` does. */
     chatChanged(ctx: Context, chatId: Id): Promise<void>
+    /** Whether one of these runs of automations is of one that was paused so. */
+    isHeldBack(automationRunIds: readonly Id[]): Promise<boolean>
   }
 }
 
