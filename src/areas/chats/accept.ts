@@ -64,6 +64,7 @@ export async function accept(outer: Context, chat: ChatRow, sent: Sent): Promise
       status_reason: busy.length > 0 ? 'chat_busy' : waits ? 'restarted' : null,
       on_busy: sent.on_busy,
       model,
+      named_model: sent.model ?? null,
     })
     const title = held.title_source === 'default' ? titleOf(input.text) : null
     const events = waits ? [] : numbered(beginning(run, output), 0)
@@ -79,28 +80,25 @@ export async function accept(outer: Context, chat: ChatRow, sent: Sent): Promise
   return done.run
 }
 
-/** A new attempt of a failed run, with an answer of its own beside the failed one. */
+/**
+ * A new attempt of a failed run, with an answer of its own beside the failed one: by the model named here, else by the one
+ * that the message named, else by the chat's as it is now.
+ */
 export async function retry(outer: Context, chat: ChatRow, runId: Id, named?: string): Promise<RunRow> {
   const { engine } = outer
-  const model = named === undefined ? null : await modelIn(outer, chat, named)
+  const { run: tried } = await failedRun(outer, chat.id, runId)
+  const model = await modelIn(outer, chat, named ?? tried.named_model ?? undefined)
   const runs = runsOf(engine)
   const done = await outer.transaction(async (ctx) => {
     const held = await holdActive(ctx, chat.id)
-    const before = await runStore.get(ctx.db, held.id, runId)
-    if (!before) return refuse('not_found', { param: 'run_id', message: 'There is no such run in this chat.' })
-    const input = await messageStore.parent(ctx.db, held.id, before.input_message_id)
-    if (before.status !== 'failed' || !input)
-      return refuse('invalid_state', {
-        message: `Only a failed run can be tried again; this one is ${before.status}.`,
-        details: { status: before.status, allowed: allowedFor(before) },
-      })
+    const { run: before, input } = await failedRun(ctx, held.id, runId)
     const busy = await runStore.unfinished(ctx.db, held.id)
     const output = answerTo(held, { id: before.input_message_id, ...input }, before.id, held.last_seq + 1, ctx.now())
     await messageStore.insert(ctx.db, [output])
     const waits = busy.length > 0 ? 'chat_busy' : runs.draining ? 'restarted' : null
     const queued = (await runStore.requeue(ctx.db, before.id, output.id, waits, {
       ...behalfOf(ctx.principal),
-      model: model ?? before.model,
+      model,
     }))!
     await chatStore.grow(ctx.db, held.id, { head: output.id, lastSeq: output.seq, at: ctx.now(), title: null })
     await ctx.emit(runEvent(queued, 'queued'))
@@ -109,6 +107,18 @@ export async function retry(outer: Context, chat: ChatRow, runId: Id, named?: st
   })
   go(outer, done.claim)
   return done.run
+}
+
+async function failedRun({ db }: Context, chatId: Id, runId: Id): Promise<{ run: RunRow; input: Parent }> {
+  const run = await runStore.get(db, chatId, runId)
+  if (!run) return refuse('not_found', { param: 'run_id', message: 'There is no such run in this chat.' })
+  const input = await messageStore.parent(db, chatId, run.input_message_id)
+  if (run.status !== 'failed' || !input)
+    return refuse('invalid_state', {
+      message: `Only a failed run can be tried again; this one is ${run.status}.`,
+      details: { status: run.status, allowed: allowedFor(run) },
+    })
+  return { run, input }
 }
 
 export const allowedFor = ({ status }: RunRow): string[] =>

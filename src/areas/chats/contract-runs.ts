@@ -134,11 +134,17 @@ export const runEndpoints = {
   }),
   retry: endpoint('POST /chats/:id/runs/:run_id/retry', {
     summary: 'Try a failed run again and wait for the answer',
-    description: 'A new attempt of the same run, whose answer is a new branch beside the failed one.',
+    description:
+      'A new attempt of the same run, whose answer is a new branch beside the failed one. A message that named a model when it was sent keeps it; else the model of the chat is chosen anew, as for a new message.',
     scope: 'chat:run',
     on: 'chat',
     onShare: 'edit',
-    body: { model: model.optional().describe('Default: the one that was tried.'), ...background },
+    body: {
+      model: model
+        .optional()
+        .describe('For this attempt. Default: the one that the message named, else that of the chat as it is now.'),
+      ...background,
+    },
     reply: operation(Answered),
     limit: 'inference',
     errors: sendErrors,

@@ -87,7 +87,8 @@ async function begin(ctx: Context, run: RunRow, agentId: Id, task: string, key: 
   return accept(ctx, chat, {
     content: [{ type: 'text', text: task }],
     on_busy: 'enqueue',
-    model: agent.model ?? run.model,
+    // A model of the agent's own is the new chat's default.
+    ...(agent.model === null && { model: run.model }),
     call: key,
   })
 }

@@ -1,14 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { testServer } from '#test/server.ts'
+import { call, say, script } from '#test/chats.ts'
+import { twoServers } from '#test/two-servers.ts'
+
+const { server, alice, beyond } = await twoServers()
+const bob = await server.person('Bob')
+
+const failing = script({ error: { type: 'server_error', message: 'no paper' } })
+const made = async (path: string, body: object): Promise<string> => (await alice.post(path, body)).body.data.id
+
+/** Sends what fails; answers where that run is tried again. */
+async function failed(chat: string, more: object = {}): Promise<string> {
+  const { body } = await alice.post(`/chats/${chat}/messages`, { content: failing, ...more })
+  return `/chats/${chat}/runs/${body.error.details.run_id}/retry`
+}
+const answer = ({ status, body }: { status: number; body: any }) => [status, body.data?.model, body.data?.run.attempt]
 
 test('a run that failed is tried again with the model that alice names', async () => {
-  await using server = await testServer()
-  const alice = await server.person('Alice')
-  const { id } = (await alice.post('/chats', { model: 'sim/script' })).body.data
-  const content = JSON.stringify({ steps: [{ error: { type: 'server_error', message: 'no paper' } }] })
-  const failed = await alice.post(`/chats/${id}/messages`, { content })
-  const at = `/chats/${id}/runs/${failed.body.error.details.run_id}/retry`
+  const id = await made('/chats', { model: 'sim/script' })
+  const at = await failed(id)
   const [unknown, sent] = await Promise.all(
     [at, `/chats/${id}/messages`].map((path) =>
       alice.post(path, { model: 'sim/none', ...(path !== at && { content: 'x' }) }),
@@ -16,10 +26,88 @@ test('a run that failed is tried again with the model that alice names', async (
   )
   assert.deepEqual([unknown!.status, unknown!.body.error], [sent!.status, sent!.body.error], 'as for a message')
   const again = await alice.post(at, { model: 'sim/echo' })
-  assert.deepEqual(
-    [again.status, again.body.data?.text, again.body.data?.model],
-    [200, content, 'sim/echo'],
-    again.text,
-  )
-  assert.equal(again.body.data.run.attempt, 2)
+  assert.deepEqual([...answer(again), again.body.data.text], [200, 'sim/echo', 2, failing])
+})
+
+test('alice gives her chat another model after a failure; a retry answers with that one', async () => {
+  const chat = await made('/chats', { model: 'sim/script' })
+  const at = await failed(chat)
+  assert.equal((await beyond.patch(`/chats/${chat}`, { model: 'sim/echo' })).status, 200)
+  assert.deepEqual(answer(await alice.post(at, {})), [200, 'sim/echo', 2])
+})
+
+test('the model of a chat’s agent, and that of alice’s settings, are chosen anew as the chat’s own is', async () => {
+  const agent = await made('/agents', { name: 'Helper', model: 'sim/script' })
+  const ofAgent = await failed(await made('/chats', { agent_id: agent }))
+  assert.equal((await alice.patch(`/agents/${agent}`, { model: 'sim/echo' })).status, 200)
+  assert.deepEqual(answer(await alice.post(ofAgent, {})), [200, 'sim/echo', 2])
+
+  await alice.patch('/settings', { default_model: 'sim/script' })
+  const ofSettings = await failed(await made('/chats', {}))
+  await alice.patch('/settings', { default_model: 'sim/echo' })
+  assert.deepEqual(answer(await alice.post(ofSettings, {})), [200, 'sim/echo', 2])
+})
+
+test('a message that named a model keeps it in each retry, whatever its chat has by then; one named in a retry is of that attempt alone', async () => {
+  const chat = await made('/chats', { model: 'sim/echo' })
+  for (const path of ['messages', 'messages/stream']) {
+    const body = { content: failing, model: 'sim/script' }
+    await alice.post(`/chats/${chat}/${path}`, body)
+    const [run] = (await alice.get(`/chats/${chat}/runs`)).body.data
+    const at = `/chats/${chat}/runs/${run.id}/retry`
+    const modelNow = async () => {
+      const { status, model, attempt } = (await alice.get(`/chats/${chat}/runs/${run.id}`)).body.data
+      return [status, model, attempt]
+    }
+    assert.equal((await beyond.post(at, {})).body.error?.message, 'no paper')
+    assert.deepEqual(await modelNow(), ['failed', 'sim/script', 2])
+    // Nobody listens at Alice's own provider.
+    const slug = `mute-${path.length}`
+    const endpoint = {
+      slug,
+      name: slug,
+      shape: 'openai-chat',
+      base_url: 'http://127.0.0.1:1/v1',
+      models: [{ id: 'm' }],
+    }
+    await made('/ai-gateway/provider-endpoints', { ...endpoint, api_key: 'sk-0123456789', instance: true })
+    assert.ok((await alice.post(at, { model: `${slug}/m` })).status >= 500)
+    assert.deepEqual(await modelNow(), ['failed', `${slug}/m`, 3])
+    assert.equal((await alice.post(at, {})).body.error?.message, 'no paper')
+    assert.deepEqual(await modelNow(), ['failed', 'sim/script', 4])
+    assert.deepEqual(answer(await alice.post(at, { model: 'sim/echo' })), [200, 'sim/echo', 5])
+  }
+})
+
+test('a task that was handed to an agent is tried again with the model that the agent has by then', async () => {
+  const helper = await made('/agents', { name: 'Helper', model: 'sim/script' })
+  const boss = await made('/agents', {
+    name: 'Boss',
+    model: 'sim/script',
+    subagents: [{ agent_id: helper, policy: 'allow' }],
+  })
+  const chat = await made('/chats', { agent_id: boss })
+  const content = script([call('delegate', { agent_id: helper, task: failing })], [say('It failed.')])
+  assert.equal((await alice.post(`/chats/${chat}/messages`, { content })).status, 200)
+  const [task] = (await alice.get(`/chats?parent_chat_id=${chat}`)).body.data
+  const [run] = (await alice.get(`/chats/${task.id}/runs`)).body.data
+  await alice.patch(`/agents/${helper}`, { model: 'sim/echo' })
+  assert.deepEqual(answer(await alice.post(`/chats/${task.id}/runs/${run.id}/retry`, {})), [200, 'sim/echo', 2])
+})
+
+test('a retry without a model is refused as a message is: of what has not failed, by strangers, where none can be used', async () => {
+  const chat = await made('/chats', { model: 'sim/script' })
+  const at = await failed(chat)
+  assert.equal((await bob.post(at, {})).status, 404)
+  await alice.patch(`/chats/${chat}`, { model: 'sim/echo' })
+  assert.equal((await alice.post(at, {})).status, 200)
+  const over = await alice.post(at, {})
+  assert.deepEqual([over.status, over.body.error.details.status], [409, 'completed'])
+  assert.equal((await alice.post(at.replace(/runs\/\w+/, `runs/${chat}`), {})).body.error.param, 'run_id')
+
+  const agent = await made('/agents', { name: 'Gone', model: 'sim/script' })
+  const ofAgent = await failed(await made('/chats', { agent_id: agent }))
+  await alice.delete(`/agents/${agent}`)
+  const refused = await alice.post(ofAgent, {})
+  assert.deepEqual([refused.status, refused.body.error.param], [409, 'agent_id'])
 })

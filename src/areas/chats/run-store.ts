@@ -43,6 +43,8 @@ interface RunTable {
   on_busy: OnBusy
   place: Generated<bigint>
   model: string
+  /** The one that the message named when it was sent; null: its chat chose. */
+  named_model: Generated<string | null>
   /** `approved`: the parts of its answer whose call a person has allowed. */
   options: ColumnType<unknown, string | undefined, string>
   input_message_id: Id
@@ -168,8 +170,10 @@ export const runStore = {
       .limit(1)
       .executeTakeFirst(),
 
-  insert: (db: Db, run: Omit<FreshRun, 'automation_run_id' | 'budget_nano'>): Promise<RunRow> =>
-    db.insertInto('runs').values(run).returningAll().executeTakeFirstOrThrow(),
+  insert: (
+    db: Db,
+    run: Omit<FreshRun, 'automation_run_id' | 'budget_nano'> & Pick<RunRow, 'named_model'>,
+  ): Promise<RunRow> => db.insertInto('runs').values(run).returningAll().executeTakeFirstOrThrow(),
 
   /** Many at once, in no order. */
   async insertMany(db: Db, runs: readonly FreshRun[]): Promise<RunRow[]> {
