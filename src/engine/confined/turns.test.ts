@@ -25,6 +25,26 @@ test('accounts are served in turn, two at most in progress each, however many of
   assert.deepEqual(served, ['a', 'a', 'b', 'a', 'b', 'c', 'a', 'a'])
 })
 
+test('where the line is full, who has the most in it gives one up for who has less; nobody is kept out by a few', async () => {
+  using turns = createTurns({ ...limits, atOnce: 1, waiting: 6 })
+  const held = await turns.take('a')
+  const outcomes: Promise<string>[] = ['a', 'a', 'a', 'a', 'b', 'b', 'c', 'd', 'e', 'f', 'g'].map((who) =>
+    turns.take(who).then(
+      (turn) => {
+        turn[Symbol.dispose]()
+        return 'served'
+      },
+      (error: Error) => error.name,
+    ),
+  )
+  held[Symbol.dispose]()
+  assert.deepEqual(
+    await Promise.all(outcomes),
+    ['served', 'Busy', 'Busy', 'Busy', 'served', 'Busy', 'served', 'served', 'served', 'served', 'Busy'],
+    'each of six accounts has one, and for a seventh nobody has two',
+  )
+})
+
 test('the lines are bounded, each and all; who leaves makes room, and at the end nobody waits any more', async () => {
   const turns = createTurns({ ...limits, atOnce: 1 })
   const first = await turns.take('a')
@@ -32,7 +52,7 @@ test('the lines are bounded, each and all; who leaves makes room, and at the end
   const gone = turns.take('a', leaving.signal)
   const left = ['a', 'a', 'a', 'b', 'b', 'b'].map((who) => turns.take(who))
   await assert.rejects(turns.take('a'), { name: 'Busy' })
-  await assert.rejects(turns.take('c'), { name: 'Busy' }, 'seven wait')
+  await assert.rejects(turns.take('b'), { name: 'Busy' }, 'seven wait')
   leaving.abort(new Error('left'))
   await assert.rejects(gone, { message: 'left' })
   const room = turns.take('c')

@@ -7,7 +7,7 @@ export interface TurnLimits {
   /** Turns that are held together, and by one account. */
   atOnce: number
   each: number
-  /** Who waits, of one account and of all. */
+  /** Who waits, of one account and of all: where that is full, the longest line gives way to shorter ones. */
   waitingEach: number
   waiting: number
 }
@@ -60,11 +60,21 @@ export function createTurns(limits: TurnLimits): Turns {
     }
   }
 
+  /** Where the line is full, whoever has more in it than this account would have gives up the last of them. */
+  function isRoom(length: number): boolean {
+    if (waiting < limits.waiting) return true
+    const longest = [...lines.values()].reduce((one, other) => (other.length > one.length ? other : one), [])
+    if (longest.length <= length + 1) return false
+    waiting -= 1
+    longest.pop()!.leave(new Busy('Too many wait already.'))
+    return true
+  }
+
   return {
     take(account, signal) {
       signal?.throwIfAborted()
       const line = lines.get(account) ?? []
-      if (closed || waiting >= limits.waiting || line.length >= limits.waitingEach)
+      if (closed || line.length >= limits.waitingEach || !isRoom(line.length))
         return Promise.reject(new Busy(closed ? 'The server is shutting down.' : 'Too many wait already.'))
       return new Promise((resolve, reject) => {
         const left = (): void => {

@@ -9,11 +9,13 @@ export interface WorkerLimits {
   memoryMb: number
 }
 
-/** Why a process gave no answer: it was ended, or ended itself. `unsent`: it never got the question. */
+/** Why a process gave no answer: it was ended, or ended itself. `unsent`: not for its question, which it may not even have got. */
 export type Lost = 'too_slow' | 'too_large' | 'unsent'
 export type Outcome<Said> = { said: Said } | { lost: Lost }
 
 const LOOK_MS = 25
+/** Sent to all processes of a service, or of a terminal, that is stopped: nothing is wrong with what was asked. */
+const STOPS: ReadonlySet<NodeJS.Signals> = new Set(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'])
 
 /**
  * A process without rights, and the one question that it may be answering: it gets nothing of this server's environment,
@@ -45,10 +47,11 @@ export class Worker<Asked, Said> {
     this.#child.on('message', (said: Said) => this.#answer?.({ said }))
     this.#child.on('error', () => this.#child.kill('SIGKILL'))
     this.ended = new Promise((resolve) =>
-      this.#child.on('close', () => {
+      this.#child.on('close', (_, signal) => {
+        const stopped = this.gone || (signal !== null && STOPS.has(signal))
         this.gone = true
-        // Out of memory, or broken by what it was given.
-        this.#answer?.({ lost: 'too_large' })
+        // Else out of memory, or broken by what it was given.
+        this.#answer?.({ lost: stopped ? 'unsent' : 'too_large' })
         resolve()
       }),
     )

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { until } from '#test/until.ts'
 import sharp from 'sharp'
 import { createPictureMaker } from './maker.ts'
 
@@ -13,9 +14,9 @@ const plain = (width: number, height: number, more: object = {}): Promise<Buffer
 const draw = async (maker: ReturnType<typeof createPictureMaker>, account: string, bytes: Uint8Array) =>
   maker.draw(account, () => Promise.resolve({ bytes, pixels: 256 }))
 
-/** The most memory that any child of this process held, in MB (proc(5)). */
-function peak(): number {
-  const children = readdirSync('/proc')
+/** What the system says of each child of this process (proc(5)). */
+const children = (): string[] =>
+  readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map((pid) => {
       try {
@@ -25,8 +26,10 @@ function peak(): number {
       }
     })
     .filter((status) => new RegExp(`^PPid:\\s+${process.pid}$`, 'm').test(status))
-  return Math.max(0, ...children.map((status) => Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024))
-}
+
+/** The most memory that any child held, in MB. */
+const peak = (): number =>
+  Math.max(0, ...children().map((status) => Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024))
 
 test('a picture of few bytes and many pixels is not unpacked: plain, interlaced and of 16 bits a sample', async () => {
   await using maker = createPictureMaker()
@@ -68,10 +71,33 @@ test('alice has sixty large pictures made small; bob’s pixel is there before h
   })
     .jpeg()
     .toBuffer()
+  const dot = await plain(1, 1)
+  // How long a process takes to start is no part of the story.
+  await Promise.all(['carol', 'dave', 'erin'].map((who) => draw(maker, who, dot)))
   let over = 0
   const hers = Array.from({ length: 60 }, () => draw(maker, 'alice', noise).then(() => (over += 1)))
-  const pixel = await draw(maker, 'bob', await plain(1, 1))
+  const pixel = await draw(maker, 'bob', dot)
   assert.ok('said' in pixel && 'bytes' in pixel.said, JSON.stringify(pixel))
   assert.ok(over < 6, `${over} of hers came before`)
   await Promise.all(hers)
+})
+
+test('a picture is not at fault when the server stops, or when a service manager or a terminal stops all its processes', async () => {
+  const bytes = await plain(3_900, 3_900, { progressive: true })
+  const ends: Record<string, (maker: ReturnType<typeof createPictureMaker>, pid: number) => unknown> = {
+    dispose: (maker) => maker[Symbol.asyncDispose](),
+    SIGTERM: (_, pid) => process.kill(pid, 'SIGTERM'),
+    SIGINT: (_, pid) => process.kill(pid, 'SIGINT'),
+    SIGHUP: (_, pid) => process.kill(pid, 'SIGHUP'),
+  }
+  for (const [how, end] of Object.entries(ends)) {
+    await using maker = createPictureMaker()
+    const drawing = draw(maker, 'alice', bytes)
+    const [child] = await until(
+      async () => children().filter((status) => !/^State:\s+Z/m.test(status)),
+      (found) => found.length > 0,
+    )
+    await end(maker, Number(/^Pid:\s+(\d+)/m.exec(child!)![1]))
+    assert.deepEqual(await drawing, { lost: 'unsent' }, how)
+  }
 })
