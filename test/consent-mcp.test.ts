@@ -146,6 +146,9 @@ test('a consent is for those arguments, that key and once: altered, replayed, mo
     [key, input, yes(`${id}.${Number(expires) + 1}.${signature}`)],
     [key, input, yes('made.up.here')],
     [key, input, yes('')],
+    [key, input, yes(`${state}=`)],
+    [key, input, yes(`${state}\n`)],
+    [key, input, yes(`${id}.${expires}. ${signature}`)],
   ]
   for (const [who, given, more] of tries) {
     const { isError, structuredContent } = resultOf(await send(who, given, more))
@@ -156,4 +159,24 @@ test('a consent is for those arguments, that key and once: altered, replayed, mo
   assert.deepEqual(both.map((one) => resultOf(one).isError === true).toSorted(), [false, true])
   assert.equal(resultOf(await send(key, input, yes(state))).isError, true)
   assert.equal(await shares(), 1)
+})
+
+test('a person sees every field of what they are asked, however long another is; what is too much to be seen is refused', async () => {
+  const { key } = await alice.key()
+  const { id } = (await alice.post('/agents', { name: 'Shown' })).body.data
+  const call = {
+    name: 'agents.update',
+    input: { id, system_prompt: 'Be kind. '.repeat(5_000), description: 'last of all' },
+  }
+  const asked = resultOf(await send(key, {}, { arguments: call }))
+  const { message } = asked.inputRequests.consent.params
+  assert.match(message, /Be kind[^]*beginning of 45000 characters[^]*last of all/)
+  assert.ok(message.length < 3_000, `${message.length}`)
+  const done = resultOf(await send(key, {}, { arguments: call, ...yes(asked.requestState) }))
+  assert.equal(done.isError, undefined, JSON.stringify(done))
+
+  const tools = Array.from({ length: 600 }, () => ({ name: 'drive.list', policy: 'allow' }))
+  const many = { name: 'agents.update', input: { id, output_schema: { type: 'object', tools }, name: 'x' } }
+  const { isError, structuredContent } = resultOf(await send(key, {}, { arguments: many }))
+  assert.deepEqual([isError, structuredContent?.error.code], [true, 'consent_required'])
 })

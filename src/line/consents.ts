@@ -1,10 +1,11 @@
 /** What a person was asked over `/mcp`, as the client hands it back with the answer: it holds for one call and once. */
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Engine } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { newId } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
+import { isSameText } from '#kernel/same-text.ts'
 
 /** How long a question stands. */
 const STANDS_MS = 600_000
@@ -21,7 +22,7 @@ export interface Wanted {
 export function questionOf({ secrets }: Pick<Engine, 'secrets'>, wanted: Wanted): string {
   const id = newId()
   const expires = String(Date.now() + STANDS_MS)
-  return [id, expires, signed(secrets, id, expires, wanted).toString('base64url')].join('.')
+  return [id, expires, signed(secrets, id, expires, wanted)].join('.')
 }
 
 /** Takes a question as answered with yes, once. Refuses what was asked about another call or by another key, or too long ago. */
@@ -30,10 +31,9 @@ export async function redeem(
   question: string,
   wanted: Wanted,
 ): Promise<void> {
-  const [id = '', expires = '', signature = ''] = question.length > LONGEST ? [] : question.split('.')
+  const [id = '', expires = '', ...signature] = question.length > LONGEST ? [] : question.split('.')
   const expected = signed(secrets, id, expires, wanted)
-  const given = Buffer.from(signature, 'base64url')
-  if (given.length !== expected.length || !timingSafeEqual(given, expected) || Number(expires) < Date.now()) notThis()
+  if (!isSameText(signature.join('.'), expected) || Number(expires) < Date.now()) notThis()
   const { db } = postgres
   await sql`delete from consents_used where expires_at < now()`.execute(db)
   const { rows } = await sql`insert into consents_used (id, expires_at) values (${id}, ${new Date(Number(expires))})
@@ -51,10 +51,10 @@ function signed(
   id: string,
   expires: string,
   { principal: { accountId, credential }, name, input }: Wanted,
-): Buffer {
+): string {
   const key = credential.kind === 'key' ? credential.id : ''
   const digest = createHash('sha256').update(canonical(input)).digest('base64url')
-  return secrets.sign('consent', JSON.stringify([id, expires, accountId, key, name, digest]))
+  return secrets.sign('consent', JSON.stringify([id, expires, accountId, key, name, digest])).toString('base64url')
 }
 
 /** The same words for the same input, in whatever order its fields come. */

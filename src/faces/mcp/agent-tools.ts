@@ -2,6 +2,7 @@ import type { AnyEndpoint } from '#kernel/contract.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Listed } from '#kernel/registry.ts'
 import { split } from '../client.ts'
+import { askingFor } from './asking.ts'
 import { bytesResult } from './bytes.ts'
 import { type Card, type Catalogue, createCatalogue, forAgents } from './catalogue.ts'
 import { collect } from './collect.ts'
@@ -102,14 +103,6 @@ async function agreed(name: string, input: unknown, caller: AgentCaller, { perso
   if (!person.answer.agreed) refuse('consent_required', { message: 'The person who was asked did not agree.' })
   await caller.redeem(person.answer.question, name, input)
   return true
-}
-
-const MOST_SHOWN = 2_000
-
-function askingFor({ name, endpoint }: Listed, input: Record<string, unknown>): string {
-  const words = JSON.stringify(input, null, 2)
-  const shown = words.length > MOST_SHOWN ? `${words.slice(0, MOST_SHOWN).toWellFormed()} …` : words
-  return `An agent wants to: ${endpoint.summary} (${name})\n${shown}`
 }
 
 function urlOf(endpoint: AnyEndpoint, input: Record<string, unknown>, origin: string): string | null {
