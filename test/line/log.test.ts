@@ -1,27 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pino from 'pino'
 import { implement } from '#engine/context.ts'
-import { logScope } from '#engine/log.ts'
 import { area, endpoint, none } from '#kernel/contract.ts'
 import { notesService } from '#test/notes.ts'
+import { readableLog } from '#test/readable-log.ts'
 import { testServer } from '#test/server.ts'
-
-/** A log as the server keeps it, whose lines the test can read. */
-function readableLog() {
-  const lines: Record<string, unknown>[] = []
-  const log = pino(
-    {
-      level: 'warn',
-      base: null,
-      formatters: { level: (label) => ({ level: label }) },
-      mixin: () => logScope.getStore() ?? {},
-    },
-    { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
-  )
-  return { log, lines }
-}
 
 test('a fault is logged under the request id of the answer and the one that the client gave', async () => {
   const { log, lines } = readableLog()

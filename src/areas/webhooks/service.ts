@@ -182,9 +182,9 @@ async function send(
   ctx: Context,
   row: Pick<DeliveryRow, 'endpoint_id' | 'message_id' | 'event_type' | 'payload' | 'redelivery_of'>,
 ) {
-  const made = await deliveryStore.insert(ctx.db, { id: newId(), ...row })
+  const made = (await deliveryStore.insert(ctx.db, { id: newId(), ...row })) ?? refuse('not_found', { param: 'id' })
   ctx.engine.bus.poke('webhooks')
-  return showDelivery(made!)
+  return showDelivery(made)
 }
 
 const deliveryOf = async (ctx: Context, endpointId: Id, id: Id): Promise<DeliveryRow> =>

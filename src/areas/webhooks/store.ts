@@ -230,17 +230,19 @@ export const webhookSecrets: readonly SealedColumns[] = [
 ]
 
 export const deliveryStore = {
-  /** Null when this message was sent there before. */
+  /** Null when this message was sent there before, or the endpoint was deleted meanwhile. */
   insert: async (
     db: Db,
     row: Pick<DeliveryRow, 'id' | 'endpoint_id' | 'message_id' | 'event_type' | 'payload' | 'redelivery_of'>,
   ): Promise<DeliveryRow | null> =>
-    (await db
-      .insertInto('webhook_deliveries')
-      .values({ ...row, due_at: sql<Date>`clock_timestamp()`, completed_at: null })
-      .onConflict((conflict) => conflict.doNothing())
-      .returningAll()
-      .executeTakeFirst()) ?? null,
+    (
+      await sql<DeliveryRow>`insert into webhook_deliveries
+          (id, endpoint_id, message_id, event_type, payload, redelivery_of, due_at)
+        select ${row.id}, e.id, ${row.message_id}, ${row.event_type}, ${row.payload}, ${row.redelivery_of}::ulid,
+          clock_timestamp()
+        from webhook_endpoints e where e.id = ${row.endpoint_id} for key share
+        on conflict do nothing returning *`.execute(db)
+    ).rows[0] ?? null,
 
   get: async (db: Db, endpointId: Id, id: Id): Promise<DeliveryRow | null> =>
     (await db
