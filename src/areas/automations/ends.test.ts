@@ -38,7 +38,7 @@ test('who cancels a run, or deletes its automation, stops what speaks in the cha
   assert.deepEqual((await alice.delete(`/automations/${hook.id}`)).body, { deleted: true, id: hook.id })
   await chatRunIs(alice, last, 'cancelled')
   assert.equal((await alice.get(`/automations/${hook.id}`)).status, 404)
-  assert.equal((await fire(server, hook)).status, 404)
+  assert.equal((await fire(server, hook)).status, 401, 'as an address that never was')
   for (const { chat_id } of [going, last]) assert.equal((await alice.get(`/chats/${chat_id}`)).status, 200)
 })
 
