@@ -6,9 +6,14 @@ import { type Outcome, Worker, type WorkerLimits } from './worker.ts'
 export interface Pool<Asked, Said> extends AsyncDisposable {
   /**
    * What is asked is loaded when its turn has come; the signal ends the wait for it, and work that has begun goes on to its
-   * end. Throws `Busy`, and what loading throws.
+   * end. `conclude` is waited for before the turn is given on. Throws `Busy`, and what loading throws.
    */
-  ask(account: string, load: () => Asked | Promise<Asked>, signal?: AbortSignal): Promise<Outcome<Said>>
+  ask(
+    account: string,
+    load: () => Asked | Promise<Asked>,
+    signal?: AbortSignal,
+    conclude?: (outcome: Outcome<Said>) => Promise<void>,
+  ): Promise<Outcome<Said>>
 }
 
 export interface PoolLimits extends WorkerLimits, TurnLimits {
@@ -36,7 +41,11 @@ export function createPool<Asked, Said>(
   const alive = new Set<Worker<Asked, Said>>()
   let closed = false
 
-  async function work(turn: Disposable, load: () => Asked | Promise<Asked>): Promise<Outcome<Said>> {
+  async function work(
+    turn: Disposable,
+    load: () => Asked | Promise<Asked>,
+    conclude: (outcome: Outcome<Said>) => Promise<void> = async () => {},
+  ): Promise<Outcome<Said>> {
     using _turn = turn
     const asked = await load()
     if (closed) return { lost: 'unsent' }
@@ -48,6 +57,7 @@ export function createPool<Asked, Said>(
       idle.push(worker)
       worker.idle = setTimeout(() => drop(worker), limits.idleMs).unref()
     }
+    await conclude(outcome)
     return outcome
   }
 
@@ -66,9 +76,9 @@ export function createPool<Asked, Said>(
   }
 
   return {
-    async ask(account, load, signal) {
+    async ask(account, load, signal, conclude) {
       const turn = await turns.take(account, signal)
-      return work(turn, load)
+      return work(turn, load, conclude)
     },
     async [Symbol.asyncDispose]() {
       closed = true

@@ -32,17 +32,11 @@ export async function readDocument(
 ): Promise<Read> {
   await checkSlow(db, sha256, kind)
   // Asked again when its turn has come: the same bytes may have been tried meanwhile.
-  let reading = false
   const begin = async (): Promise<Given> => {
     await checkSlow(db, sha256, kind)
-    reading = true
     return given()
   }
-  const read = documents.read(account, begin, signal).catch(async (error: unknown) => {
-    if (reading && error instanceof Unreadable && (error.reason === 'too_slow' || error.reason === 'too_large'))
-      await remember(db, { sha256, kind, reason: error.reason })
-    throw error
-  })
+  const read = documents.read(account, begin, signal, (reason) => remember(db, { sha256, kind, reason }))
   return signal === undefined ? read : orAborted(read, signal)
 }
 
