@@ -166,6 +166,34 @@ for (const { shape, name, kind, body } of ways) {
   })
 }
 
+test('no word beside a name makes it data: neither a type that is none, nor a neighbour of another kind', async () => {
+  const cases: [Shape, Json, string][] = [
+    ['rs', { type: 'web_search_tool_result', previous_response_id: 'resp_1' }, 'previous_response_id'],
+    ['rs', { input: ['hi', { type: 'item_reference', id: 'msg_1' }] }, 'input.1'],
+    [
+      'oa',
+      { messages: [{ type: 'a_tool_result', ...user({ type: 'file', file: { file_id: 'file_1' } })[0] }] },
+      'messages.0.content.0.file.file_id',
+    ],
+    ['an', { type: 'a_tool_result', container: 'container_1' }, 'container'],
+    [
+      'an',
+      { messages: user(['x', { type: 'document', source: { type: 'file', file_id: 'file_1' } }] as never) },
+      'messages.0.content.0.1.source.file_id',
+    ],
+  ]
+  for (const [shape, body, param] of cases) {
+    const before = posts()
+    const answer = await send(shape, `shared-${shape}`, body)
+    assert.ok([400, 404].includes(answer.status), `${param}: ${answer.status} ${answer.text}`)
+    assert.match(
+      answer.text,
+      new RegExp(param.replaceAll('.', '\\.').replace(/^previous_response_id$/, 'Previous response')),
+    )
+    assert.equal(posts(), before)
+  }
+})
+
 test('what only looks like a name of something stored is data', async () => {
   const schema = { type: 'object', properties: { file_id: { type: 'string' }, container: { type: 'string' } } }
   const bodies: [Shape, Json][] = [

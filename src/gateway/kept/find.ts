@@ -1,7 +1,7 @@
 import { isObject, type Json, textOf } from '../shapes/json.ts'
 import { anthropic } from './anthropic.ts'
 import { gemini } from './gemini.ts'
-import type { Naming } from './judged.ts'
+import type { Judged, Naming } from './judged.ts'
 import { openai } from './openai.ts'
 import { openrouter } from './openrouter.ts'
 
@@ -14,90 +14,129 @@ export interface Kept {
   value: unknown
 }
 
-/** By the shape of a request: a chat completion of OpenAI's may be meant for any of those that take them. */
-const names: Readonly<Record<'messages' | 'others', ReadonlyMap<string, Naming>>> = {
-  messages: new Map(Object.entries(anthropic.names)),
-  others: new Map([gemini, openrouter, openai].flatMap((judged) => Object.entries(judged.names))),
-}
-
 /** Data of the client, of its tools or of an earlier answer: what stands under these names means nothing to a vendor. */
-const data: ReadonlySet<string> = new Set(
-  `parameters input_schema inputSchema schema json_schema input_examples arguments annotations citations metadata results
-  outputs logit_bias`.split(/\s+/),
-)
+const data = `parameters input_schema inputSchema schema json_schema input_examples arguments annotations citations metadata
+  results outputs logit_bias`
 
 /** Strings under these names say where something lies. */
-const addresses: ReadonlySet<string> = new Set([
-  'url',
-  'image_url',
-  'file_url',
-  'video_url',
-  'fileUri',
-  'file_uri',
-  'uri',
-])
+const addresses = 'url image_url file_url video_url fileUri file_uri uri'
 /** Buckets, and files of Gemini's account (ai.google.dev, Files API), which are read with the key of the call. */
-const isAtVendor = (address: unknown): boolean =>
-  typeof address === 'string' &&
-  (/^(?:gs|s3):\/\//i.test(address) ||
-    /^https?:\/\/generativelanguage\.googleapis\.com\/(?:[^?#]*\/)?files\//i.test(address))
+const isAtVendor = (address: string): boolean =>
+  /^(?:gs|s3):\/\//i.test(address) ||
+  /^https?:\/\/generativelanguage\.googleapis\.com\/(?:[^?#]*\/)?files\//i.test(address)
 
-/** The first thing that a request names of what lies at a vendor; null: it holds all that it needs. */
-export function keptIn(json: Json): Kept | null {
-  const isMessages = Array.isArray(json['messages']) && !Array.isArray(json['input'])
-  // What Anthropic's clients and OpenAI's call a container or a skill differs; both are looked for where either may stand.
-  return look(json, '', isMessages ? [names.messages, names.others] : [names.others])
+/** What a field may stand for. */
+type Rule = 'data' | 'address' | readonly Naming[]
+
+/** All in one table: each field of a request is looked up once, and most are in no row. */
+function rulesOf(judged: readonly Judged[]): ReadonlyMap<string, Rule> {
+  const rules = new Map<string, Rule>()
+  for (const { names } of judged)
+    for (const field in names) rules.set(field, [...((rules.get(field) as Naming[]) ?? []), names[field]!])
+  for (const field of addresses.split(' ')) rules.set(field, 'address')
+  for (const field of data.split(/\s+/)) rules.set(field, 'data')
+  return rules
 }
 
-/** The first thing that is named by an address which only the vendor's own key opens. */
-export const addressIn = (json: Json): Kept | null => look(json, '', [])
+/** By the shape of a request: a chat completion of OpenAI's may be meant for any of those that take them. */
+const rules = {
+  // What Anthropic's clients and OpenAI's call a container or a skill differs; both are looked for where either may stand.
+  messages: rulesOf([anthropic, gemini, openrouter, openai]),
+  others: rulesOf([gemini, openrouter, openai]),
+}
 
-function look(around: Json, path: string, known: readonly ReadonlyMap<string, Naming>[]): Kept | null {
-  const type = textOf(around['type'])
-  // An echo of what the vendor's own tools answered.
-  if (type.endsWith('_tool_result') && type !== 'tool_result' && type !== 'mcp_tool_result') return null
-  if (known.length > 0) {
-    const item = itemIn(around, type, path)
+/** Where an object stands: at the top, in the list `input` there, in a list `content` anywhere, or elsewhere. */
+type Place = 'top' | 'item' | 'block' | 'elsewhere'
+
+interface Search {
+  rules: ReadonlyMap<string, Rule>
+  /** The first thing that is named by an address. */
+  address: Kept | null
+}
+
+interface Found {
+  named: Kept | null
+  addressed: Kept | null
+}
+
+/** A request is looked through once, however often it is asked about. */
+const known = new WeakMap<Json, Found>()
+
+function foundIn(json: Json): Found {
+  const before = known.get(json)
+  if (before !== undefined) return before
+  const isMessages = Array.isArray(json['messages']) && !Array.isArray(json['input'])
+  const search: Search = { rules: isMessages ? rules.messages : rules.others, address: null }
+  const found = { named: look(json, search, 'top'), addressed: search.address }
+  known.set(json, found)
+  return found
+}
+
+/** The first thing that a request names of what lies at a vendor; null: it holds all that it needs. */
+export const keptIn = (json: Json): Kept | null => foundIn(json).named
+
+/** The first thing that is named by an address which only the vendor's own key opens, where nothing is named otherwise. */
+export const addressIn = (json: Json): Kept | null => foundIn(json).addressed
+
+/** The path is put together on the way back, for most requests name nothing. */
+function look(around: Json, search: Search, place: Place): Kept | null {
+  if (place === 'block' && isEcho(textOf(around['type']))) return null
+  if (place === 'item') {
+    const item = itemIn(around)
     if (item !== null) return item
   }
   for (const field in around) {
     const value = around[field]
-    if (value === null || value === undefined || value === '' || data.has(field)) continue
-    // Arguments of a call; at the top it is what the model is asked.
-    if (field === 'input' && path !== '') continue
-    const at = path === '' ? field : `${path}.${field}`
-    for (const map of known) {
-      const naming = map.get(field)
-      if (naming !== undefined && (naming.when?.(value, around) ?? !isEmpty(value)))
-        return { path: at, field, what: naming.what, value }
+    const rule = search.rules.get(field)
+    if (rule === 'data' || value === null || value === undefined) continue
+    if (rule === 'address') {
+      if (typeof value === 'string' && isAtVendor(value))
+        search.address ??= { path: field, field, what: 'a file', value }
+    } else if (rule !== undefined && value !== '') {
+      const naming = rule.find(({ when }) => when?.(value, around) ?? !isEmpty(value))
+      if (naming !== undefined) return { path: field, field, what: naming.what, value }
     }
-    if (known.length === 0 && addresses.has(field) && isAtVendor(value))
-      return { path: at, field, what: 'a file', value }
-    const found = inside(value, at, known)
-    if (found !== null) return found
+    // Arguments of a call; at the top it is what the model is asked.
+    if (typeof value !== 'object' || (field === 'input' && place !== 'top')) continue
+    const address = search.address
+    const found = inside(value, search, placeIn(field, place))
+    if (search.address !== address) within(field, search.address!)
+    if (found !== null) return within(field, found)
   }
   return null
 }
 
-function inside(value: unknown, path: string, known: readonly ReadonlyMap<string, Naming>[]): Kept | null {
-  if (isObject(value)) return look(value, path, known)
-  if (!Array.isArray(value)) return null
-  for (const [i, one] of value.entries()) {
-    // Tokens and texts by the thousand name nothing.
-    if (typeof one !== 'object') return null
-    const found = inside(one, `${path}.${i}`, known)
-    if (found !== null) return found
+function inside(value: object, search: Search, place: Place): Kept | null {
+  if (!Array.isArray(value)) return isObject(value) ? look(value, search, 'elsewhere') : null
+  for (let i = 0; i < value.length; i++) {
+    const one: unknown = value[i]
+    if (typeof one !== 'object' || one === null) continue
+    const address = search.address
+    const found = Array.isArray(one) ? inside(one, search, 'elsewhere') : look(one as Json, search, place)
+    if (search.address !== address) within(String(i), search.address!)
+    if (found !== null) return within(String(i), found)
   }
   return null
 }
+
+function within(name: string, found: Kept): Kept {
+  found.path = found.path === '' ? name : `${name}.${found.path}`
+  return found
+}
+
+const placeIn = (field: string, place: Place): Place =>
+  field === 'content' ? 'block' : field === 'input' && place === 'top' ? 'item' : 'elsewhere'
+
+/** An echo of what the vendor's own tools answered. Elsewhere a vendor reads the field `type` as something else, or not at all. */
+const isEcho = (type: string): boolean =>
+  type.endsWith('_tool_result') && type !== 'tool_result' && type !== 'mcp_tool_result'
 
 const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0
 
 /** Items of a response that stand for what is stored: a reference, nothing but an id, and a picture by its call alone. */
-function itemIn(item: Json, type: string, path: string): Kept | null {
-  const inInput = /^input\.\d+$/.test(path)
-  if (!inInput || typeof item['id'] !== 'string') return null
-  const isReference = type === 'item_reference' || (type === '' && item['role'] === undefined)
-  const isPicture = type === 'image_generation_call' && (item['result'] ?? null) === null
-  return isReference || isPicture ? { path, field: 'item_reference', what: 'an item', value: item['id'] } : null
+function itemIn({ type, id, role, result }: Json): Kept | null {
+  if (typeof id !== 'string') return null
+  const isReference = type === 'item_reference' || (textOf(type) === '' && role === undefined)
+  const isPicture = type === 'image_generation_call' && (result ?? null) === null
+  return isReference || isPicture ? { path: '', field: 'item_reference', what: 'an item', value: id } : null
 }
