@@ -73,6 +73,16 @@ export function createKeptItems({
     await bound(accountId)
   }
 
+  /** While the root key is being replaced, other processes may have sealed it under one that this one does not have yet. */
+  function opened({ id, sealed }: { id: string; sealed: string }): [id: string, json: object][] {
+    try {
+      return [[id, JSON.parse(secrets.open(sealed, id)) as object]]
+    } catch (error) {
+      log.warn({ error }, 'a kept item cannot be opened')
+      return []
+    }
+  }
+
   return {
     async keep(accountId, items) {
       let timer: NodeJS.Timeout | undefined
@@ -90,7 +100,7 @@ export function createKeptItems({
          where bytes <= $3`,
         [accountId, ids, MOST_FOUND],
       )
-      return new Map(rows.map(({ id, sealed }) => [id, JSON.parse(secrets.open(sealed, id)) as object]))
+      return new Map(rows.flatMap(opened))
     },
   }
 }

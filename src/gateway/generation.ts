@@ -50,6 +50,8 @@ export class Generation {
   }
 
   #go(candidates: readonly Candidate[]): void {
+    // Who left while something was looked up is asked for nothing, and pays for nothing.
+    if (this.visit.closed) return
     this.#candidates = candidates
     const { surface, request } = this.visit
     const { metered, streaming } = this.question

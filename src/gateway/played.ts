@@ -129,6 +129,7 @@ export class Played {
       this.#stop()
       const last = opening + this.#writer.stream.end()
       if (finish !== null) await this.#keep?.(this.#writer.stream.output ?? [])
+      if (this.#leaving.signal.aborted) return
       this.#response.end(last)
     } else {
       if (finish === null)
@@ -136,6 +137,8 @@ export class Played {
       this.#firstByteAt = performance.now()
       const answer = this.#writer.whole(this.#collector.collected) as Json
       await this.#keep?.(listOf(answer['output']) as Json[])
+      // Whoever left meanwhile has paid for it already.
+      if (this.#leaving.signal.aborted) return
       const body = Buffer.from(JSON.stringify(answer))
       this.#attempt.begin('application/json', body.length, {})
       this.#response.end(body)

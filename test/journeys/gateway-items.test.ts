@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { createOpenAI } from '@ai-sdk/openai'
 import { generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai'
 import { startAnthropic } from '#test/vendors/anthropic.ts'
+import { until } from '#test/until.ts'
 import { startOpenAI } from '#test/vendors/openai.ts'
 import type { Json, Vendor } from '#test/vendors/vendor.ts'
 import { type World, gatewayWorld, priced, said } from './gateway-world.ts'
@@ -128,7 +129,78 @@ test('what an account keeps is bounded: the oldest go first, and what is too lar
   assert.equal(left.length, 10_000)
   assert.ok(!left.some(({ id }) => id === first))
   assert.ok(left.some(({ id }) => id === last))
-  anthropic.script({ reply: 'x'.repeat(2 << 20) })
+  anthropic.script({ reply: 'x'.repeat((1 << 20) + 1) })
   const large = await itemOf()
   assert.ok(!(await rows()).rows.some(({ id }) => id === large))
+})
+
+test('an item is named once in a request: many names of a large one would fill the memory', async () => {
+  anthropic.script({ reply: 'word '.repeat(20_000) })
+  const id = await itemOf()
+  const before = anthropic.requests.length
+  const many = await ask({ input: Array.from({ length: 4_000 }, () => ({ type: 'item_reference', id })) })
+  assert.deepEqual([many.status, many.body.error.param], [400, 'input.1'])
+  assert.match(many.body.error.message, /Duplicate item/)
+  assert.equal(anthropic.requests.length, before)
+})
+
+test('an item that a process cannot open is one that is not kept', async () => {
+  const id = await itemOf()
+  const { pool } = world.server.app.engine.postgres
+  await pool.query(
+    `update kept_items set sealed = 'v1:unknown1:' || split_part(sealed, ':', 3) || ':' || split_part(sealed, ':', 4) where id = $1`,
+    [id],
+  )
+  const answer = await ask(naming(id))
+  assert.equal(answer.status, 404, answer.text)
+})
+
+test('who leaves while something is kept or looked for is counted once, and nobody is asked for them', async () => {
+  const { app, origin } = world.server
+  const id = await itemOf()
+  const tallied = async () => {
+    const text = await (await fetch(`${origin}/metrics`)).text()
+    const counts = text.matchAll(/^uk_gateway_calls_total\{.*\} (\d+)$/gm)
+    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
+  }
+  const held = await app.engine.postgres.pool.connect()
+  const leave = async (body: Json, seen: () => Promise<unknown>) => {
+    await held.query('begin')
+    await held.query('lock table kept_items in access exclusive mode')
+    const leaving = new AbortController()
+    const left = fetch(`${origin}/compat-a/v1/responses`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${world.key.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'an/claude-sonnet-5-5', input: 'hi', ...body }),
+      signal: leaving.signal,
+    }).catch(() => null)
+    // Whoever clears away what is old may wait as well.
+    const waiting = () =>
+      app.engine.postgres.pool.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+         and query like '%kept_items%' and query not like 'delete%'`,
+      )
+    await until(waiting, ({ rowCount }) => rowCount === 1)
+    leaving.abort()
+    await left
+    await seen()
+    await held.query('commit')
+  }
+  try {
+    const calls = (await world.calls()).length
+    const asked = anthropic.requests.length
+    const counted = await tallied()
+    await leave({}, () => until(world.calls, ([last]) => last!.status === 'cancelled'))
+    // Its connection has been seen to close by whoever answers on another one afterwards.
+    await leave(naming(id), async () => void (await fetch(`${origin}/healthz`), await fetch(`${origin}/healthz`)))
+    await until(
+      () => ask(naming(id)),
+      ({ status }) => status === 200,
+    )
+    assert.equal(await tallied(), counted + 2)
+    assert.equal((await world.calls()).length, calls + 2)
+    assert.equal(anthropic.requests.length, asked + 2, 'for who had left nobody was asked')
+  } finally {
+    held.release()
+  }
 })

@@ -1,3 +1,4 @@
+import { refuse } from '#kernel/errors.ts'
 import { type Body, readBody } from '../body.ts'
 import { isObject, type Json, listOf } from '../shapes/json.ts'
 import { whole } from '../shapes/openai-responses/write-items.ts'
@@ -19,7 +20,13 @@ const namedBy = (item: unknown): string | null =>
 export function recalled(visit: Visit, body: Body): Body | Promise<Body> {
   const input = listOf(body.json['input'])
   if (visit.surface.keeps === undefined || !input.some((item) => namedBy(item) !== null)) return body
-  const ids = new Set(input.map(namedBy).filter((id) => id !== null))
+  const ids = new Set<string>()
+  for (const [i, item] of input.entries()) {
+    const id = namedBy(item)
+    if (id === null) continue
+    if (ids.has(id)) refuseTwice(id, i)
+    ids.add(id)
+  }
   const { items } = visit.gateway.engine
   return items.find(visit.caller.principal.accountId, [...ids].slice(0, MOST_NAMED)).then((found) => {
     if (found.size === 0) return body
@@ -27,6 +34,13 @@ export function recalled(visit: Visit, body: Body): Body | Promise<Body> {
     return readBody(Buffer.from(JSON.stringify({ ...body.json, input: whole })))
   })
 }
+
+/** As OpenAI refuses it. Each name takes as much memory as what it names: many of one large item would take all of it. */
+const refuseTwice = (id: string, at: number): never =>
+  refuse('invalid_parameter', {
+    message: `Duplicate item found with id ${id}. Remove duplicate items from your input and try again.`,
+    param: `input.${at}`,
+  })
 
 /** Items of an answer as they are kept for their account; without the ids that they are kept under. */
 export const keepable = (output: readonly Json[]): { id: string; json: object }[] =>
