@@ -160,16 +160,21 @@ export const automationStore = {
    * are paused for that already.
    */
   async behindAgent(db: Db, agentId: Id): Promise<AutomationRow[]> {
-    const { rows } = await sql<AutomationRow>`
-      with recursive over as (
+    const { rows: over } = await sql<{ id: Id }>`with recursive over as (
         select ${agentId}::text collate "C" as id
         union
         select a.id::text collate "C" from over o join agents a on a.subagents @> jsonb_build_array(jsonb_build_object('agent_id', o.id))
-      )
+      ) select id from over`.execute(db)
+    const ids = over.map(({ id }) => id)
+    // From automations to their chats, one by one: an agent may have millions of chats, which its automations made.
+    const { rows } = await sql<AutomationRow>`
       select r.*, a.*, w.status as workspace_status from automations a
         join resources r on r.id = a.id join workspaces w on w.id = r.workspace_id
-        where a.paused_reason is distinct from 'agent_changed' and (a.action ->> 'agent_id' in (select id from over)
-          or a.action ->> 'chat_id' in (select c.id::text from chats c where c.agent_id in (select id::ulid from over)))
+        where a.paused_reason is distinct from 'agent_changed' and a.id in (
+          select b.id from automations b where b.action ->> 'agent_id' = any(${ids}::text[])
+          union all
+          select b.id from automations b where b.action ->> 'chat_id' is not null
+            and (select c.agent_id from chats c where c.id = (b.action ->> 'chat_id')::ulid) = any(${ids}::ulid[]))
         order by a.id for update of a`.execute(db)
     return rows
   },
