@@ -107,6 +107,28 @@ for (const [shape, request] of Object.entries(requests))
     )
   })
 
+test('names that are somebody’s own count wherever they stand, for a model may read them', () => {
+  const own = 'a name that nobody knows '.repeat(40)
+  const places: Record<string, (mine: object) => object> = {
+    'an example of a tool': (mine) => ({ tools: [{ name: 'f', input_schema: {}, input_examples: [mine] }] }),
+    'an environment': (env) => ({
+      input: [{ type: 'local_shell_call', action: { type: 'exec', command: ['ls'], env } }],
+    }),
+    'a paper of a conversation': (mine) => ({ messages: [], documents: [{ data: mine }] }),
+    'what a template is given': (mine) => ({ messages: [], chat_template_kwargs: mine }),
+    'a list of results': (mine) => ({ input: [{ type: 'x_call_output', output: [mine] }] }),
+    'arguments in a list': (mine) => ({
+      messages: [{ role: 'assistant', tool_calls: [{ function: { arguments: [mine] } }] }],
+    }),
+  }
+  for (const [name, place] of Object.entries(places)) {
+    const more = bound(place({ [own]: 1 })) - bound(place({}))
+    assert.ok(more >= bytes(own), `${name}: ${more}`)
+  }
+  const numbers = bound({ tools: [{ name: 'f', input_examples: [{ x: Array(50).fill(123_456_789) }] }] })
+  assert.ok(numbers >= 450, String(numbers))
+})
+
 test('embeddings: texts count by their bytes, tokens as tokens', () => {
   fc.assert(
     fc.property(fc.array(text), (input) => {

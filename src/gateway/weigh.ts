@@ -29,10 +29,27 @@ const MEDIA: ReadonlySet<string> = new Set([
 const WORDS: ReadonlySet<string> = new Set(['type', 'role', 'status', 'detail', 'media_type', 'mimeType', 'ttl'])
 const LONGEST_WORD = 40
 
+/**
+ * Names of fields as the shapes have them, which no model reads. Another name may be somebody's own, as those of an
+ * environment or of an example are, and counts: a list that lacks one holds a few tokens too many, never too few.
+ */
+const NAMES: ReadonlySet<string> = new Set(
+  `type role status detail media_type mimeType ttl id name content text parts thought thoughtSignature signature thinking
+  summary summary_text encrypted_content encryptedContent redacted reasoning reasoning_content reasoning_details format
+  index refusal annotations citations cache_control cachePoint caller data url uri image_url file file_id file_data file_url
+  filename fileUri fileData file_name inlineData input_audio audio image video source title context document bytes
+  tool_calls tool_call_id tool_use_id toolUseId toolUse toolResult call_id function function_call functionCall
+  functionResponse functionDeclarations toolSpec tools description parameters parametersJsonSchema input_schema inputSchema
+  input_examples strict schema json_schema json arguments args input output response is_error isError custom definition
+  syntax grammar enabled defer_loading allowed_callers phase system budget_tokens effort max_tokens include_thoughts
+  includeThoughts thinkingConfig thinkingBudget thinkingLevel responseMimeType responseJsonSchema responseSchema
+  generationConfig generation_config inferenceConfig maxOutputTokens temperature topP topK stopSequences`.split(/\s+/),
+)
+
 /** Objects under these keys are somebody's own JSON, whose names are read as well: schemas, and what tools are called with. */
 const JSON_TEXT: ReadonlySet<string> = new Set(
   `parameters input_schema inputSchema parametersJsonSchema schema responseSchema responseJsonSchema args arguments input
-  output response json`.split(/\s+/),
+  output response json input_examples`.split(/\s+/),
 )
 
 /** What a template puts around a message: the role and the marks of its beginning and end. */
@@ -54,17 +71,25 @@ export function weigh(body: object): Weight {
   return seen
 }
 
+/** Lists under these are of messages or their parts. */
+const LISTS: ReadonlySet<string> = new Set(['input', 'output'])
+
 function add(value: unknown, key: string, seen: Weight): void {
   if (typeof value === 'string') {
     if (MEDIA.has(key)) seen.media += value.length
     else if (!WORDS.has(key) || value.length > LONGEST_WORD) seen.text += Buffer.byteLength(value)
-  } else if (Array.isArray(value)) {
+  } else if (value === null || typeof value !== 'object') return
+  else if (JSON_TEXT.has(key) && !(Array.isArray(value) && LISTS.has(key)))
+    seen.text += Buffer.byteLength(JSON.stringify(value))
+  else if (Array.isArray(value)) {
     for (const item of value)
       // A token's own number, in input for embeddings.
       if (typeof item === 'number') seen.text += 1
       else add(item, typeof item === 'string' ? key : '', seen)
-  } else if (value !== null && typeof value === 'object') {
-    if (JSON_TEXT.has(key)) seen.text += Buffer.byteLength(JSON.stringify(value))
-    else for (const name in value) add((value as Record<string, unknown>)[name], name, seen)
-  }
+  } else
+    for (const name in value) {
+      const held = (value as Record<string, unknown>)[name]
+      if (!NAMES.has(name)) seen.text += Buffer.byteLength(name) + (typeof held === 'number' ? String(held).length : 0)
+      add(held, name, seen)
+    }
 }
