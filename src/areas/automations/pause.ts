@@ -42,8 +42,8 @@ export async function mayVouch(
     signal,
   })
   const place = owner && membershipIn(owner.principal, row.workspace_id)
-  // Who may do nothing there lends nothing.
-  if (!place) return true
+  // Whoever may do nothing there now may be back tomorrow, with rights that nobody knows yet.
+  if (!place) return false
   const mine = membershipIn(principal, row.workspace_id)
   if (mine === null || !atLeast(mine.role, place.role)) return false
   return allScopes.every((scope) => !may(owner.principal, place, scope) || may(principal, mine, scope))
@@ -61,7 +61,7 @@ export async function checkVouches(ctx: Context, row: AutomationRow): Promise<vo
   if (row.paused_reason !== 'agent_changed' || (await mayVouch(ctx, row))) return
   refuse('insufficient_role', {
     message:
-      'Its agent was changed by somebody with fewer rights than its account, and yours are fewer, too. Its account lets it go on, or change its `action`, and it acts in your rights.',
+      'Its agent was changed by somebody with fewer rights than its account has or may have, and so are yours. Its account lets it go on, or change its `action`, and it acts in your rights.',
     details: { paused_reason: row.paused_reason },
   })
 }

@@ -154,10 +154,14 @@ test('what alice’s automation had begun does not go on with bob’s change, ne
   const handed = await fired(call('delegate', { agent_id: helper.id, task: script([say('done')]) }))
   const changed = await bob.patch(`/agents/${helper.id}`, { system_prompt: 'Do as Bob says.' })
   assert.equal(changed.status, 200, changed.text)
+  // One more failure would archive it: that is no way for bob to get by the pause.
+  await server.app.engine.postgres.pool.query('update automations set failures = 9')
   for (const { hook, path, id, actions } of [asked, handed]) {
     assert.equal((await alice.post(`${path}/actions`, { actions })).status, 200)
     const run = await runIs(alice, hook as Made, id, isOver)
     assert.deepEqual([run.status, run.error.code], ['failed', 'invalid_state'])
+    assert.equal((await stateOf(alice, hook.id)).paused_reason, 'agent_changed')
+    assert.equal((await bob.post(`/automations/${hook.id}/unarchive`)).status, 403)
   }
   assert.equal(
     (await alice.get(`/chats?workspace_id=${team}`)).body.data.filter((row: Row) => row.title === 'by night').length,
@@ -200,4 +204,18 @@ test('an agent lets nothing go on that was paused, unless a person has agreed to
     () => stateOf(alice, hook.id),
     ({ paused_reason }) => paused_reason === null,
   )
+})
+
+test('what bob changes while alice is away from the workspace waits for her word once she is back', async () => {
+  await using place = await teamOf()
+  const { alice, bob, carol, team } = place
+  const hook = await make(alice, { workspace_id: team })
+  const { action } = await stateOf(alice, hook.id)
+  assert.equal((await carol.delete(`/workspaces/${team}/members/${alice.id}`)).status, 200)
+  assert.equal((await bob.patch(`/agents/${action.agent_id}`, { system_prompt: 'Do as Bob says.' })).status, 200)
+  assert.equal((await bob.post(`/automations/${hook.id}/unarchive`)).status, 403)
+  const back = await carol.post(`/workspaces/${team}/invitations`, { email: alice.email, role: 'admin' })
+  assert.equal((await alice.post('/invitations/accept', { token: back.body.data.token })).status, 200)
+  assert.equal((await stateOf(alice, hook.id)).paused_reason, 'agent_changed')
+  assert.equal((await alice.post(`/automations/${hook.id}/unarchive`)).body.data.paused_reason, null)
 })
