@@ -58,3 +58,28 @@ test('an answer that does not end is given up before it fills the memory', async
     [['garbage', 'The answer of the provider does not end.']],
   )
 })
+
+test('calls, citations and thoughts without end are given up as words are; ten thousand calls are not', async () => {
+  const kinds: Record<string, (n: number) => Chunk> = {
+    'calls without words': (n) => ({ type: 'tool_call_start', id: `call_${n}`, name: 'f' }),
+    'calls of long names': (n) => ({ type: 'tool_call_start', id: `call_${n}`, name: 'f'.repeat(10_000) }),
+    'sealed thoughts': () => ({ type: 'reasoning_end', signature: 'x'.repeat(10_000) }),
+    citations: () => ({ type: 'citation', citation: { url: 'https://example.com' } }) as Chunk,
+  }
+  const play = async (chunkOf: (n: number) => Chunk, most: number) => {
+    let taken = 0
+    async function* chunks(): AsyncGenerator<Chunk> {
+      for (; taken < most; taken++) yield chunkOf(taken)
+      yield { type: 'finish', reason: 'stop', native: null }
+    }
+    const told = attempt()
+    const response = Object.assign(new EventEmitter(), { end() {} }) as unknown as ServerResponse
+    await new Played(told, response, { whole: () => ({}) }, turn, false).run(chunks())
+    return { taken, faults: told.faults.length }
+  }
+  for (const [kind, chunkOf] of Object.entries(kinds)) {
+    const { taken, faults } = await play(chunkOf, 1_000_000)
+    assert.ok(taken < 200_000 && faults === 1, `${kind}: ${taken}`)
+  }
+  assert.deepEqual(await play(kinds['calls without words']!, 10_000), { taken: 10_000, faults: 0 })
+})

@@ -15,6 +15,8 @@ export type Writer = { stream: AnswerStream } | { whole: (answer: Collected) => 
 const BEAT_MS = 15_000
 /** An answer is gathered whole: whoever goes on beyond this does not end. */
 const MOST_CHARACTERS = 32 << 20
+/** A call, a citation or the end of a thought takes as much as so many characters, besides those that it has. */
+const OF_A_PART = 256
 
 /** An answer that comes as chunks and is written in the surface's own shape. */
 export class Played {
@@ -30,6 +32,8 @@ export class Played {
   readonly #collector = new Collector()
   #words = 0
   #characters = 0
+  /** Of what is gathered and is no words of the model's. */
+  #besides = 0
   #firstByteAt = 0
   #over = false
   #beat: NodeJS.Timeout | null = null
@@ -75,7 +79,7 @@ export class Played {
         this.#collector.add(chunk)
         this.#count(chunk)
         if (chunk.type === 'error') return this.#fail(chunk.error)
-        if (this.#characters > MOST_CHARACTERS)
+        if (this.#characters + this.#besides > MOST_CHARACTERS)
           return this.#fail({ kind: 'garbage', message: 'The answer of the provider does not end.' })
         if (!('stream' in this.#writer)) continue
         opening += this.#writer.stream.write(chunk)
@@ -163,6 +167,10 @@ export class Played {
           : ''
     if (this.#simulated) this.#words += countWords(words)
     else this.#characters += words.length
+    if (chunk.type === 'tool_call_start' || chunk.type === 'citation' || chunk.type === 'reasoning_end') {
+      this.#besides += OF_A_PART
+      for (const value of Object.values(chunk)) if (typeof value === 'string') this.#besides += value.length
+    }
   }
 
   /** For an estimate, which simulated models need none of. */

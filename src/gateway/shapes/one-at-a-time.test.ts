@@ -11,6 +11,7 @@ import { type Json, objectOf } from './json.ts'
 import { StreamReader as ChatReader } from './openai-chat/read-stream.ts'
 import { StreamReader as ResponsesReader } from './openai-responses/read-stream.ts'
 import { StreamWriter as ResponsesWriter } from './openai-responses/write-stream.ts'
+import { OneAtATime } from './one-at-a-time.ts'
 import { SseReader } from './sse.ts'
 
 /** A writer whose answers are made of items, and how its events name them. */
@@ -169,3 +170,14 @@ for (const one of writers) {
     assert.doesNotMatch(stream, /arguments\.done|output_item\.done|content_block_stop|"completed"/)
   })
 }
+
+test('a later call may have been told in any number of pieces, and of ten thousand calls each has its end', () => {
+  const order = new OneAtATime()
+  order.push({ type: 'tool_call_start', id: 'first', name: 'f' })
+  order.push({ type: 'tool_call_start', id: 'later', name: 'f' })
+  for (let i = 0; i < 300_000; i++) order.push({ type: 'tool_call_delta', id: 'later', delta: 'x' })
+  assert.equal(order.push({ type: 'tool_call_end', id: 'first' }).length, 300_002)
+  const many = new OneAtATime()
+  for (let i = 0; i < 10_000; i++) many.push({ type: 'tool_call_start', id: `call_${i}`, name: 'f' })
+  assert.equal(many.rest().filter(({ type }) => type === 'tool_call_end').length, 10_000)
+})

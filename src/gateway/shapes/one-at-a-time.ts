@@ -79,7 +79,8 @@ export class OneAtATime {
   #ready(): Said[] {
     const ready: Said[] = []
     for (let item = this.#queue[0]; item; item = this.#queue[0]) {
-      ready.push(...item.waiting.splice(0))
+      // One by one: as arguments of a call they would be too many.
+      for (const piece of item.waiting.splice(0)) ready.push(piece)
       if (!item.done) break
       this.#queue.shift()
     }
