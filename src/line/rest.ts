@@ -20,7 +20,7 @@ import { envelope, isBackground } from './reply.ts'
 import { type Match, createRouter } from './router.ts'
 import { sendBytes } from './send-bytes.ts'
 import { EVENT_STREAM, sendEvents } from './sse.ts'
-import { Watch } from './watch.ts'
+import { Watch, checkAgain, whilePermitted } from './watch.ts'
 import { clientRequestId, echoClientRequestId, sendJson, sendRefusal, setHeaders } from './write.ts'
 
 /** For telling a caller why its answer ends now. */
@@ -127,6 +127,21 @@ export function createRest(
     // What a HEAD asks for is known here: a stream has no end to wait for.
     if (endpoint.reply.kind === 'stream' && request.method === 'HEAD')
       return void response.writeHead(200, EVENT_STREAM).end()
+    if (ctx.upload !== null && !open) {
+      let changed = false
+      held.use(authority.onChange(principal.accountId, () => (changed = true)))
+      ctx.upload = {
+        ...ctx.upload,
+        bytes: whilePermitted(
+          ctx.upload.bytes,
+          () => changed,
+          async () => {
+            changed = false
+            ctx.principal = (await checkAgain(authority, line, { start, entry, input, credential })).principal
+          },
+        ),
+      }
+    }
     const result = await entry.handle(ctx, input)
 
     setHeaders(response, ctx.answer.headers)

@@ -13,6 +13,32 @@ export interface Watched {
   credential: Presented
 }
 
+/** The checks of a call, made again for its caller as they are now. Refuses with what has become of them. */
+export async function checkAgain(
+  authority: Authority,
+  line: Line,
+  { start, entry, input, credential }: Watched,
+): Promise<Context> {
+  const principal = await authenticate(authority, credential)
+  const again = line.context({ ...start, principal })
+  checkScope(again, entry)
+  await permit(again, entry, input)
+  return again
+}
+
+/** The bytes of a call for as long as its sender may send them: a large file may take hours. */
+export async function* whilePermitted(
+  bytes: AsyncIterable<Uint8Array>,
+  changed: () => boolean,
+  check: () => Promise<unknown>,
+): AsyncGenerator<Uint8Array> {
+  for await (const part of bytes) {
+    if (changed()) await check()
+    yield part
+  }
+  if (changed()) await check()
+}
+
 /** A stream under watch. */
 export interface Guarded {
   /** Its caller has lost the right to it. */
@@ -58,14 +84,10 @@ export class Watch implements Disposable {
   }
 
   async #look(): Promise<void> {
-    const { start, entry, input, credential } = this.#watched
     try {
-      const principal = await authenticate(this.#authority, credential)
-      const again = this.#line.context({ ...start, principal })
-      checkScope(again, entry)
-      await permit(again, entry, input)
+      const again = await checkAgain(this.#authority, this.#line, this.#watched)
       // A session that was used meanwhile ends later than it would have.
-      this.#setTimer(principal)
+      this.#setTimer(again.principal)
       await this.#guarded.kept(again)
     } catch (error) {
       this.#guarded.close(error)

@@ -87,6 +87,8 @@ export const driveService = implement(
       await checkRoom(ctx, target.workspaceId, 1, 'now')
       const said = mime_type ?? ctx.upload?.mimeType ?? null
       return staging(ctx, each(bytes), async (staged) => {
+        // Judged anew: the bytes may have taken hours, and the sender's place may be gone.
+        const target = await targetOf(ctx, { workspace_id, parent_id })
         const { row, made } = await putFile(ctx, target, { name, onConflict, said }, staged)
         ctx.answer.status = made ? 201 : 200
         return showFile(row)

@@ -1,0 +1,38 @@
+/** Bytes that are under way when their sender loses the right to send them. */
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { testServer } from '../server.ts'
+
+test('bob is removed while a file of his is still coming: it is refused at its last byte, and is not in the workspace', async () => {
+  await using server = await testServer()
+  const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
+  const { id: team } = (await alice.post('/workspaces', { name: 'Team' })).body.data
+  const { token } = (await alice.post(`/workspaces/${team}/invitations`, { email: bob.email, role: 'member' })).body
+    .data
+  await bob.post('/invitations/accept', { token })
+  const { key } = await bob.key()
+  const form = (end: string) =>
+    `--x\r\ncontent-disposition: form-data; name="workspace_id"\r\n\r\n${team}\r\n` +
+    `--x\r\ncontent-disposition: form-data; name="file"; filename="late.txt"\r\n\r\nsome words${end}`
+  const sent = request(new URL('/v1/drive/files', server.origin), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'multipart/form-data; boundary=x' },
+  })
+  const answered = new Promise<{ status: number; body: any }>((resolve, reject) => {
+    sent.once('error', reject)
+    sent.once(
+      'response',
+      (response) => void json(response).then((body) => resolve({ status: response.statusCode!, body }), reject),
+    )
+  })
+  sent.write(form(''))
+  // Known to be in: another call of the same key has been answered since.
+  assert.equal((await bob.get('/me')).status, 200)
+  assert.equal((await alice.delete(`/workspaces/${team}/members/${bob.id}`)).status, 200)
+  sent.end(' and more\r\n--x--\r\n')
+  const { status, body } = await answered
+  assert.deepEqual([status, body.error?.type], [404, 'not_found'], JSON.stringify(body))
+  assert.deepEqual((await alice.get(`/drive/files?workspace_id=${team}`)).body.data, [])
+})
