@@ -374,3 +374,26 @@ test('a vendor is offered the tools and the schema of the answer, and gets each 
   )
   assert.deepEqual([last[2].tool_call_id, JSON.parse(last[4].content).data.length], ['call_0', 2])
 })
+
+test('a model writes NULs and half a surrogate pair into its calls: they are left out, names of fields included, and the run goes on', async () => {
+  const chat = await chatWith([
+    { name: 'do', policy: 'allow' },
+    { name: 'web.fetch', policy: 'ask' },
+  ])
+  const odd = { 'na\0me': 'models\0.list\ud800', input: { 'limi\0t': 1 } }
+  await send(chat, script([call('do', odd)], [call('web_fetch', { url: 'http://x/\0' })]))
+  const [run] = await until(
+    async () => (await alice.get(`/chats/${chat}/runs`)).body.data,
+    ([{ status }]) => status !== 'queued' && status !== 'running',
+  )
+  assert.equal(run.status, 'requires_action', JSON.stringify(run.error))
+  assert.deepEqual(run.pending_actions[0].arguments, { url: 'http://x/' })
+  const { pool } = server.app.engine.postgres
+  const { rows } = await pool.query(
+    `select input->'arguments' as given from steps where run_id = $1 and kind = 'tool'`,
+    [run.id],
+  )
+  assert.deepEqual(rows[0].given, { name: 'models.list\ufffd', input: { limit: 1 } })
+  const named = bounded({ output: { ['a\0']: ['b\0', { ['c\ud800']: '\ud83d\ude00' }] }, is_error: false })
+  assert.deepEqual(named.output, { a: ['b', { 'c\ufffd': '\ud83d\ude00' }] })
+})

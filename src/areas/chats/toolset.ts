@@ -2,7 +2,7 @@
 import type { Context } from '#engine/context.ts'
 import type { Tool } from '#gateway/turn.ts'
 import type { Scope } from '#kernel/scopes.ts'
-import { storable } from '#kernel/storable.ts'
+import { storable, storableJson } from '#kernel/storable.ts'
 import type { Part } from './parts.ts'
 
 export interface Reached {
@@ -97,10 +97,10 @@ export function limitOf(tools: AgentTools, { tool, endpoint }: Pick<Reached, 'to
   return policyOf(tools, { tool: 'do', endpoint })
 }
 
-/** What the model wrote as arguments; null where that is no JSON object. */
+/** What the model wrote as arguments, as the run's columns keep it; null where that is no JSON object. */
 export function argumentsOf({ arguments: words }: Call): Record<string, unknown> | null {
   try {
-    const given: unknown = words.trim() === '' ? {} : JSON.parse(words)
+    const given: unknown = words.trim() === '' ? {} : storableJson(words)
     return typeof given === 'object' && given !== null && !Array.isArray(given)
       ? (given as Record<string, unknown>)
       : null
@@ -114,10 +114,8 @@ const MOST_OUTPUT = 64_000
 
 /** A result as it is stored and told: bounded, and only what a column holds. */
 export function bounded({ output, is_error }: Result): Result {
-  const json = JSON.stringify(output ?? null, (_, value: unknown) =>
-    typeof value === 'string' ? storable(value) : value,
-  )
-  if (json.length <= MOST_OUTPUT) return { output: JSON.parse(json) as unknown, is_error }
+  const json = JSON.stringify(output ?? null)
+  if (json.length <= MOST_OUTPUT) return { output: storableJson(json), is_error }
   const text = storable(json.slice(0, MOST_OUTPUT).toWellFormed())
   return {
     output: {
