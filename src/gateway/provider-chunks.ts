@@ -9,6 +9,7 @@ import { openaiResponses } from './dialects/openai-responses.ts'
 import { dispatch } from './carriers/dispatch.ts'
 import type { Offer, Shape } from './directory.ts'
 import { ERROR_BODY, faultOf } from './forward.ts'
+import { scrub } from './retry.ts'
 import { encode as encodeAnthropic } from './shapes/anthropic-messages/encode.ts'
 import { readAnswer as readAnthropicAnswer } from './shapes/anthropic-messages/read-answer.ts'
 import { StreamReader as AnthropicReader } from './shapes/anthropic-messages/read-stream.ts'
@@ -135,7 +136,9 @@ export function prepare(offer: Offer, turn: Turn): Prepared {
       try {
         const arrived = arrival.chunks()
         for await (const chunk of stops.length === 0 ? arrived : stopAt(arrived, stops))
-          yield renamed.size === 0 ? chunk : renameBack(chunk, renamed)
+          // Into a stream that has begun a fault is written as it is.
+          if (chunk.type === 'error') yield { type: 'error', error: scrub(chunk.error, endpoint) }
+          else yield renamed.size === 0 ? chunk : renameBack(chunk, renamed)
       } finally {
         arrival.leave()
       }
