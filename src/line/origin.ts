@@ -102,7 +102,10 @@ export function createOrigins(config: Pick<Config, 'publicUrl' | 'allowedHosts' 
   return origins
 }
 
-/** nginx speaks HTTP/1.0 to what stands behind a bare `proxy_pass`, and says nothing else of itself. */
+/**
+ * nginx before 1.29.7 speaks HTTP/1.0 to what stands behind a bare `proxy_pass`, and says nothing else of itself. Later ones
+ * speak HTTP/1.1 there, kept alive, and cannot be told from a client on this machine: `UK_PUBLIC_URL` tells.
+ */
 const tellsOfProxy = ({ httpVersionMajor, httpVersionMinor, headers }: IncomingMessage): boolean =>
   (httpVersionMajor === 1 && httpVersionMinor === 0) ||
   Object.keys(headers).some((name) => /^(forwarded|via|x-real-ip|x-forwarded-.*|cf-.*)$/.test(name))
