@@ -9,12 +9,18 @@ export interface KeptItem {
   json: object
 }
 
+/** Who was answered, or asks again: by a key of one workspace, which names what was said there alone, or by another. */
+export interface KeptFor {
+  accountId: Id
+  heldTo: Id | null
+}
+
 /** Items of answers, kept sealed for a day: for clients that name what was said instead of sending it again. */
 export interface KeptItems {
   /** Resolves when every process can find them. Those that are too large, and what goes wrong, are left out. */
-  keep(accountId: Id, items: readonly KeptItem[]): Promise<void>
-  /** By id, those that are this account's and still kept: at most so many bytes of them. */
-  find(accountId: Id, ids: readonly string[]): Promise<ReadonlyMap<string, object>>
+  keep(whom: KeptFor, items: readonly KeptItem[]): Promise<void>
+  /** By id, those that may be named and are still kept: at most so many bytes of them. */
+  find(whom: KeptFor, ids: readonly string[]): Promise<ReadonlyMap<string, object>>
 }
 
 const LARGEST_ITEM = 1 << 20
@@ -54,20 +60,21 @@ export function createKeptItems({
     }
   }
 
-  async function insert(accountId: Id, items: readonly KeptItem[]): Promise<void> {
+  async function insert({ accountId, heldTo }: KeptFor, items: readonly KeptItem[]): Promise<void> {
     const rows = items
       .map(({ id, json }) => ({ id, text: JSON.stringify(json) }))
       .filter(({ text }) => text.length <= LARGEST_ITEM)
     if (rows.length === 0) return
     await pool.query(
-      `insert into kept_items (id, account_id, sealed, bytes)
-       select id, $1, sealed, bytes from unnest($2::text[], $3::text[], $4::integer[]) as item (id, sealed, bytes)
+      `insert into kept_items (id, account_id, held_to, sealed, bytes)
+       select id, $1, $5, sealed, bytes from unnest($2::text[], $3::text[], $4::integer[]) as item (id, sealed, bytes)
        on conflict do nothing`,
       [
         accountId,
         rows.map(({ id }) => id),
         rows.map(({ id, text }) => secrets.seal(text, id)),
         rows.map(({ text }) => Buffer.byteLength(text)),
+        heldTo,
       ],
     )
     await bound(accountId)
@@ -84,21 +91,21 @@ export function createKeptItems({
   }
 
   return {
-    async keep(accountId, items) {
+    async keep(whom, items) {
       let timer: NodeJS.Timeout | undefined
       const patience = new Promise<void>((resolve) => (timer = setTimeout(resolve, PATIENCE_MS)))
-      const kept = insert(accountId, items).catch((error: unknown) =>
+      const kept = insert(whom, items).catch((error: unknown) =>
         log.warn({ error }, 'items of an answer could not be kept'),
       )
       await Promise.race([kept, patience])
       clearTimeout(timer)
     },
-    async find(accountId, ids) {
+    async find({ accountId, heldTo }, ids) {
       const { rows } = await pool.query<{ id: string; sealed: string }>(
         `select id, sealed from (select id, sealed, sum(bytes) over (order by id) as bytes from kept_items
-           where account_id = $1 and id = any($2::text[]) and created_at > now() - interval '1 day') as kept
+           where account_id = $1 and id = any($2::text[]) and ($4::ulid is null or held_to = $4) and created_at > now() - interval '1 day') as kept
          where bytes <= $3`,
-        [accountId, ids, MOST_FOUND],
+        [accountId, ids, MOST_FOUND, heldTo],
       )
       return new Map(rows.flatMap(opened))
     },

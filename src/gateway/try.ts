@@ -13,7 +13,7 @@ import { type Attempt, Forward } from './forward.ts'
 import type { Generation } from './generation.ts'
 import { Metering, guessInput, inputBound } from './metering.ts'
 import { Passage } from './passage.ts'
-import { keepable } from './kept/recall.ts'
+import { keepable, keptFor } from './kept/recall.ts'
 import { Played, type Writer } from './played.ts'
 import type { Candidate } from './router.ts'
 import type { Json } from './shapes/json.ts'
@@ -168,9 +168,8 @@ export class Try implements Attempt {
     const writer: Writer = streaming
       ? { stream: surface.stream(about, translation.includeUsage, visit.id) }
       : { whole: (answer) => surface.whole(answer, about) }
-    const { accountId } = visit.caller.principal
     const keep = surface.keeps?.(body)
-      ? (output: readonly Json[]) => visit.gateway.engine.items.keep(accountId, keepable(output))
+      ? (output: readonly Json[]) => visit.gateway.engine.items.keep(keptFor(visit.caller.principal), keepable(output))
       : null
     const played = new Played(this, response, writer, translation.turn, isSimulated(this.offer), keep)
     this.#answer = played

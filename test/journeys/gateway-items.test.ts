@@ -115,6 +115,25 @@ test('an item is its account’s alone, for a day, and only where storing was no
   await refused(id)
 })
 
+test('a key of one workspace names what was said there alone; its account’s own names it all', async () => {
+  const { person } = world
+  const team = (await person.post('/workspaces', { name: 'Team' })).body.data.id as string
+  const [here, there] = [
+    await person.key({ workspace_id: team }),
+    await person.key({ workspace_id: person.workspaceId }),
+  ]
+  const more = { shape: 'anthropic-messages', base_url: anthropic.origin, instance: true }
+  await world.bring(anthropic, 'all', { ...more, models: [priced('claude-sonnet-5-5')] })
+  const model = 'all/claude-sonnet-5-5'
+  anthropic.script({ reply: 'said in the team' })
+  const answer = await ask({ model }, here)
+  assert.equal(answer.status, 200, answer.text)
+  const id = answer.body.output.at(-1).id as string
+  const named = async (name: string, key = world.key) => (await ask({ model, ...naming(name) }, key)).status
+  assert.deepEqual([await named(id, here), await named(id, there), await named(id)], [200, 404, 200])
+  assert.deepEqual([await named(await itemOf(), here), await named(await itemOf())], [404, 200])
+})
+
 test('what an account keeps is bounded: the oldest go first, and what is too large is not kept', async () => {
   const { pool } = world.server.app.engine.postgres
   const first = await itemOf()

@@ -1,4 +1,6 @@
+import type { KeptFor } from '#engine/kept-items.ts'
 import { refuse } from '#kernel/errors.ts'
+import type { Principal } from '#kernel/principal.ts'
 import { type Body, readBody } from '../body.ts'
 import { isObject, type Json, listOf } from '../shapes/json.ts'
 import { whole } from '../shapes/openai-responses/write-items.ts'
@@ -12,6 +14,12 @@ const namedBy = (item: unknown): string | null =>
   isObject(item) && item['type'] === 'item_reference' && typeof item['id'] === 'string' && OURS.test(item['id'])
     ? item['id']
     : null
+
+/** Whom an answer's items are kept for, and who names them. */
+export const keptFor = ({ accountId, credential }: Principal): KeptFor => ({
+  accountId,
+  heldTo: credential.kind === 'session' ? null : credential.workspaceId,
+})
 
 /**
  * The request with what it names of this account's earlier answers in its place. What is not kept any more stays a name,
@@ -28,7 +36,7 @@ export function recalled(visit: Visit, body: Body): Body | Promise<Body> {
     ids.add(id)
   }
   const { items } = visit.gateway.engine
-  return items.find(visit.caller.principal.accountId, [...ids].slice(0, MOST_NAMED)).then((found) => {
+  return items.find(keptFor(visit.caller.principal), [...ids].slice(0, MOST_NAMED)).then((found) => {
     if (found.size === 0) return body
     const whole = input.map((item) => found.get(namedBy(item) ?? '') ?? item)
     return readBody(Buffer.from(JSON.stringify({ ...body.json, input: whole })))
