@@ -64,7 +64,9 @@ test('each asks the database the same and does the same sums', async () => {
     const connect = (client: { query: (...given: any[]) => unknown }) => {
       const { query } = client
       client.query = (...given) => {
-        seen.push(typeof given[0] === 'string' ? given[0] : given[0].text)
+        // The server's own rounds over all automations come in between: they name no id.
+        const [text, values] = typeof given[0] === 'string' ? given : [given[0].text, given[0].values]
+        if (Array.isArray(values) && values.includes(id)) seen.push(text)
         return query.apply(client, given)
       }
       return () => (client.query = query)
@@ -75,7 +77,7 @@ test('each asks the database the same and does the same sums', async () => {
     await server.stranger.request('POST', `/automations/${id}/fire`, {}, signed(other, 'one', '{}'))
     pool.off('acquire', acquired)
     for (const undo of back) undo()
-    return seen.filter((text) => /automation/.test(text))
+    return seen
   }
   const never = await asked(newId())
   assert.ok(never.length >= 2, never.join('\n'))

@@ -97,7 +97,7 @@ function hintFor(error: ApiError, around: Around): string | undefined {
       return 'Read it again and repeat the change on what is there now.'
     case 'invalid_state':
       return Array.isArray(details?.allowed) && details.allowed.length > 0
-        ? `This works while it is ${details.allowed.join(' or ')}.`
+        ? `What works now: ${details.allowed.join(', ')}.`
         : undefined
     case 'unknown_parameter':
       return 'This program and the server may be of different versions: compare `uk --version`.'
