@@ -14,7 +14,8 @@ export type Parts = Map<string, Buffer>
 
 /**
  * The parts of an Office file that `wants` names. Refused before anything is unpacked: too many entries, a part or all
- * of them too large, a ratio that only a bomb has; and after it what holds more markup than it may. The library checks each part's size again while it is unpacked.
+ * of them too large, a ratio that only a bomb has; and after it what holds more markup than it may. The library checks
+ * each part's size again while it is unpacked.
  */
 export async function openParts(bytes: Uint8Array, bounds: Bounds, wants: (name: string) => boolean): Promise<Parts> {
   const zip = await new Promise<ZipFile>((resolve, reject) =>
