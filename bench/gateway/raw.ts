@@ -48,4 +48,6 @@ const server = createServer((request, response) => {
     )
   })
 })
-server.listen(0, '127.0.0.1', 4096, () => process.stdout.write(`ready ${(server.address() as { port: number }).port}\n`))
+server.listen(0, '127.0.0.1', 4096, () =>
+  process.stdout.write(`ready ${(server.address() as { port: number }).port}\n`),
+)

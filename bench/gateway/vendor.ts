@@ -94,4 +94,6 @@ const server = createServer((socket) => {
     if (left <= 0) reply()
   })
 })
-server.listen(0, '127.0.0.1', 4096, () => process.stdout.write(`ready ${(server.address() as { port: number }).port}\n`))
+server.listen(0, '127.0.0.1', 4096, () =>
+  process.stdout.write(`ready ${(server.address() as { port: number }).port}\n`),
+)
