@@ -3,7 +3,7 @@ import { networkOf } from '#engine/network.ts'
 import { refuse } from '#kernel/errors.ts'
 import { loginStore } from './store.ts'
 
-/** Of whom failed logins are counted: the network a call comes from, and an account by its address. */
+/** Failed logins are counted of two: the network a call comes from, and an account by its address. */
 export const ofNetwork = ({ caller }: Context): string => `ip:${networkOf(caller.ip)}`
 export const ofEmail = (email: string): string => `email:${email.toLowerCase()}`
 

@@ -78,7 +78,7 @@ export const agentService = implement(
         const definition = changed(definitionOf(before), { ...changes, mcp_servers: servers?.mcp_servers })
         const budget = budgetOf({ spend_cap_usd, spend_cap_period })
         const member = membershipIn(ctx.principal, before.workspace_id) !== null
-        // Who says what it may use answers for it, also where that is what it was.
+        // The caller who says what it may use answers for it, also where that is what it was.
         const sets = member && (changes.tools ?? changes.subagents ?? servers) !== undefined
         const beside = {
           ...budget,

@@ -40,7 +40,7 @@ interface AgentTable extends Omit<Definition, 'tools' | 'output_schema' | 'mcp_s
   output_schema: Json<Definition['output_schema']>
   mcp_servers: JSONColumnType<Definition['mcp_servers']>
   subagents: JSONColumnType<Definition['subagents']>
-  /** Who last set its tools, outside servers and subagents: in runs they reach no further than all of these do. */
+  /** Accounts that last set its tools, outside servers and subagents: in runs those reach no further than all of these do. */
   tools_by: JSONColumnType<Lender[]>
   /** The headers that go to them, by server. */
   sealed_headers: Generated<string | null>

@@ -72,7 +72,7 @@ export function exchange(
       body: body === undefined ? null : Buffer.from(JSON.stringify(body)),
       mayBePrivate: upstream.mayBePrivate,
       credential: upstream.credential,
-      // What an endpoint says of itself is read by everybody whom it serves.
+      // Answers of an endpoint about itself are read by everybody whom it serves.
       party: endpoint.id,
       withinMs: timeoutMs,
     },

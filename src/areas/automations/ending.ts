@@ -41,7 +41,7 @@ export async function end(db: Db, run: AutomationRunRow, { status, error, cost }
     await automationStore.update(db, automation.id, { failures: 0 })
   if (status !== 'failed' && status !== 'timed_out') return ended
   const failures = automation.failures + 1
-  // What is paused for another reason waits for that to be mended: this one would hide it.
+  // An automation that is paused for another reason waits for that to be mended: this one would hide it.
   const awake = automation.status === 'active' && automation.paused_reason === null
   const pause = failures >= MOST_FAILURES && awake && run.trigger !== 'test'
   await automationStore.update(db, automation.id, {

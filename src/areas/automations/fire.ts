@@ -63,7 +63,7 @@ export async function fire(ctx: Context, { id, ...given }: Fired) {
   return showRun(done.run)
 }
 
-/** Who shows neither token nor secret is told, by the same work and in the same words, whether there is such a webhook or not. */
+/** A caller with neither token nor secret is told the same, by the same work, whether there is such a webhook or not. */
 async function checkSender(
   ctx: Context,
   id: Id,
