@@ -97,7 +97,7 @@ async function checkSender(
     })
 }
 
-/** What stands for a webhook that does not exist: a secret that nobody has. */
+/** A secret that nobody has stands for a webhook that does not exist. */
 function decoyOf(secrets: Context['engine']['secrets'], id: Id): Pick<AutomationRow, 'token_hash' | 'sealed_secret'> {
   return { token_hash: hashSecret(newToken()), sealed_secret: secrets.seal(newWebhookSecret(), id) }
 }

@@ -59,7 +59,7 @@ export async function ownerOf(engine: Engine, automation: AutomationRow, signal:
   )
 }
 
-/** What waited when its automation was put to sleep is not begun. */
+/** Runs that waited when their automation was put to sleep are not begun. */
 export async function putOff(db: Db, run: AutomationRunRow, reason: 'archived' | 'paused'): Promise<void> {
   if (run.attempt > 1) await end(db, run, { status: 'cancelled', error: null, cost: null })
   else

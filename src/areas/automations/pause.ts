@@ -42,7 +42,7 @@ export async function mayVouch(
     signal,
   })
   const place = owner && membershipIn(owner.principal, row.workspace_id)
-  // Whoever may do nothing there now may be back tomorrow, with rights that nobody knows yet.
+  // An account that may do nothing there now may be back tomorrow, with rights that nobody knows yet.
   if (!place) return false
   const mine = membershipIn(principal, row.workspace_id)
   if (mine === null || !atLeast(mine.role, place.role)) return false

@@ -31,7 +31,7 @@ export async function listRuns(
   return pageOf(rows, limit, ({ id }) => cursorOf('automation_runs', filters, [id]), showRun)
 }
 
-/** What was paused because its agent was changed goes on at the word of a person who may do what it does. */
+/** An automation that was paused because its agent was changed goes on at the word of a person who may do what it does. */
 async function letGoOn(ctx: Context, held: AutomationRow): Promise<AutomationRow> {
   await checkVouches(ctx, held)
   if (ctx.agent?.consented === false)

@@ -156,7 +156,7 @@ export const automationStore = {
   },
 
   /**
-   * Those that an agent works for: by itself, in a chat of its, or as one that others hand tasks to. Held, but for those that
+   * Automations that an agent works for: by itself, in a chat of its, or as one that others hand tasks to. Held, but for those that
    * are paused for that already.
    */
   async behindAgent(db: Db, agentId: Id): Promise<AutomationRow[]> {
@@ -179,7 +179,7 @@ export const automationStore = {
     return rows
   },
 
-  /** Those that speak in this chat, held. */
+  /** Automations that speak in this chat, held. */
   inChat: (db: Db, chatId: Id): Promise<AutomationRow[]> =>
     whole(db)
       .where(sql<boolean>`a.action ->> 'chat_id' = ${chatId}`)
