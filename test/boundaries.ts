@@ -1,60 +1,114 @@
-/** Who may import whom (docs/architecture.md). A room is the first folder under src, or the file itself; and the app. */
+/**
+ * The rooms of the house and who may import whom, as data: `test/boundaries.test.ts` reads every import against this
+ * table and draws it into `docs/architecture.md`. Paths are globs below `src/`.
+ */
+import { matchesGlob } from 'node:path'
+
+export interface Room {
+  /** Whose imports this row rules: the first row that matches a file is its row. */
+  files: string
+  is: string
+  /** What these files may import besides their own room. */
+  may: readonly string[]
+  /** How far their own room reaches: null where only `may` holds, as for contracts. Else the row's own folder. */
+  own?: null
+}
+
+const AREA = ['kernel/**', 'engine/**', 'access/**', 'config.ts', 'areas/*/{contract,service}.ts'] as const
+
+export const ROOMS: readonly Room[] = [
+  {
+    files: '{app,main,health,reset-password}.ts',
+    is: '`app.ts` is the only composition root: it builds everything, holds every handle, and takes it down in reverse. The others are the programs and the health check around it',
+    may: ['**'],
+  },
+  { files: 'config.ts', is: 'the settings, each with its words for `uk config`', may: ['kernel/**'] },
+  { files: 'kernel/**', is: 'the language: contracts, errors, ids, money, scopes, paging; pure, no I/O', may: [] },
+  {
+    files: 'engine/**',
+    is: 'machinery that keeps state or reaches outside: PostgreSQL, ledger, blobs, bus, jobs, outbox, the HTTP client, text of documents, pattern matching, mail, secrets, log',
+    may: ['kernel/**', 'config.ts'],
+  },
+  {
+    files: 'access/**',
+    is: 'who may reach what, and what is kept of it: resources, lifecycle, shares, rights, audit',
+    may: ['kernel/**', 'engine/**'],
+  },
+  {
+    files: 'line/**',
+    is: 'the path of one call: `admit.ts` for every way in, `rest/`, `agent/`, `fast-http/`',
+    may: ['kernel/**', 'engine/**', 'access/**', 'config.ts'],
+  },
+  {
+    files: 'gateway/**',
+    is: 'three surfaces for clients, one life of a metered call, what passes through and what is translated, a file per provider, prices, simulated models; endpoints, catalogue and caps reach it through the `Directory` that it declares',
+    may: ['kernel/**', 'engine/**', 'config.ts', 'line/admit.ts'],
+  },
+  {
+    files: 'areas/*.ts',
+    is: 'the lists of all contracts, services, event types and background work',
+    may: ['areas/**', 'kernel/**', 'engine/**', 'access/**'],
+  },
+  {
+    files: 'areas/*/contract*.ts',
+    is: "an area's contract: what may be asked and what comes back; the CLI and the app import it too",
+    may: ['kernel/**', 'areas/*/contract.ts'],
+    own: null,
+  },
+  {
+    files: 'areas/{ai-gateway,chats,inference,models}/**',
+    is: 'the areas that call models',
+    may: [...AREA, 'gateway/**'],
+  },
+  {
+    files: 'areas/*/**',
+    is: 'one resource area: `contract` · `service` · `store` · rooms of its own where it is large · its stories',
+    may: AREA,
+  },
+  {
+    files: 'faces/routes.ts',
+    is: '`uk routes`, which says what the surfaces take as well',
+    may: ['kernel/**', 'areas/contracts.ts', 'areas/*/contract.ts', 'gateway/surfaces/**'],
+  },
+  {
+    files: 'faces/**',
+    is: 'readings of the registry: OpenAPI, client, CLI, MCP, docs; and the built app on its way out',
+    may: ['kernel/**', 'config.ts', 'areas/contracts.ts', 'areas/*/contract.ts'],
+  },
+  {
+    files: '../web/**',
+    is: 'the app: React, built by Vite, served at `/app`',
+    may: ['kernel/**', 'faces/client.ts', 'areas/contracts.ts'],
+  },
+]
+
+const below = (path: string): string => (path.startsWith('src/') ? path.slice(4) : `../${path}`)
+const rowOf = (path: string): Room | undefined => ROOMS.find(({ files }) => matchesGlob(below(path), files))
+
+/** The first folder under `src/`, or the file itself; and the app. */
 export const roomOf = (path: string): string => (path.startsWith('web/') ? 'web' : path.split('/')[1]!)
-
-const areaOf = (path: string): string | null => /^src\/areas\/([^/]+)\//.exec(path)?.[1] ?? null
-const fileOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
-/** `contract.ts`, and the parts that a long one is made of. */
-const isContract = (path: string): boolean => /^contract(-[a-z]+)?\.ts$/.test(fileOf(path))
-
-/** Areas that call models, and so may use the gateway. */
-const CALLERS = new Set(['inference', 'chats', 'models', 'ai-gateway'])
+/** Where a file may import freely: its area, or its room. */
+const homeOf = (path: string): string => /^src\/areas\/[^/]+\//.exec(path)?.[0] ?? roomOf(path)
+const isContract = (path: string): boolean => /^src\/areas\/[^/]+\/contract[^/]*\.ts$/.test(path)
 
 export function allowed(from: string, to: string): boolean {
-  const room = roomOf(from)
-  const other = roomOf(to)
-  if (room === other && areaOf(from) === areaOf(to)) return !isContract(from) || isContract(to) || room !== 'areas'
-  // The composition root and the programs it is started by.
-  if (['app.ts', 'main.ts', 'health.ts', 'reset-password.ts'].includes(room)) return true
-  switch (room) {
-    case 'kernel':
-      return false
-    case 'config.ts':
-      return other === 'kernel'
-    case 'engine':
-      return other === 'kernel' || other === 'config.ts'
-    case 'gateway':
-      return ['kernel', 'engine', 'config.ts'].includes(other)
-    case 'line':
-      return ['kernel', 'engine', 'config.ts'].includes(other)
-    case 'areas':
-      return areaMay(from, to, other)
-    case 'faces':
-      return facesMay(from, to, other)
-    case 'wire':
-      return other === 'kernel'
-    case 'daemon':
-    case 'web':
-      return ['kernel', 'wire'].includes(other) || to === 'src/faces/client.ts' || to === 'src/areas/contracts.ts'
-    default:
-      return false
-  }
+  const row = rowOf(from)
+  if (row === undefined) return false
+  if (homeOf(from) === homeOf(to) && (row.own !== null || isContract(to))) return true
+  return row.may.some((glob) => matchesGlob(below(to), glob))
 }
 
-function areaMay(from: string, to: string, other: string): boolean {
-  // The two lists of everything stand between the areas.
-  if (areaOf(from) === null) return other === 'areas' || other === 'kernel' || other === 'engine'
-  if (isContract(from)) return other === 'kernel' || (other === 'areas' && fileOf(to) === 'contract.ts')
-  if (other === 'areas') return ['contract.ts', 'service.ts'].includes(fileOf(to))
-  if (other === 'gateway') return CALLERS.has(areaOf(from)!)
-  return ['kernel', 'engine', 'config.ts'].includes(other)
-}
-
-function facesMay(from: string, to: string, other: string): boolean {
-  // `uk config` explains the settings, and `uk` reads contracts one by one to start fast.
-  if (from.startsWith('src/faces/cli/') && (other === 'config.ts' || other === 'daemon')) return true
-  // `uk routes` says what the surfaces take.
-  if (from === 'src/faces/routes.ts' && to.startsWith('src/gateway/surfaces/')) return true
-  return other === 'kernel' || to === 'src/areas/contracts.ts' || (other === 'areas' && fileOf(to) === 'contract.ts')
+/** The table of `docs/architecture.md`. */
+export function table(): string {
+  const plain = (glob: string): string => glob.replaceAll('/**', '').replace('../', '')
+  const rows = ROOMS.map(({ files, is, may }) => {
+    const words =
+      may.length === 0
+        ? 'nothing of ours'
+        : may.map((glob) => (glob === '**' ? 'everything' : `\`${plain(glob)}\``)).join(', ')
+    return `| \`${plain(files)}\` | ${is} | ${words} |`
+  })
+  return `| files of \`src\` | what they are | besides their own room they may import |\n|---|---|---|\n${rows.join('\n')}\n`
 }
 
 /** A Mermaid drawing of the rooms: an arrow for every import that there is. */
@@ -65,3 +119,45 @@ export function diagram(edges: readonly (readonly [string, string])[]): string {
   )
   return `\`\`\`mermaid\nflowchart LR\n${[...arrows].toSorted().join('\n')}\n\`\`\`\n`
 }
+
+export type Graph = ReadonlyMap<string, ReadonlySet<string>>
+
+/** Every knot of two or more nodes that reach each other (Tarjan's strongly connected components). */
+export function circles(graph: Graph): string[][] {
+  const index = new Map<string, number>()
+  const low = new Map<string, number>()
+  const stack: string[] = []
+  const found: string[][] = []
+  const visit = (node: string): void => {
+    index.set(node, index.size)
+    low.set(node, index.get(node)!)
+    stack.push(node)
+    for (const next of graph.get(node) ?? [])
+      if (!index.has(next)) {
+        visit(next)
+        low.set(node, Math.min(low.get(node)!, low.get(next)!))
+      } else if (stack.includes(next)) low.set(node, Math.min(low.get(node)!, index.get(next)!))
+    if (low.get(node) !== index.get(node)) return
+    const knot = stack.splice(stack.indexOf(node))
+    if (knot.length > 1) found.push(knot.toSorted())
+  }
+  for (const node of graph.keys()) if (!index.has(node)) visit(node)
+  return found
+}
+
+/** The same imports between folders: a folder without folders in it is one node, else each of its files is one. */
+export function byFolder(graph: Graph): Graph {
+  const folders = new Set([...graph.keys()].map(folderOf))
+  const isLeaf = (folder: string): boolean => ![...folders].some((other) => other.startsWith(`${folder}/`))
+  const leaves = new Map([...folders].map((folder) => [folder, isLeaf(folder)]))
+  const node = (path: string): string => (leaves.get(folderOf(path)) ? folderOf(path) : path)
+  const grouped = new Map<string, Set<string>>()
+  for (const [from, targets] of graph) {
+    const set = grouped.get(node(from)) ?? new Set()
+    grouped.set(node(from), set)
+    for (const to of targets) if (node(to) !== node(from)) set.add(node(to))
+  }
+  return grouped
+}
+
+export const folderOf = (path: string): string => path.slice(0, path.lastIndexOf('/'))
