@@ -1,0 +1,56 @@
+import type { Context, Engine } from '#engine/context.ts'
+import { sharedPlace } from '#engine/shares.ts'
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Lender } from '#kernel/lenders.ts'
+import type { Budget } from '#kernel/money.ts'
+import { checkPlace } from '#kernel/place.ts'
+import { type Membership, membershipIn } from '#kernel/principal.ts'
+import { scopes as allScopes } from '#kernel/scopes.ts'
+import type { RunRow } from '../runs/run-store.ts'
+
+/** The server acting for who sent the message of a run, within that run. Null when they are gone. */
+export const actingFor = (
+  engine: Engine,
+  run: RunRow,
+  workspaceId: Id | null,
+  {
+    budgets,
+    consented,
+    lenders,
+    signal,
+  }: { budgets: readonly Budget[]; consented: boolean; lenders?: readonly Lender[]; signal: AbortSignal },
+): Promise<Context | null> =>
+  engine.actAs({
+    accountId: run.account_id,
+    scopes: run.scopes ?? allScopes,
+    workspaceId,
+    payingKeyId: run.key_id,
+    run: { id: run.id, budgets },
+    consented,
+    ...(lenders && { lenders }),
+    signal,
+  })
+
+/** A person sent its message and may be asked: no automation, no goal and no agent's tool began it. */
+export const isWatched = ({
+  automation_run_id,
+  goal_id,
+  parent_run_id,
+}: Pick<RunRow, 'automation_run_id' | 'goal_id' | 'parent_run_id'>): boolean =>
+  automation_run_id === null && goal_id === null && parent_run_id === null
+
+/** The place, by membership or by a share, of who asked something of a chat a while ago. Refuses where they may not run it any more. */
+export async function placeNow(
+  { db, principal }: Context,
+  { chat_id, workspace_id }: Pick<RunRow, 'chat_id' | 'workspace_id'>,
+): Promise<Membership> {
+  const place =
+    membershipIn(principal, workspace_id) ?? (await sharedPlace(db, principal, 'chat', { id: chat_id, workspace_id }))
+  if (place === null)
+    return refuse('insufficient_role', {
+      message: 'Who asked is no longer in this workspace, and the chat is not shared with them.',
+    })
+  checkPlace(place, 'chat:run')
+  return place
+}

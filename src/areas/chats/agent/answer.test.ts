@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as fc from 'fast-check'
+import type { Chunk } from '#gateway/turn.ts'
+import { Answer, type Fact, partsOf } from './answer.ts'
+import { sensibleModel } from './choose-model.ts'
+import { turnOf } from '../messages/history.ts'
+import { type Part, titleOf } from '../messages/parts.ts'
+
+const words = fc.string({ unit: 'binary', maxLength: 20 })
+/** Cut anywhere, also within a surrogate pair. */
+const pieces = fc
+  .tuple(words, fc.array(fc.nat(40), { maxLength: 6 }))
+  .map(([whole, cuts]) =>
+    [...new Set([0, ...cuts.map((cut) => Math.min(cut, whole.length)), whole.length])]
+      .toSorted((a, b) => a - b)
+      .map((from, i, all) => whole.slice(from, all[i + 1] ?? from)),
+  )
+const section = fc.oneof(
+  pieces.map((all): Chunk[] => all.map((text) => ({ type: 'text', text }))),
+  pieces.map((all): Chunk[] => [...all.map((text): Chunk => ({ type: 'reasoning', text })), { type: 'reasoning_end' }]),
+  fc
+    .tuple(fc.uuid(), pieces)
+    .map(([id, all]): Chunk[] => [
+      { type: 'tool_call_start', id, name: 'look' },
+      ...all.map((delta): Chunk => ({ type: 'tool_call_delta', id, delta })),
+      { type: 'tool_call_end', id },
+    ]),
+)
+
+test('deltas are whole code points, and joined they are the message', () => {
+  fc.assert(
+    fc.property(fc.array(section, { maxLength: 8 }), (sections) => {
+      const answer = new Answer('M')
+      const facts: Fact[] = [{ type: 'message.started', data: { message: { id: 'M' } } }]
+      for (const chunk of sections.flat()) facts.push(...answer.add(chunk))
+      facts.push(...answer.end())
+      for (const { data } of facts) {
+        if (typeof data.delta !== 'string') continue
+        assert.ok(data.delta.isWellFormed() && !data.delta.includes('\0') && data.delta !== '')
+      }
+      assert.deepEqual(partsOf('M', facts), answer.parts)
+      const given = (type: string): string =>
+        sections
+          .flat()
+          .map((chunk) => (chunk.type === type && 'text' in chunk ? chunk.text : ''))
+          .join('')
+          .replaceAll('\0', '')
+      const kept = (type: string): string =>
+        answer.parts.map((part) => (part.type === type && 'text' in part ? part.text : '')).join('')
+      if (given('text').isWellFormed()) assert.equal(kept('text').length, given('text').length)
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('half a character at the very end is shown as what it is', () => {
+  const answer = new Answer('M')
+  const facts = [...answer.add({ type: 'text', text: 'a\ud83d' }), ...answer.end()]
+  assert.deepEqual(
+    facts.map(({ data }) => data.delta),
+    ['a', '\ufffd'],
+  )
+  assert.deepEqual(answer.parts, [{ type: 'text', text: 'a\ufffd' }])
+})
+
+test('a title is the first line with words, cut at a word', () => {
+  assert.equal(titleOf('\n\n## Plan the  trip\nto the sea'), 'Plan the trip')
+  assert.equal(titleOf('   \n'), null)
+  const long = titleOf('word '.repeat(30))!
+  assert.ok(long.endsWith('word…') && [...long].length <= 60, long)
+  assert.equal([...titleOf('🦄'.repeat(80))!].length, 60)
+})
+
+test('an assistant message becomes one message per step, and no call is left without its result', () => {
+  const content: Part[] = [
+    { type: 'text', text: 'Let me look.' },
+    { type: 'tool_call', id: 'a', name: 'look', arguments: '{}' },
+    { type: 'tool_result', tool_call_id: 'a', output: { found: 1 }, is_error: false },
+    { type: 'text', text: 'One.' },
+    { type: 'tool_call', id: 'b', name: 'look', arguments: '{}' },
+  ]
+  const turn = turnOf('Be brief.', [
+    { role: 'user', content: [{ type: 'text', text: 'How many?' }] },
+    { role: 'assistant', content: [] },
+    { role: 'assistant', content },
+  ])
+  assert.deepEqual(
+    turn.map(({ role, content }) => `${role}: ${content.map(({ type }) => type).join(' ')}`),
+    [
+      'system: text',
+      'user: text',
+      'assistant: text tool_call',
+      'tool: tool_result',
+      'assistant: text tool_call',
+      'tool: tool_result',
+    ],
+  )
+  assert.deepEqual(turn[3]!.content[0], {
+    type: 'tool_result',
+    id: 'a',
+    content: [{ type: 'text', text: '{"found":1}' }],
+    is_error: false,
+  })
+})
+
+test('where nobody names a model, the own key comes before what is free, and a simulated one last', () => {
+  const listed = (slug: string, billing: string, releasedAt: string | null = null) =>
+    ({
+      slug,
+      releasedAt,
+      endpoint: { slug: slug.split('/')[0]!, billing },
+      modalities: { input: ['text'], output: ['text'] },
+    }) as unknown as Parameters<typeof sensibleModel>[0][number]
+  const sim = listed('sim/echo', 'credits', '2026-11-21')
+  const all = [
+    sim,
+    listed('a/old', 'byok', '2025-01-01'),
+    listed('a/new', 'byok', '2026-01-01'),
+    listed('local/x', 'free'),
+  ]
+  assert.equal(sensibleModel(all), 'a/new')
+  assert.equal(sensibleModel([sim, listed('big/x', 'credits'), listed('local/x', 'free')]), 'local/x')
+  assert.equal(sensibleModel([listed('sim/script', 'credits'), sim]), 'sim/echo')
+  assert.equal(sensibleModel([]), null)
+})

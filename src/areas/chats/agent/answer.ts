@@ -1,0 +1,203 @@
+import type { Chunk, FinishReason } from '#gateway/turn.ts'
+import { storable } from '#kernel/storable.ts'
+import type { Part } from '../messages/parts.ts'
+
+/** Something that a run's readers are told, before it has its number. */
+export interface Fact {
+  type: string
+  data: Record<string, unknown>
+}
+
+/**
+ * Puts an answer together from chunks, and tells of each what its readers see. Deltas hold whole code points and no
+ * NUL, and what is told of a part, joined, is that part.
+ */
+export class Answer {
+  readonly #messageId: string
+  readonly parts: Part[] = []
+  finish: FinishReason | null = null
+  readonly #text = new Gate()
+  readonly #thought = new Gate()
+  readonly #calls = new Map<string, { part: CallPart; gate: Gate }>()
+  #reasoning: ReasoningPart | null = null
+  #closed = 0
+
+  /** `parts`: what it holds already, where it goes on. */
+  constructor(messageId: string, parts: readonly Part[] = []) {
+    this.#messageId = messageId
+    this.parts.push(...parts)
+  }
+
+  add(chunk: Chunk): Fact[] {
+    switch (chunk.type) {
+      case 'text':
+        return this.#speak(this.#text.pass(chunk.text))
+      case 'reasoning':
+        return this.#think(this.#thought.pass(chunk.text))
+      case 'reasoning_end': {
+        const { type: _, ...opaque } = chunk
+        const told = this.#think(this.#thought.rest())
+        const kept = Object.entries(opaque).map(([name, words]) => [name, storable(words)])
+        if (kept.length > 0) this.#openReasoning().opaque = Object.fromEntries(kept)
+        this.#reasoning = null
+        return told
+      }
+      case 'tool_call_start': {
+        const part: CallPart = {
+          type: 'tool_call',
+          id: storable(chunk.id),
+          name: storable(chunk.name),
+          arguments: '',
+        }
+        this.parts.push(part)
+        this.#calls.set(chunk.id, { part, gate: new Gate() })
+        return [{ type: 'tool_call.started', data: { tool_call_id: part.id, name: part.name } }]
+      }
+      case 'tool_call_delta': {
+        const call = this.#calls.get(chunk.id)
+        return call ? this.#write(call.part, call.gate.pass(chunk.delta)) : []
+      }
+      case 'tool_call_end': {
+        const call = this.#calls.get(chunk.id)
+        if (!call) return []
+        this.#calls.delete(chunk.id)
+        const rest = this.#write(call.part, call.gate.rest())
+        const { id, name, arguments: words } = call.part
+        return [...rest, { type: 'tool_call.completed', data: { tool_call_id: id, name, arguments: words } }]
+      }
+      case 'finish':
+        this.finish = chunk.reason
+        return []
+      // Their message has no place for them.
+      case 'citation':
+      case 'start':
+      case 'usage':
+      case 'error':
+        return []
+    }
+  }
+
+  /** What was held back, once no more comes. */
+  end(): Fact[] {
+    return [
+      ...this.#think(this.#thought.rest()),
+      ...this.#speak(this.#text.rest()),
+      ...[...this.#calls.values()].flatMap(({ part, gate }) => this.#write(part, gate.rest())),
+    ]
+  }
+
+  /** The next call of a model begins: what it says is no part of what was said before. */
+  next(): void {
+    this.#closed = this.parts.length
+    this.#reasoning = null
+    this.#calls.clear()
+    this.finish = null
+  }
+
+  #speak(delta: string): Fact[] {
+    if (delta === '') return []
+    let part = this.parts.at(-1)
+    if (part?.type !== 'text' || this.parts.length === this.#closed)
+      this.parts.push((part = { type: 'text', text: '' }))
+    return this.#grow(part, delta)
+  }
+
+  #think(delta: string): Fact[] {
+    return delta === '' ? [] : this.#grow(this.#openReasoning(), delta)
+  }
+
+  #openReasoning(): ReasoningPart {
+    if (this.#reasoning === null) this.parts.push((this.#reasoning = { type: 'reasoning', text: '', opaque: null }))
+    return this.#reasoning
+  }
+
+  #grow(part: TextPart | ReasoningPart, delta: string): Fact[] {
+    part.text += delta
+    const index = this.parts.indexOf(part)
+    return [{ type: `${part.type}.delta`, data: { message_id: this.#messageId, index, delta } }]
+  }
+
+  #write(part: CallPart, delta: string): Fact[] {
+    if (delta === '') return []
+    part.arguments += delta
+    return [{ type: 'tool_call.delta', data: { tool_call_id: part.id, delta } }]
+  }
+}
+
+type TextPart = Extract<Part, { type: 'text' }>
+type ReasoningPart = Extract<Part, { type: 'reasoning' }>
+type CallPart = Extract<Part, { type: 'tool_call' }>
+
+/** Lets text through in whole code points: half of a surrogate pair waits for the other, and NUL, which no column takes, is dropped. */
+class Gate {
+  #held = ''
+  pass(words: string): string {
+    const all = this.#held + words.replaceAll('\0', '')
+    const last = all.charCodeAt(all.length - 1)
+    const whole = last >= 0xd800 && last <= 0xdbff ? all.length - 1 : all.length
+    this.#held = all.slice(whole)
+    return all.slice(0, whole).toWellFormed()
+  }
+  rest(): string {
+    const rest = this.#held.toWellFormed()
+    this.#held = ''
+    return rest
+  }
+}
+
+/** The content that a message's events tell of, for one whose run broke off: what was shown is what is kept. */
+export function partsOf(messageId: string, facts: Iterable<Fact>): Part[] {
+  const parts: Part[] = []
+  const byIndex = new Map<unknown, TextPart | ReasoningPart>()
+  const calls = new Map<unknown, CallPart>()
+  let of: unknown = null
+  for (const { type, data } of facts) {
+    if (type === 'message.started') of = (data.message as { id: string }).id
+    if (of !== messageId) continue
+    if (type === 'text.delta' || type === 'reasoning.delta') {
+      let part = byIndex.get(data.index)
+      if (!part) {
+        part = type === 'text.delta' ? { type: 'text', text: '' } : { type: 'reasoning', text: '', opaque: null }
+        byIndex.set(data.index, part)
+        parts.push(part)
+      }
+      part.text += data.delta as string
+    } else if (type === 'tool_call.started') {
+      const call = {
+        type: 'tool_call' as const,
+        id: data.tool_call_id as string,
+        name: data.name as string,
+        arguments: '',
+      }
+      calls.set(call.id, call)
+      parts.push(call)
+    } else if (type === 'tool_call.delta') {
+      const call = calls.get(data.tool_call_id)
+      if (call) call.arguments += data.delta as string
+    } else if (type === 'tool_result') {
+      const { tool_call_id, output, is_error } = data
+      parts.push({ type: 'tool_result', tool_call_id: tool_call_id as string, output, is_error: is_error as boolean })
+    }
+  }
+  return parts
+}
+
+const SHOWN = new Set(['run.started', 'message.started', 'mcp_server.error'])
+/** Whether a run told its readers more than that it began: then it cannot begin again as if nothing had been. */
+export const hasShown = (types: Iterable<string>): boolean => [...types].some((type) => !SHOWN.has(type))
+
+const ENDS = new Set(['run.completed', 'run.failed', 'run.cancelled'])
+export const isEnd = (type: string): boolean => ENDS.has(type)
+
+/**
+ * What a run whose process died had durably come to, if it can go on from there: the last turn of its model was kept, and
+ * since then only tools have answered. Null where the model had begun to say more, or nothing was kept.
+ */
+export function keptParts(messageId: string, content: readonly Part[], facts: Iterable<Fact>): Part[] | null {
+  if (content.length === 0) return null
+  const told = partsOf(messageId, facts)
+  // A thought without words is kept for its provider and was never told.
+  const known = content.filter((part) => part.type !== 'reasoning' || part.text !== '').length
+  const further = told.slice(known)
+  return further.every((part) => part.type === 'tool_result') ? [...content, ...further] : null
+}

@@ -1,0 +1,177 @@
+/** The tools of an agent's outside servers: what each offers, by names that models take, and how a call of one goes out. */
+import { createHash, hash } from 'node:crypto'
+import { type AgentRow, outsideServers } from '#areas/agents/service.ts'
+import type { Engine } from '#engine/context.ts'
+import { OutsideFailed, type OutsideMcp, type OutsideTool, outsideMcp } from '#engine/outbound/mcp.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Tool } from '#gateway/turn.ts'
+import { type Policy, type Result, mistake } from '../messages/tool-calls.ts'
+
+type Server = AgentRow['mcp_servers'][number]
+
+/** A tool of an outside server as an agent has it. */
+export interface OutsideUse {
+  /** The address of its server, and what the server calls it. */
+  url: string
+  tool: string
+  policy: Policy
+  timeoutMs: number
+  call(given: Record<string, unknown>, signal: AbortSignal): Promise<Result>
+}
+
+/** What an agent's outside servers give it in one run. */
+export interface Outside extends AsyncDisposable {
+  offer: Tool[]
+  /** Why a server, or some of its tools, cannot be used now. */
+  problems: { server: string; message: string }[]
+  /** By the name that the model knows; null where no server of the agent has it. */
+  reach(name: string): OutsideUse | { unusable: string } | null
+}
+
+const MOST_TOOLS = 128
+const MOST_SCHEMA = 32_768
+const MOST_SCHEMAS = 262_144
+const LONGEST_DESCRIPTION = 4_096
+/** How long what a server offers is taken for known, and how long one that failed is left in peace. */
+const KNOWN_MS = 300_000
+const FAILED_MS = 15_000
+const MOST_KNOWN = 100
+const LONGEST_NAME = 128
+/** A copy: a slice would keep all that it is cut from. */
+const cut = (words: string): string => Buffer.from(words.slice(0, LONGEST_DESCRIPTION)).toString()
+
+export const noOutside: Outside = { offer: [], problems: [], reach: () => null, async [Symbol.asyncDispose]() {} }
+
+type Listing = { tools: OutsideTool[]; leftOut: number } | { failed: string }
+type Known = Map<string, { until: number; listing: Listing }>
+const known = new WeakMap<Engine, Known>()
+
+/** Asks the servers what they have, all at once; one that does not answer is a problem and no more. `party`: whose run it is. */
+export async function outsideOf(engine: Engine, agent: AgentRow, party: Id, signal: AbortSignal): Promise<Outside> {
+  const servers = outsideServers(engine, agent)
+  if (servers.length === 0) return noOutside
+  const named = new Map<string, OutsideUse>()
+  const offer: Tool[] = []
+  const problems: Outside['problems'] = []
+  const connections: OutsideMcp[] = []
+  const listings = await Promise.all(
+    servers.map(async (server) => {
+      const credential = `${agent.id} ${server.name} ${hash('sha256', JSON.stringify(server.headers))}`
+      const mcp = outsideMcp(engine.outside, server, { credential, party })
+      connections.push(mcp)
+      return { server, mcp, listing: await listed(engine, keyOf(agent, server.name), mcp, signal) }
+    }),
+  )
+  for (const { server, mcp, listing } of listings) {
+    const secrets = Object.values(server.headers).flatMap(secretsIn)
+    if ('failed' in listing) {
+      problems.push({ server: server.name, message: hideIn(listing.failed, secrets) })
+      continue
+    }
+    let hidden = listing.leftOut
+    for (const { name, description, parameters } of listing.tools) {
+      const policy = policyIn(server, name)
+      const as = nameOf(server.name, name)
+      if (named.has(as)) {
+        hidden++
+        continue
+      }
+      named.set(as, {
+        url: server.url,
+        tool: name,
+        policy,
+        timeoutMs: server.timeoutMs,
+        call: async (given, until) => {
+          try {
+            return hideIn(await mcp.call(name, given, until), secrets)
+          } catch (error) {
+            // JSON that is nested beyond what can be written out again.
+            if (error instanceof RangeError) return mistake(`${server.name}: its answer is nested too deeply.`)
+            if (!(error instanceof OutsideFailed)) throw error
+            return hideIn(mistake(`${server.name}: ${error.message}`), secrets)
+          }
+        },
+      })
+      if (policy !== 'deny') offer.push(hideIn({ name: as, description, parameters }, secrets))
+    }
+    if (hidden > 0)
+      problems.push({ server: server.name, message: `${hidden} of its tools are too many or too large to be offered.` })
+  }
+  return {
+    offer,
+    problems,
+    reach(name) {
+      const use = named.get(name)
+      if (use) return use
+      const server = servers.find((one) => name.startsWith(nameOf(one.name, '')))
+      if (!server) return null
+      const problem = problems.find((one) => one.server === server.name)
+      return { unusable: problem ? `${server.name}: ${problem.message}` : `${server.name} has no such tool.` }
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(connections.map((mcp) => mcp[Symbol.asyncDispose]()))
+    },
+  }
+}
+
+const policyIn = ({ tools, policy }: Pick<Server, 'tools' | 'policy'>, name: string): Policy =>
+  tools.find((tool) => tool.name === name)?.policy ?? policy
+
+/** How another agent is held with the same tool of the same server; null where it has no such server. */
+export function outsidePolicy(
+  { mcp_servers }: Pick<AgentRow, 'mcp_servers'>,
+  { url, tool }: Pick<OutsideUse, 'url' | 'tool'>,
+): Policy | null {
+  const server = mcp_servers.find((one) => one.url === url)
+  return server ? policyIn(server, tool) : null
+}
+
+const keyOf = ({ id, updated_at }: Pick<AgentRow, 'id' | 'updated_at'> & { id: Id }, server: string): string =>
+  `${id} ${updated_at.getTime()} ${server}`
+
+async function listed(engine: Engine, key: string, mcp: OutsideMcp, signal: AbortSignal): Promise<Listing> {
+  const all = known.get(engine) ?? new Map()
+  known.set(engine, all)
+  const before = all.get(key)
+  if (before && before.until > Date.now()) return before.listing
+  const listing = await mcp.tools(signal).then(bounded, (error: unknown): Listing => {
+    if (signal.aborted || !(error instanceof OutsideFailed)) throw error
+    return { failed: error.message }
+  })
+  all.delete(key)
+  for (const oldest of all.keys()) if (all.size >= MOST_KNOWN) all.delete(oldest)
+  all.set(key, { until: Date.now() + ('failed' in listing ? FAILED_MS : KNOWN_MS), listing })
+  return listing
+}
+
+/** As many as a model is asked to read, and none that is larger than that. */
+function bounded(all: readonly OutsideTool[]): Listing {
+  const tools: OutsideTool[] = []
+  let size = 0
+  for (const { name, description, parameters } of all) {
+    const length = JSON.stringify(parameters).length
+    if (tools.length >= MOST_TOOLS || name.length > LONGEST_NAME) continue
+    if (length > MOST_SCHEMA || size + length > MOST_SCHEMAS) continue
+    size += length
+    tools.push({ name, description: cut(description), parameters })
+  }
+  return { tools, leftOut: all.length - tools.length }
+}
+
+/** `mcp__<server>__<tool>` in the letters that vendors take for names of functions, 64 at most. */
+function nameOf(server: string, tool: string): string {
+  const name = `mcp__${server}__${tool.replace(/[^A-Za-z0-9_-]/g, '_')}`
+  return name.length <= 64
+    ? name
+    : `${name.slice(0, 55)}_${createHash('sha256').update(tool).digest('hex').slice(0, 8)}`
+}
+
+/** What of a header's value nobody is to read: without the word that says what kind of credential it is. */
+const secretsIn = (value: string): string[] => [value, ...value.split(' ').slice(1)].filter(({ length }) => length >= 8)
+
+/** A server that repeats what it was sent tells no secrets to the model, nor to who reads the chat. */
+function hideIn<Told>(told: Told, secrets: readonly string[]): Told {
+  const hide = (words: string) => secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), words)
+  const json = JSON.stringify(told, (_, value: unknown) => (typeof value === 'string' ? hide(value) : value))
+  return JSON.parse(json) as Told
+}

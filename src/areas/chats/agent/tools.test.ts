@@ -1,0 +1,399 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { call, results, say, script } from '#test/chats.ts'
+import { type Sent, allEvents, readEvents, types } from '#test/events.ts'
+import type { Caller, Person } from '#test/server.ts'
+import { twoServers } from '#test/two-servers.ts'
+import { startOpenAI } from '#test/vendors/openai.ts'
+import { until } from '#test/until.ts'
+import { keptParts } from './answer.ts'
+import { bounded, openCalls, policyOf } from '../messages/tool-calls.ts'
+
+const { server, twin, alice, beyond } = await twoServers({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.1' } })
+
+async function chatWith(tools: object[], more: object = {}, who: Person = alice): Promise<string> {
+  const agent = (await who.post('/agents', { name: 'Worker', model: 'sim/script', tools, ...more })).body.data.id
+  return (await who.post('/chats', { agent_id: agent })).body.data.id
+}
+const send = (chat: string, content: string, who: Caller = alice) => who.post(`/chats/${chat}/messages`, { content })
+
+test('an agent with tools finishes a goal: it writes a file, is judged, and all of it is replayed from the log', async () => {
+  const chat = await chatWith([
+    { name: 'drive.upload', policy: 'allow' },
+    { name: 'find', policy: 'allow' },
+    { name: 'do', policy: 'allow' },
+  ])
+  const name = 'report.txt'
+  const achieved = JSON.stringify({ steps: [say(JSON.stringify({ achieved: true, feedback: 'The file is there.' }))] })
+  const objective = script(
+    [say('I look for the way. '), call('find', { query: 'create a file' })],
+    [call('do', { name: 'drive.upload', input: { name, content: 'All is well.', workspace_id: alice.workspaceId } })],
+    [say(achieved)],
+  )
+  const started = await alice.post(`/chats/${chat}/goal`, { objective, max_cost_usd: 1 })
+  assert.equal(started.status, 201, started.text)
+  let goal = started.body.data
+  goal = await until(
+    async () => (await alice.get(`/chats/${chat}/goal`)).body.data,
+    ({ status }) => status !== 'active',
+  )
+  assert.deepEqual([goal.status, goal.turns_used], ['achieved', 1], JSON.stringify(goal))
+
+  const files = (await alice.get(`/drive/files?workspace_id=${alice.workspaceId}`)).body.data
+  assert.ok(
+    files.some((file: { name: string }) => file.name === name),
+    JSON.stringify(files),
+  )
+
+  const [run] = (await alice.get(`/chats/${chat}/runs`)).body.data
+  const [, message] = (await alice.get(`/chats/${chat}/messages`)).body.data
+  const log = await allEvents(beyond, `/chats/${chat}/runs/${run.id}/events`)
+  assert.deepEqual(
+    log.map(({ id }) => Number(id)),
+    log.map((_, i) => i + 1),
+  )
+  assert.deepEqual(replayed(log), message.content)
+  assert.equal(log.map(({ data }) => (data.index === undefined ? '' : data.delta)).join(''), message.text)
+  assert.deepEqual(log.findLast(({ event }) => event === 'usage')!.data.cost_usd, message.cost_usd)
+  // The state at the end, and each on the way there, is told as well.
+  assert.deepEqual(log.at(-1)!.data.run, (await beyond.get(`/chats/${chat}/runs/${run.id}`)).body.data)
+  assert.deepEqual(
+    log.flatMap(({ data }) => data.run?.status ?? []),
+    ['running', 'completed'],
+  )
+  assert.deepEqual(log.at(-3)!.data.message, message)
+  assert.deepEqual(log.at(-2)!.data.usage, message.usage)
+  const { pool } = server.app.engine.postgres
+  const { rows } = await pool.query(
+    'select kind, name, status, idempotent from steps where run_id = $1 order by index',
+    [run.id],
+  )
+  assert.deepEqual(
+    rows.map(({ kind, name, status, idempotent }) => [kind, name, status, idempotent]),
+    [
+      ['model', 'sim/script', 'completed', true],
+      ['tool', 'find', 'completed', true],
+      ['model', 'sim/script', 'completed', true],
+      ['tool', 'drive.upload', 'completed', false],
+      ['model', 'sim/script', 'completed', true],
+      ['evaluation', 'sim/script', 'completed', true],
+    ],
+  )
+  await server.app.engine.ledger.flush()
+  await twin.app.engine.ledger.flush()
+  const { rows: paid } = await pool.query(
+    `select sum(cost_nano)::int8 as nano from calls where run_id = $1 and surface = 'chat'`,
+    [run.id],
+  )
+  assert.deepEqual([run.cost_usd, message.cost_usd], [Number(paid[0].nano) / 1e9, Number(paid[0].nano) / 1e9])
+})
+
+/** The content of a message, from what its readers were told. */
+function replayed(log: readonly Sent[]): object[] {
+  const parts: any[] = []
+  const byIndex = new Map<number, any>()
+  for (const { event, data } of log) {
+    if (event === 'text.delta') {
+      if (!byIndex.has(data.index)) parts.push(byIndex.set(data.index, { type: 'text', text: '' }).get(data.index))
+      byIndex.get(data.index).text += data.delta
+    }
+    if (event === 'tool_call.completed')
+      parts.push({ type: 'tool_call', id: data.tool_call_id, name: data.name, arguments: data.arguments })
+    if (event === 'tool_result')
+      parts.push({ type: 'tool_result', tool_call_id: data.tool_call_id, output: data.output, is_error: data.is_error })
+  }
+  return parts
+}
+
+test('a model that calls what is denied, unknown, or with broken arguments is told so, and goes on', async () => {
+  const chat = await chatWith([
+    { name: 'do', policy: 'allow' },
+    { name: 'chats.create', policy: 'deny' },
+    { name: 'chats.list', policy: 'allow' },
+  ])
+  const said = await send(
+    chat,
+    script(
+      [
+        call('chats_create', {}),
+        call('do', { name: 'chats.create', input: {} }),
+        call('drive_list', {}),
+        call('no_such_tool', {}),
+        call('chats_list', '{"limit": '),
+        call('chats_list', { limit: 'many' }),
+        call('do', { name: 'api_keys.create', input: {} }),
+        call('chats_list', { limit: 1 }),
+      ],
+      [say('so be it')],
+    ),
+  )
+  assert.equal(said.status, 200, said.text)
+  assert.deepEqual([said.body.data.text, said.body.data.run.status], ['so be it', 'completed'])
+  const all = results(said.body.data)
+  assert.deepEqual(
+    all.map(({ is_error }) => is_error),
+    [true, true, true, true, true, true, true, false],
+  )
+  assert.match(JSON.stringify(all[0]), /may not use/)
+  assert.match(JSON.stringify(all[1]), /may not use/)
+  assert.match(JSON.stringify(all[4]), /no JSON object/)
+  assert.equal(all[5]!.output.error.param, 'limit')
+  assert.equal(all[7]!.output.data.length, 1)
+})
+
+test('an agent reaches only the workspace of its chat, whatever it is told', async () => {
+  const other = (await alice.post('/workspaces', { name: 'Secret' })).body.data.id
+  const hidden = (await alice.post('/chats', { title: 'hidden', workspace_id: other })).body.data.id
+  const chat = await chatWith([{ name: 'do', policy: 'allow' }])
+  const said = await send(
+    chat,
+    script(
+      [
+        call('do', { name: 'chats.get', input: { id: hidden } }),
+        call('do', { name: 'chats.list', input: {} }),
+        call('do', { name: 'chats.create', input: { workspace_id: other } }),
+      ],
+      [say('done')],
+    ),
+  )
+  const [get, list, create] = results(said.body.data)
+  assert.deepEqual([get!.output.error.type, create!.output.error.type], ['not_found', 'not_found'])
+  assert.ok(!JSON.stringify(list).includes(hidden) && JSON.stringify(list).includes(chat))
+})
+
+test('what an agent has to ask for waits for a person, in any process; what is denied is told to the model', async () => {
+  const chat = await chatWith([{ name: 'chats.create', policy: 'ask' }])
+  const content = script(
+    [say('May I? '), call('chats_create', { title: 'allowed' }), call('chats_create', { title: 'denied' })],
+    [say('thanks')],
+  )
+  const asked = await send(chat, content)
+  assert.equal(asked.status, 200, asked.text)
+  const { run } = asked.body.data
+  assert.deepEqual(
+    [run.status, run.status_reason, asked.body.data.status],
+    ['requires_action', 'approval', 'in_progress'],
+  )
+  assert.deepEqual(
+    run.pending_actions.map(({ kind, tool, arguments: given }: any) => [kind, tool, given.title]),
+    [
+      ['approval', 'chats.create', 'allowed'],
+      ['approval', 'chats.create', 'denied'],
+    ],
+  )
+  const [first, second] = run.pending_actions
+  const path = `/chats/${chat}/runs/${run.id}`
+  const unknown = await alice.post(`${path}/actions`, { actions: [{ id: 'x', decision: 'allow' }] })
+  assert.deepEqual([unknown.status, unknown.body.error.param], [404, 'actions.0.id'])
+  const titles = async () => (await alice.get('/chats')).body.data.map(({ title }: { title: string }) => title)
+  assert.ok(!(await titles()).includes('allowed'))
+
+  const reading = allEvents(alice, `${path}/events`)
+  const one = await beyond.post(`${path}/actions`, { actions: [{ id: first.id, decision: 'allow' }] })
+  assert.deepEqual(
+    [one.status, one.body.data.status, one.body.data.pending_actions.length],
+    [200, 'requires_action', 1],
+  )
+  const both = await beyond.post(`${path}/actions`, { actions: [{ id: second.id, decision: 'deny' }] })
+  assert.equal(both.status, 200, both.text)
+  const events = await reading
+  assert.deepEqual([types(events).at(-1), types(events).includes('run.requires_action')], ['run.completed', true])
+  const { message } = events.at(-3)!.data
+  assert.equal(message.text, 'May I? thanks')
+  assert.deepEqual(
+    results(message)
+      .map(({ is_error }) => is_error)
+      .toSorted(),
+    [false, true],
+  )
+  assert.ok((await titles()).includes('allowed') && !(await titles()).includes('denied'))
+  assert.equal((await alice.post(`${path}/actions`, { actions: [{ id: first.id, decision: 'allow' }] })).status, 409)
+  assert.equal((await alice.get(path)).body.data.cost_usd, message.cost_usd)
+
+  const again = (await send(chat, script([call('chats_create', { title: 'never' })], [say('x')]))).body.data.run
+  assert.equal(again.status, 'requires_action')
+  assert.equal((await beyond.post(`/chats/${chat}/stop`)).body.data.status, 'cancelled')
+  const given = (await send(chat, script([call('chats_create', { title: 'never' })], [say('x')]))).body.data.run
+  await alice.post(`/chats/${chat}/runs/${given.id}/actions`, {
+    actions: [{ id: given.pending_actions[0].id, decision: 'allow', output: { id: 'made up' } }],
+  })
+  const replay = await allEvents(alice, `/chats/${chat}/runs/${given.id}/events`)
+  assert.deepEqual(replay.find(({ event }) => event === 'tool_result')!.data.output, { id: 'made up' })
+  assert.ok(!(await titles()).includes('never'))
+})
+
+test('what nobody decides in time is not done: the model is told, and goes on', async () => {
+  const chat = await chatWith([{ name: 'chats.create', policy: 'ask' }])
+  const asked = await send(chat, script([call('chats_create', { title: 'too late' })], [say('then not')]))
+  const { run } = asked.body.data
+  const [action] = run.pending_actions
+  const days = (Date.parse(action.expires_at) - Date.now()) / 86_400_000
+  assert.ok(days > 6.9 && days <= 7, action.expires_at)
+  // As if a week had passed.
+  await server.app.engine.postgres.pool.query(
+    `update runs set actions_expire_at = now(), pending_actions = jsonb_set(pending_actions, '{0,expires_at}', $2) where id = $1`,
+    [run.id, '"2026-01-01T00:00:00.000Z"'],
+  )
+  const events = await allEvents(beyond, `/chats/${chat}/runs/${run.id}/events`)
+  const { message } = events.at(-3)!.data
+  assert.deepEqual([message.text, results(message)[0]!.is_error], ['then not', true])
+  assert.match(results(message)[0]!.output.error.message, /Nobody decided/)
+  const titles = (await alice.get('/chats')).body.data.map(({ title }: { title: string }) => title)
+  assert.ok(!titles.includes('too late'))
+})
+
+test('an agent that goes in circles is stopped at its turns, and a tool that does not return is left with its run', async () => {
+  const circling = await chatWith([{ name: 'find', policy: 'allow' }], { max_turns: 2 })
+  const turn = [call('find', { query: 'x' })]
+  const refused = await send(circling, script(turn, turn, turn, turn))
+  assert.deepEqual([refused.status, refused.body.error.code], [409, 'limit_reached'])
+
+  const waiting = await chatWith([
+    { name: 'operations.await', policy: 'allow' },
+    { name: 'chats.stream', policy: 'allow' },
+  ])
+  const other = (await alice.post('/chats', { model: 'sim/script' })).body.data.id
+  const endless = JSON.stringify({ steps: [say('never'), { delay_ms: 60_000 }] })
+  for await (const { event } of readEvents(alice, `/chats/${waiting}/messages/stream`, {
+    body: { content: script([call('chats_stream', { id: other, content: endless })], [say('x')]) },
+  }))
+    if (event === 'tool_call.completed') break
+  const at = performance.now()
+  assert.equal((await alice.post(`/chats/${waiting}/stop`)).body.data.status, 'cancelled')
+  assert.ok(performance.now() - at < 10_000)
+  await alice.post(`/chats/${other}/stop`)
+})
+
+test('a result is bounded, holds only what a column takes, and says what was cut', () => {
+  const { output } = bounded({ output: { text: 'x'.repeat(1_000_000) }, is_error: false }) as { output: any }
+  assert.ok(output.truncated && output.text.length === 64_000 && /1000011 characters/.test(output.message))
+  assert.deepEqual(bounded({ output: { a: 'b\0c\ud800' }, is_error: true }), { output: { a: 'bc�' }, is_error: true })
+})
+
+test('a call is open until its result, an id that comes twice included; the strictest policy holds', () => {
+  const call = (id: string) => ({ type: 'tool_call' as const, id, name: 'find', arguments: '' })
+  const result = (id: string) => ({ type: 'tool_result' as const, tool_call_id: id, output: 1, is_error: false })
+  assert.deepEqual(
+    openCalls([call('a'), result('a'), call('a')]).map(({ index }) => index),
+    [2],
+  )
+  const tools = [
+    { name: 'do', policy: 'allow' as const },
+    { name: 'chats_create', policy: 'deny' as const },
+  ]
+  assert.equal(policyOf(tools, { tool: 'do', endpoint: 'chats.create' }), 'deny')
+  assert.equal(policyOf(tools, { tool: 'find', endpoint: null }), null)
+  assert.equal(policyOf(tools, { tool: 'do', endpoint: 'agents.update' }), 'ask')
+  for (const endpoint of ['chats.update', 'workspaces.update', 'automations.fire'])
+    assert.equal(policyOf(tools, { tool: 'do', endpoint }), 'ask', endpoint)
+  for (const endpoint of ['chats.start_goal', 'chats.resume_goal', 'chats.retry'])
+    assert.equal(policyOf(tools, { tool: 'do', endpoint }), 'deny', endpoint)
+  const bold = [...tools, { name: 'chats.actions', policy: 'allow' as const }]
+  assert.equal(policyOf(bold, { tool: 'chats.actions', endpoint: 'chats.actions' }), 'deny')
+  const events = [
+    { type: 'message.started', data: { message: { id: 'm' } } },
+    { type: 'tool_call.started', data: { tool_call_id: 'a', name: 'find' } },
+    { type: 'tool_result', data: { tool_call_id: 'a', output: 1, is_error: false } },
+  ]
+  assert.deepEqual(keptParts('m', [call('a')], events), [call('a'), result('a')])
+  const more = { type: 'text.delta', data: { index: 2, delta: 'x' } }
+  assert.equal(keptParts('m', [call('a')], [...events, more]), null)
+})
+
+test('an answer that is not what the schema of its agent asks for has failed and says where; it can be tried again', async () => {
+  const output_schema = {
+    type: 'object',
+    properties: { count: { type: 'integer' }, item: { $ref: '#/$defs/item' } },
+    required: ['count'],
+    $defs: { item: { type: 'object', properties: { name: { type: 'string', pattern: '^(a+)+$' } } } },
+  }
+  const chat = await chatWith([{ name: 'find', policy: 'allow' }], { output_schema })
+  const good = script([say('I look. '), call('find', { query: 'x' })], [say('{"count":2,"item":{"name":"aaa!"}}')])
+  assert.equal((await send(chat, good)).status, 200)
+  for (const [text, where] of [
+    ['{"count":"two"}', /`count`/],
+    ['{"count":1,"item":{"name":3}}', /`item\.name`/],
+    ['Two of them.', /no JSON/],
+  ] as const) {
+    const refused = await send(chat, script(say(text)))
+    assert.deepEqual([refused.status, refused.body.error.code], [502, 'provider_error'], refused.text)
+    assert.match(refused.body.error.message, where)
+    const { run_id } = refused.body.error.details
+    const run = (await alice.get(`/chats/${chat}/runs/${run_id}`)).body.data
+    assert.deepEqual([run.status, run.cost_usd! > 0], ['failed', true])
+    const { data } = (await alice.get(`/chats/${chat}/messages?order=desc&limit=1`)).body
+    assert.deepEqual([data[0].status, data[0].text], ['failed', text])
+    assert.equal((await beyond.post(`/chats/${chat}/runs/${run_id}/retry`)).status, 502)
+  }
+  // A schema that nobody can check in bounded time is no reason to refuse what is JSON.
+  const itself = { type: 'object', properties: { a: { anyOf: [{ $ref: '#' }, { $ref: '#' }] } } }
+  const other = await chatWith([], { output_schema: itself })
+  const deep = '{"a":'.repeat(60) + '1' + '}'.repeat(60)
+  assert.equal((await send(other, script(say(deep)))).status, 200)
+})
+
+test('a vendor is offered the tools and the schema of the answer, and gets each result by the id of its call', async () => {
+  await using vendor = await startOpenAI()
+  const made = await alice.post('/ai-gateway/provider-endpoints', {
+    name: 'Vendor',
+    slug: 'vendor',
+    shape: 'openai-chat',
+    base_url: `${vendor.origin}/v1`,
+    api_key: vendor.key,
+    models: [{ id: 'gpt-4o', pricing: { input: 1, output: 2 } }],
+  })
+  assert.equal(made.status, 201, made.text)
+  vendor.script(
+    { reply: { text: '', tools: [{ id: 'call_0', name: 'chats_list', arguments: { limit: 1 } }] } },
+    { reply: { text: '', tools: [{ id: 'call_0', name: 'chats_list', arguments: { limit: 2 } }] } },
+    { reply: '{"count":2}' },
+  )
+  const output_schema = { type: 'object', properties: { count: { type: 'integer' } }, required: ['count'] }
+  const tools = [
+    { name: 'chats.list', policy: 'allow' },
+    { name: 'do', policy: 'deny' },
+  ]
+  await alice.post('/chats', {})
+  const chat = await chatWith(tools, { model: 'vendor/gpt-4o', output_schema })
+  const said = await send(chat, 'How many chats?')
+  assert.equal(said.status, 200, said.text)
+  assert.equal(said.body.data.text, '{"count":2}')
+  const sent = vendor.requests.filter(({ path }) => path.endsWith('/chat/completions')).map((request) => request.json())
+  assert.equal(sent.length, 3)
+  for (const body of sent) {
+    assert.deepEqual(
+      body.tools.map((tool: any) => tool.function.name),
+      ['chats_list'],
+    )
+    assert.deepEqual(body.response_format.json_schema.schema, output_schema)
+  }
+  const last = sent.at(-1)!.messages
+  assert.deepEqual(
+    last.map(({ role }: { role: string }) => role),
+    ['user', 'assistant', 'tool', 'assistant', 'tool'],
+  )
+  assert.deepEqual([last[2].tool_call_id, JSON.parse(last[4].content).data.length], ['call_0', 2])
+})
+
+test('a model writes NULs and half a surrogate pair into its calls: they are left out, names of fields included, and the run goes on', async () => {
+  const chat = await chatWith([
+    { name: 'do', policy: 'allow' },
+    { name: 'web.fetch', policy: 'ask' },
+  ])
+  const odd = { 'na\0me': 'models\0.list\ud800', input: { 'limi\0t': 1 } }
+  await send(chat, script([call('do', odd)], [call('web_fetch', { url: 'http://x/\0' })]))
+  const [run] = await until(
+    async () => (await alice.get(`/chats/${chat}/runs`)).body.data,
+    ([{ status }]) => status !== 'queued' && status !== 'running',
+  )
+  assert.equal(run.status, 'requires_action', JSON.stringify(run.error))
+  assert.deepEqual(run.pending_actions[0].arguments, { url: 'http://x/' })
+  const { pool } = server.app.engine.postgres
+  const { rows } = await pool.query(
+    `select input->'arguments' as given from steps where run_id = $1 and kind = 'tool'`,
+    [run.id],
+  )
+  assert.deepEqual(rows[0].given, { name: 'models.list\ufffd', input: { limit: 1 } })
+  const named = bounded({ output: { ['a\0']: ['b\0', { ['c\ud800']: '\ud83d\ude00' }] }, is_error: false })
+  assert.deepEqual(named.output, { a: ['b', { 'c\ufffd': '\ud83d\ude00' }] })
+})

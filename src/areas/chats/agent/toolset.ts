@@ -1,0 +1,192 @@
+/** Everything that an agent may use in one run: endpoints of this server, tools of outside servers, other agents. */
+import { type AgentRow, agentsById } from '#areas/agents/service.ts'
+import type { Engine } from '#engine/context.ts'
+import { sharedPlace } from '#engine/shares.ts'
+import type { Tool } from '#gateway/turn.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Lender } from '#kernel/lenders.ts'
+import type { Budget } from '#kernel/money.ts'
+import { type Principal, membershipIn } from '#kernel/principal.ts'
+import { actingFor } from './acting.ts'
+import type { Fact } from './answer.ts'
+import type { Lineal } from '../runs/budgets.ts'
+import { DELEGATE, delegateTool, taskOf } from './delegate-tool.ts'
+import { type Outside, outsideOf, outsidePolicy } from './outside-tools.ts'
+import type { RunRow } from '../runs/run-store.ts'
+import { type Above, aboveOf, reined } from './tool-policy.ts'
+import { type OpenCall, type Policy, type Result, mistake, limitOf, policyOf } from '../messages/tool-calls.ts'
+
+/** A tool as a run may use it. */
+export interface Usable {
+  /** As people are told of it. */
+  name: string
+  policy: Policy
+  /** A person has to agree to each call, whatever the policy says. */
+  consent: boolean
+  /** To do it twice is as good as once. */
+  repeatable: boolean
+  /** How long a call may take; null: as long as the run. */
+  limitMs: number | null
+  use(call: Use): Promise<Result | Waits>
+}
+
+/** What was begun waits elsewhere, for a person. */
+export interface Waits {
+  waits: { chat_id: Id; run_id: Id }
+}
+
+/** One call of a tool. */
+export interface Use {
+  run: RunRow
+  call: OpenCall
+  /** What it counts for. */
+  budgets: readonly Budget[]
+  /** A person has agreed to this very call. */
+  consented: boolean
+  signal: AbortSignal
+  /** Resolves when it is durable. */
+  tell(facts: readonly Fact[]): Promise<void>
+}
+
+/** Hands a task to another agent and sees it to its end. */
+export type Delegate = (engine: Engine, agentId: Id, task: string, use: Use) => Promise<Result | Waits>
+
+export interface Kit extends AsyncDisposable {
+  /** The agent has no tools at all, or there is none. */
+  empty: boolean
+  offer: readonly Tool[]
+  /** What cannot be used now, for the run's log. */
+  problems: Outside['problems']
+  /** What a call by this name reaches, or why it reaches nothing. */
+  reach(name: string, given: Record<string, unknown>): Usable | { unusable: string }
+}
+
+const CALL_MS = 60_000
+
+export interface Equipped {
+  agent: AgentRow | null
+  /** Whose run it is, and where. */
+  principal: Principal
+  workspaceId: Id
+  /** Of the run, itself first. */
+  lineage: readonly Lineal[]
+  delegate: Delegate
+  signal: AbortSignal
+}
+
+export async function kitOf(
+  engine: Engine,
+  { agent, principal, workspaceId, lineage, delegate, signal }: Equipped,
+): Promise<Kit> {
+  if (agent === null) return bare
+  const { db } = engine.postgres
+  const [outside, others, above] = await Promise.all([
+    outsideOf(engine, agent, principal.accountId, signal),
+    agent.subagents.length === 0 ? none : agentsById(db, idsOf(agent.subagents)),
+    lineage.length < 2 ? [] : aboveOf(db, lineage),
+  ])
+  const offered = agent.subagents.map(async ({ agent_id, policy }): Promise<AgentRow[]> => {
+    const row = others.get(agent_id)
+    if (row === undefined || row.status === 'trashed' || policy === 'deny') return []
+    const near = row.workspace_id === workspaceId || membershipIn(principal, row.workspace_id) !== null
+    return near || (await sharedPlace(db, principal, 'agent', row)) !== null ? [row] : []
+  })
+  const helpers = (await Promise.all(offered)).flat()
+  // A tool that is denied is not offered; a model that calls it all the same is told.
+  const own = agent.tools.filter(({ policy }) => policy !== 'deny').map(({ name }) => name)
+  const offer = [...engine.toolbox.offer(own), ...outside.offer, ...(helpers.length > 0 ? [delegateTool(helpers)] : [])]
+  // Nobody gets by an agent, or by those above it, what they could not do themselves.
+  const lenders = [agent, ...above].flatMap(({ tools_by }) => tools_by)
+  const unknown = (name: string) => ({
+    unusable: `There is no tool \`${name}\` here; there are: ${offer.map((tool) => tool.name).join(', ')}.`,
+  })
+  return {
+    empty: agent.tools.length + agent.mcp_servers.length + agent.subagents.length === 0,
+    offer,
+    problems: outside.problems,
+    reach(name, given) {
+      if (name === DELEGATE && agent.subagents.length > 0) return handing(agent, above, given, delegate, engine)
+      const beyond = outside.reach(name)
+      if (beyond !== null)
+        return 'unusable' in beyond
+          ? beyond
+          : {
+              name,
+              policy: reined(agent, beyond.policy, above, (one) => outsidePolicy(one, beyond)),
+              consent: false,
+              // What it says of itself is no ground to do it twice.
+              repeatable: false,
+              limitMs: beyond.timeoutMs,
+              use: ({ signal: until }) => beyond.call(given, until),
+            }
+      const reached = engine.toolbox.reach(name, given)
+      const policy = reached && policyOf(agent.tools, reached)
+      if (reached === null || policy === null) return unknown(name)
+      return {
+        name: reached.endpoint ?? reached.tool,
+        policy: reined(agent, policy, above, ({ tools }) => limitOf(tools, reached)),
+        consent: reached.consent !== null,
+        repeatable: reached.repeatable,
+        limitMs: CALL_MS,
+        use: (call) => callHere(engine, name, given, call, lenders),
+      }
+    },
+    [Symbol.asyncDispose]: () => outside[Symbol.asyncDispose](),
+  }
+}
+
+const none: ReadonlyMap<Id, AgentRow> = new Map()
+const idsOf = (subagents: AgentRow['subagents']): Id[] => subagents.map(({ agent_id }) => agent_id)
+
+const bare: Kit = {
+  empty: true,
+  offer: [],
+  problems: [],
+  reach: (name) => ({ unusable: `There is no tool \`${name}\` here.` }),
+  async [Symbol.asyncDispose]() {},
+}
+
+/** The tool that hands a task on, for these arguments. */
+function handing(
+  agent: AgentRow,
+  above: readonly Above[],
+  given: Record<string, unknown>,
+  delegate: Delegate,
+  engine: Engine,
+): Usable | { unusable: string } {
+  const entry = agent.subagents.find(({ agent_id }) => agent_id === given.agent_id)
+  if (!entry) return { unusable: `Name one of these as \`agent_id\`: ${idsOf(agent.subagents).join(', ')}.` }
+  const { agent_id: agentId } = entry
+  if (agentId === agent.id || above.some(({ id }) => id === agentId))
+    return { unusable: 'This agent works above this task already; it cannot be handed back to it.' }
+  const wanted = taskOf(given)
+  if ('unusable' in wanted) return wanted
+  return {
+    name: DELEGATE,
+    policy: reined(
+      agent,
+      entry.policy,
+      above,
+      ({ subagents }) => subagents.find(({ agent_id }) => agent_id === agentId)?.policy ?? null,
+    ),
+    consent: false,
+    // The same call hands the same task on once.
+    repeatable: true,
+    limitMs: null,
+    use: (call) => delegate(engine, agentId, wanted.task, call),
+  }
+}
+
+/** In the rights of whoever sent the message and of who chose the tools, and in no workspace but the chat's. */
+async function callHere(
+  engine: Engine,
+  name: string,
+  given: Record<string, unknown>,
+  { run, ...use }: Use,
+  lenders: readonly Lender[],
+): Promise<Result> {
+  if (run.held_to !== null && run.held_to !== run.workspace_id)
+    return mistake('The key that this run was started with does not reach this workspace.')
+  const ctx = await actingFor(engine, run, run.workspace_id, { ...use, lenders })
+  return ctx === null ? mistake('Who asked is gone.') : engine.toolbox.call(ctx, name, given)
+}

@@ -1,0 +1,145 @@
+/** Many new chats at once, each with its first words and the run that answers them: a few statements for all of them. */
+import { sql } from 'kysely'
+import { type AgentRow, readableAgent } from '#areas/agents/service.ts'
+import type { Context, Engine } from '#engine/context.ts'
+import { type Told, writeOutboxEach } from '#engine/outbox.ts'
+import type { Db } from '#engine/postgres/client.ts'
+import { checkTarget } from '#engine/resources.ts'
+import { type Id, newId } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
+import { behalfOf } from '#kernel/principal.ts'
+import { firstOf, messagesOf } from './accept.ts'
+import { aloneOf } from '../runs/budgets.ts'
+import { chooseModel } from '../agent/choose-model.ts'
+import { messageStore } from '../messages/message-store.ts'
+import { eventStore } from '../runs/event-store.ts'
+import { type RunRow, runStore } from '../runs/run-store.ts'
+import { runsOf } from '../worker/runs.ts'
+import { type Claim, beginning, messageEvent, numbered, runEvent } from '../runs/transitions.ts'
+
+/** That somebody may open a chat with an agent, and what answers there. */
+export interface Leave {
+  ctx: Context
+  workspaceId: Id
+  agent: AgentRow
+  model: string
+}
+
+/** Whether they may say something to this agent in a new chat here; refuses where they may not. */
+export async function leaveToOpen(ctx: Context, workspaceId: Id, row: AgentRow | undefined): Promise<Leave> {
+  checkTarget(ctx, workspaceId, 'chat:write')
+  checkTarget(ctx, workspaceId, 'chat:run')
+  const agent = readableAgent(ctx, row)
+  return { ctx, workspaceId, agent, model: await chooseModel(ctx, [agent.model]) }
+}
+
+export interface Opening {
+  leave: Leave
+  title: string
+  text: readonly string[]
+  automationRunId: Id
+  budget: Nano | null
+}
+
+/** Chats that were opened: `begin` their runs once the transaction is durable. */
+export interface Opened {
+  /** In the order of the openings. */
+  runs: RunRow[]
+  begin(): void
+}
+
+/** Opens them within the transaction. All or none: what one of them may not do was judged before. */
+export async function openChats(engine: Engine, db: Db, openings: readonly Opening[]): Promise<Opened> {
+  const runs = runsOf(engine)
+  const waits = runs.draining
+  const at = new Date()
+  const made = openings.map(({ leave, title, text, automationRunId, budget }) => {
+    const { ctx, workspaceId, agent, model } = leave
+    const id = newId()
+    const content = text.map((each) => ({ type: 'text' as const, text: each }))
+    const first = { parentId: null, parent: null, content, at, waits }
+    const { input, output } = messagesOf(ctx, { id, last_seq: 0 }, first)
+    const chat = { id, workspace_id: workspaceId, created_by: ctx.principal.accountId, title, agent_id: agent.id }
+    const run = {
+      ...behalfOf(ctx.principal),
+      ...firstOf(engine, { input, output, at, waits }),
+      chat_id: id,
+      workspace_id: workspaceId,
+      agent_id: agent.id,
+      automation_run_id: automationRunId,
+      budget_nano: budget,
+      status_reason: waits ? 'restarted' : null,
+      on_busy: 'enqueue' as const,
+      model,
+    }
+    return { leave, chat, input, output, run }
+  })
+  await insertChats(
+    db,
+    made.map(({ chat, output }) => ({ ...chat, head: output.id })),
+    at,
+  )
+  await messageStore.insertMany(
+    db,
+    made.flatMap(({ input, output }) => [input, output]),
+  )
+  const rows = new Map(
+    (
+      await runStore.insertMany(
+        db,
+        made.map(({ run }) => run),
+      )
+    ).map((row) => [row.id, row]),
+  )
+  const claims = made.map(({ leave, input, output, run: { id } }): Claim => {
+    const run = rows.get(id)!
+    const events = waits ? [] : numbered(beginning(run, output), 0)
+    const known = {
+      principal: leave.ctx.principal,
+      agent: leave.agent,
+      said: [input],
+      lineage: [aloneOf(run, leave.agent)],
+    }
+    return { run, output, events, lastSeq: events.length, known }
+  })
+  await eventStore.insertMany(db, claims)
+  await writeOutboxEach(
+    db,
+    made.flatMap(({ leave: { ctx }, chat, input }, i): Told[] => {
+      const actor = { account_id: ctx.principal.accountId, via: ctx.principal.credential.kind }
+      return [
+        chatCreated(chat),
+        messageEvent(input, chat.workspace_id, 'created'),
+        runEvent(claims[i]!.run, waits ? 'queued' : 'started'),
+      ].map((event) => ({ event, actor }))
+    }),
+  )
+  return {
+    runs: claims.map(({ run }) => run),
+    begin() {
+      if (waits) return runs.wake()
+      for (const claim of claims) runs.begin(claim)
+    },
+  }
+}
+
+export const chatCreated = ({ id, workspace_id }: { id: Id; workspace_id: Id }) => ({
+  type: 'chat.created',
+  channels: [`chat:${id}`, `workspace:${workspace_id}`],
+  resource: { type: 'chat', id },
+  data: { id, workspace_id, status: 'active' },
+})
+
+/** With their register, and as they stand after their first message and the answer to come. */
+async function insertChats(
+  db: Db,
+  chats: readonly { id: Id; workspace_id: Id; created_by: Id; title: string; agent_id: Id; head: Id }[],
+  at: Date,
+): Promise<void> {
+  const json = JSON.stringify(chats)
+  const given = sql`jsonb_to_recordset(${json}::jsonb) as x(id text, workspace_id text, created_by text, title text, agent_id text, head text)`
+  await sql`insert into resources (id, kind, workspace_id, created_by)
+    select id, 'chat', workspace_id, created_by from ${given}`.execute(db)
+  await sql`insert into chats (id, title, title_source, agent_id, head_message_id, last_seq, last_message_at)
+    select id, title, 'user', agent_id, head, 2, ${at} from ${given}`.execute(db)
+}

@@ -1,0 +1,109 @@
+import { agentFor } from '#areas/agents/service.ts'
+import type { Context } from '#engine/context.ts'
+import { payerOf } from '#engine/ledger/payer.ts'
+import { refusalOf } from '#gateway/refusal.ts'
+import { refuse } from '#kernel/errors.ts'
+import { newId } from '#kernel/ids.ts'
+import { holdActive } from './accept.ts'
+import { Answer } from '../agent/answer.ts'
+import { chatBudget } from '../runs/budgets.ts'
+import { chooseModel } from '../agent/choose-model.ts'
+import { turnOf } from '../messages/history.ts'
+import { messageStore } from '../messages/message-store.ts'
+import { readFiles } from '../messages/read-files.ts'
+import { runStore } from '../runs/run-store.ts'
+import { showMessage } from '../show.ts'
+import { type ChatRow, chatStore } from '../store.ts'
+import { messageEvent } from '../runs/transitions.ts'
+
+const INSTRUCTION = `Summarise the conversation above so that it can go on from your summary alone. Keep the aims, what was
+decided and why, facts, names, figures, file names and open questions; leave out pleasantries and detours. Write in the
+language of the conversation, and nothing but the summary.`
+
+/**
+ * Begins the chat anew with a summary of its active branch, which a model writes; the old branch stays as it is. The
+ * call has its own line of cost, on the message.
+ */
+export async function compact(outer: Context, chat: ChatRow, model: string | undefined) {
+  const { engine, principal } = outer
+  const head = chat.head_message_id
+  if (head === null)
+    return refuse('invalid_state', {
+      message: 'There is nothing to compact: the chat is empty.',
+      details: { status: 'empty', allowed: ['send'] },
+    })
+  await outer.transaction((ctx) => holdActive(ctx, chat.id))
+  await checkIdle(outer, chat)
+  const agent = chat.agent_id === null ? null : await agentFor(outer, chat.agent_id).catch(() => null)
+  const chosen = await chooseModel(outer, [model, chat.model, agent?.model])
+  const path = await messageStore.said(engine.postgres, head)
+  const id = newId()
+  const payer = payerOf(principal, chat.workspace_id, {
+    chatId: chat.id,
+    messageId: id,
+    budgets: [chatBudget(chat.id, chat.max_cost_nano)],
+  })
+  const messages = [
+    ...turnOf(null, await readFiles(engine, path, outer.signal)),
+    { role: 'user' as const, content: [{ type: 'text' as const, text: INSTRUCTION }] },
+  ]
+  const answer = new Answer(id)
+  const completion = engine.completeTurn(
+    principal,
+    { model: chosen, messages },
+    { signal: outer.signal, payer, surface: 'chat' },
+  )
+  for await (const chunk of completion) {
+    if (chunk.type === 'error') throw refusalOf(chunk.error)
+    answer.add(chunk)
+  }
+  answer.end()
+  const summary = answer.parts
+    .map((part) => (part.type === 'text' ? part.text : ''))
+    .join('')
+    .trim()
+  if (summary === '') refuse('provider_error', { message: 'The model wrote no summary.' })
+  const { served } = completion
+  const row = await outer.transaction(async (ctx) => {
+    const held = await holdActive(ctx, chat.id)
+    await checkIdle(ctx, chat)
+    if (held.head_message_id !== head)
+      refuse('stale_update', {
+        message: 'The chat went on while it was summarised.',
+        details: { head_message_id: held.head_message_id },
+      })
+    const at = ctx.now()
+    const row = {
+      id,
+      chat_id: chat.id,
+      parent_id: null,
+      line_id: id,
+      depth: 0,
+      seq: held.last_seq + 1,
+      run_id: null,
+      // What was said before stands to the model as something that it is told.
+      role: 'user' as const,
+      status: 'completed' as const,
+      content: [{ type: 'compaction' as const, summary, until_message_id: head }],
+      text: '',
+      model: served?.model ?? chosen,
+      provider: served?.provider ?? null,
+      finish_reason: answer.finish,
+      usage: served?.usage ?? null,
+      cost_nano: served?.cost ?? null,
+      created_by: principal.accountId,
+      created_at: at,
+      updated_at: at,
+    }
+    await messageStore.insert(ctx.db, [row])
+    await chatStore.grow(ctx.db, chat.id, { head: id, lastSeq: row.seq, at, title: null })
+    await ctx.emit(messageEvent(row, chat.workspace_id, 'created'))
+    return row
+  })
+  return showMessage(row)
+}
+
+async function checkIdle({ db }: Pick<Context, 'db'>, chat: ChatRow): Promise<void> {
+  const [busy] = await runStore.unfinished(db, chat.id)
+  if (busy) refuse('chat_busy', { details: { run_id: busy.id, status: busy.status } })
+}

@@ -1,0 +1,52 @@
+import type { Context } from '#engine/context.ts'
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { hasScope } from '#kernel/principal.ts'
+import { allowedFor, holdActive } from './accept.ts'
+import { type Decision, decideCalls } from '../runs/decisions.ts'
+import { type RunRow, runStore } from '../runs/run-store.ts'
+import { runsOf } from '../worker/runs.ts'
+import { claimNext } from '../runs/transitions.ts'
+
+/** Decides calls that a run waits with; once none is left it goes on. */
+export async function decide(outer: Context, chatId: Id, runId: Id, decisions: readonly Decision[]): Promise<RunRow> {
+  const { engine } = outer
+  const runs = runsOf(engine)
+  return outer.transaction(async (ctx) => {
+    await holdActive(ctx, chatId)
+    const run =
+      (await runStore.get(ctx.db, chatId, runId)) ??
+      refuse('not_found', { param: 'run_id', message: 'There is no such run in this chat.' })
+    if (run.status !== 'requires_action')
+      return refuse('invalid_state', {
+        message: `The run waits for no decision: it is ${run.status}.`,
+        details: { status: run.status, allowed: allowedFor(run) },
+      })
+    for (const decision of decisions) checkDecider(ctx, run, decision)
+    const decided = await decideCalls(ctx.db, run, decisions)
+    if (decided.status !== 'queued' || runs.draining) return decided
+    const claimed = await claimNext(ctx.db, chatId, engine.processId)
+    if (claimed) ctx.afterCommit(() => runs.begin(claimed))
+    return claimed?.run ?? decided
+  })
+}
+
+/**
+ * What needs a person's consent is done in the rights of whoever the run works for: they alone allow it, by a session or
+ * by a key that could do it itself. Anybody who may run the chat denies it.
+ */
+function checkDecider({ engine, principal }: Context, run: RunRow, { id, decision }: Decision): void {
+  const action = run.pending_actions.find((one) => one.id === id)
+  const consent = action && engine.toolbox.reach(action.tool, {})?.consent
+  if (!consent || decision !== 'allow') return
+  if (principal.accountId !== run.account_id)
+    refuse('consent_required', {
+      message: `\`${action.tool}\` is done in the rights of whoever sent the message: only they can allow it.`,
+      details: { endpoint: action.tool },
+    })
+  if (consent.scope !== null && !hasScope(principal, consent.scope))
+    refuse('missing_scope', {
+      message: `The key lacks the scope \`${consent.scope}\`, which what it would allow needs.`,
+      details: { required_scope: consent.scope },
+    })
+}

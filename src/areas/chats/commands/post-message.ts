@@ -1,0 +1,106 @@
+import { sql } from 'kysely'
+import { agentFor } from '#areas/agents/service.ts'
+import type { Context } from '#engine/context.ts'
+import type { Db } from '#engine/postgres/client.ts'
+import { checkTarget, insertResource, placeIn } from '#engine/resources.ts'
+import { refuse } from '#kernel/errors.ts'
+import { type Id, newId } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
+import { checkPlace } from '#kernel/place.ts'
+import { accept, modelIn } from './accept.ts'
+import { chooseModel } from '../agent/choose-model.ts'
+import { chatCreated } from './bulk-create.ts'
+import { type RunRow, runStore } from '../runs/run-store.ts'
+import { type ChatRow, chatStore } from '../store.ts'
+
+/** A chat that another resource names, if the caller may read it; 404 with `param` like what is not there. */
+export async function chatFor(ctx: Context, id: Id, param = 'chat_id'): Promise<ChatRow> {
+  const row = await chatStore.get(ctx.db, id)
+  const gone = { param, message: 'There is no such chat here.' }
+  if (row === null || row.status === 'trashed') return refuse('not_found', gone)
+  checkPlace(placeIn(ctx, row.workspace_id, gone), 'chat:read')
+  return row
+}
+
+/** What an automation says: in this chat, or in a new one of the agent. */
+export interface Speech {
+  workspaceId: Id
+  chatId: Id | null
+  agentId: Id
+  title: string
+  text: readonly string[]
+  automationRunId: Id
+  budget: Nano | null
+}
+
+/** Whether the caller may say it now. It takes its time where a provider does, so it comes before rows are held. */
+export async function leaveToSpeak(
+  ctx: Context,
+  { workspaceId, chatId, agentId }: Pick<Speech, 'workspaceId' | 'chatId' | 'agentId'>,
+): Promise<void> {
+  checkTarget(ctx, workspaceId, 'chat:write')
+  checkTarget(ctx, workspaceId, 'chat:run')
+  const agent = await agentFor(ctx, agentId)
+  if (chatId === null) await chooseModel(ctx, [agent.model])
+  else await modelIn(ctx, await chatFor(ctx, chatId))
+}
+
+/** Says it in the caller's rights, within the caller's transaction: the run that answers is there when that is durable. */
+export async function speak(
+  ctx: Context,
+  { workspaceId, chatId, agentId, title, text, ...by }: Speech,
+): Promise<RunRow> {
+  checkTarget(ctx, workspaceId, 'chat:write')
+  checkTarget(ctx, workspaceId, 'chat:run')
+  await agentFor(ctx, agentId)
+  const chat = chatId === null ? await insertChat(ctx, workspaceId, agentId, title) : await chatFor(ctx, chatId)
+  if (chat.workspace_id !== workspaceId)
+    return refuse('not_found', { param: 'chat_id', message: 'The chat was moved away.' })
+  return accept(ctx, chat, {
+    content: text.map((each) => ({ type: 'text' as const, text: each })),
+    on_busy: 'enqueue',
+    automationRunId: by.automationRunId,
+    budget: by.budget,
+  })
+}
+
+/** `parent`: the chat whose run hands its task to the agent of this one. */
+export async function insertChat(
+  ctx: Context,
+  workspaceId: Id,
+  agentId: Id,
+  title: string,
+  parent: Id | null = null,
+): Promise<ChatRow> {
+  const id = newId()
+  const register = await insertResource(ctx, { id, kind: 'chat', workspace_id: workspaceId })
+  await chatStore.insert(ctx.db, {
+    id,
+    title,
+    title_source: 'user',
+    agent_id: agentId,
+    model: null,
+    parent_chat_id: parent,
+  })
+  await ctx.emit(chatCreated(register))
+  return (await chatStore.get(ctx.db, id))!
+}
+
+export interface Outcome {
+  status: RunRow['status']
+  error: RunRow['error']
+}
+
+/** How runs stand; those that are gone are absent. */
+export const outcomesOf = async (db: Db, ids: readonly Id[]): Promise<Map<Id, Outcome>> =>
+  new Map((await runStore.byIds(db, ids)).map(({ id, status, error }) => [id, { status, error }]))
+
+/** What the runs that speak for each run of an automation have cost, all its attempts together; absent where nothing is known. */
+export async function spentFor(db: Db, automationRunIds: readonly Id[]): Promise<Map<Id, Nano>> {
+  const { rows } = await sql<{
+    id: Id
+    nano: Nano
+  }>`select automation_run_id as id, sum(cost_nano)::bigint as nano from runs
+    where automation_run_id = any(${automationRunIds}::ulid[]) and cost_nano is not null group by 1`.execute(db)
+  return new Map(rows.map(({ id, nano }) => [id, nano]))
+}

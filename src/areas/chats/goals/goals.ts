@@ -1,0 +1,143 @@
+import type { Context } from '#engine/context.ts'
+import { refuse } from '#kernel/errors.ts'
+import { newId } from '#kernel/ids.ts'
+import { nanoOrNull } from '#kernel/money.ts'
+import { behalfOf } from '#kernel/principal.ts'
+import { holdActive, stopAll } from '../commands/accept.ts'
+import { chooseModel } from '../agent/choose-model.ts'
+import { goalEvent } from './goal-events.ts'
+import { type GoalRow, goalStore } from './goal-store.ts'
+import { pursueSoon } from './pursue.ts'
+import { runStore } from '../runs/run-store.ts'
+import { runsOf } from '../worker/runs.ts'
+import { showGoal } from '../show.ts'
+import { type ChatRow, chatStore } from '../store.ts'
+
+interface Caps {
+  max_turns?: number | undefined
+  max_cost_usd?: number | undefined
+  max_duration_seconds?: number | undefined
+}
+interface Wanted extends Caps {
+  objective: string
+  criteria?: string | null | undefined
+  model?: string | undefined
+  judge_model?: string | undefined
+  max_turns: number
+}
+
+const shown = async (ctx: Pick<Context, 'db'>, goal: GoalRow) => showGoal(goal, await goalStore.spent(ctx.db, goal))
+
+export async function startGoal(outer: Context, { id: chatId }: ChatRow, wanted: Wanted) {
+  // Refused now rather than at the first turn.
+  for (const model of [wanted.model, wanted.judge_model]) if (model !== undefined) await chooseModel(outer, [model])
+  return outer.transaction(async (ctx) => {
+    const held = await holdActive(ctx, chatId)
+    const before = await goalStore.active(ctx.db, held.id)
+    if (before)
+      refuse('invalid_state', {
+        message: 'This chat has a goal already. End it before you set another.',
+        details: { status: 'active', allowed: ['end'], goal_id: before.id },
+      })
+    const goal = await goalStore.insert(ctx.db, {
+      ...behalfOf(ctx.principal),
+      id: newId(),
+      chat_id: held.id,
+      workspace_id: held.workspace_id,
+      objective: wanted.objective,
+      criteria: wanted.criteria ?? null,
+      model: wanted.model ?? null,
+      judge_model: wanted.judge_model ?? null,
+      max_turns: wanted.max_turns,
+      max_cost_nano: nanoOrNull(wanted.max_cost_usd ?? null),
+      max_duration_seconds: wanted.max_duration_seconds ?? null,
+      active_since: ctx.now(),
+    })
+    await pursueSoon(ctx, goal.id)
+    await ctx.emit(goalEvent(goal, 'started'))
+    return shown(ctx, goal)
+  })
+}
+
+const noGoal = () => refuse('not_found', { message: 'No goal governs the active branch of this chat.' })
+
+export async function readGoal(ctx: Context, { id }: ChatRow) {
+  return shown(ctx, (await goalStore.governing(ctx.db, id)) ?? noGoal())
+}
+
+/** Ends the active goal, and stops the turn that is under way. */
+export async function endGoalOf(outer: Context, { id: chatId }: ChatRow) {
+  const [goal, running] = await outer.transaction(async (ctx) => {
+    if ((await chatStore.hold(ctx.db, chatId)) === null) refuse('not_found', { param: 'id' })
+    const active = await goalStore.active(ctx.db, chatId)
+    if (!active) {
+      const last = (await goalStore.governing(ctx.db, chatId)) ?? noGoal()
+      if (last.status === 'ended') return [last, []] as const
+      return refuse('invalid_state', {
+        message: `The goal is over: it is ${last.status}.`,
+        details: {
+          status: last.status,
+          allowed: last.status === 'exhausted' || last.status === 'stalled' ? ['resume'] : [],
+        },
+      })
+    }
+    const ended = (await goalStore.finish(ctx.db, active.id, 'ended'))!
+    await ctx.emit(goalEvent(ended, 'ended'))
+    const turn = (await runStore.unfinished(ctx.db, chatId)).filter(({ goal_id }) => goal_id === active.id)
+    return [ended, await stopAll(ctx, turn)] as const
+  })
+  runsOf(outer.engine).stop(running.map(({ id }) => id))
+  runsOf(outer.engine).wake()
+  return { id: goal.id }
+}
+
+/** Who resumes it pays for it from then on. */
+export function resumeGoal(outer: Context, { id: chatId }: ChatRow, caps: Caps) {
+  return outer.transaction(async (ctx) => {
+    await holdActive(ctx, chatId)
+    const goal = (await goalStore.governing(ctx.db, chatId)) ?? noGoal()
+    if (goal.status !== 'exhausted' && goal.status !== 'stalled')
+      refuse('invalid_state', {
+        message: `Only a goal that is exhausted or stalled can be resumed; this one is ${goal.status}.`,
+        details: { status: goal.status, allowed: goal.status === 'active' ? ['end'] : [] },
+      })
+    const bigger = biggerCaps(goal, caps)
+    const other = await goalStore.active(ctx.db, chatId)
+    if (other)
+      refuse('invalid_state', { message: 'Another goal is active.', details: { status: 'active', allowed: [] } })
+    const resumed = (await goalStore.resume(ctx.db, goal.id, { ...behalfOf(ctx.principal), ...bigger })) ?? noGoal()
+    await pursueSoon(ctx, resumed.id)
+    await ctx.emit(goalEvent(resumed, 'resumed'))
+    return shown(ctx, resumed)
+  })
+}
+
+const CAP_OF = { turns: 'max_turns', cost: 'max_cost_usd', time: 'max_duration_seconds' } as const
+
+/** The caps it goes on with: those that are given must be bigger than before, and the one that ended it must be given. */
+function biggerCaps(goal: GoalRow, { max_turns, max_cost_usd, max_duration_seconds }: Caps) {
+  const cost = max_cost_usd === undefined ? undefined : nanoOrNull(max_cost_usd)!
+  const needed = goal.exhausted_by === null ? null : CAP_OF[goal.exhausted_by]
+  const given = [
+    ['max_turns', max_turns, goal.max_turns],
+    ['max_cost_usd', cost, goal.max_cost_nano],
+    ['max_duration_seconds', max_duration_seconds, goal.max_duration_seconds],
+  ] as const
+  for (const [param, cap, before] of given) {
+    if (cap === undefined) {
+      if (param === needed)
+        refuse('missing_parameter', {
+          param,
+          message: `The goal is exhausted by this cap: give a bigger \`${param}\`.`,
+        })
+    } else if (before !== null && cap <= before)
+      refuse('invalid_parameter', { param, message: `\`${param}\` must be bigger than it was.` })
+  }
+  if (given.every(([, cap]) => cap === undefined))
+    refuse('missing_parameter', { param: 'max_turns', message: 'Give a bigger cap: of turns, cost or time.' })
+  return {
+    max_turns: max_turns ?? goal.max_turns,
+    max_cost_nano: cost ?? goal.max_cost_nano,
+    max_duration_seconds: max_duration_seconds ?? goal.max_duration_seconds,
+  }
+}

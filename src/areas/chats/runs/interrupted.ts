@@ -1,0 +1,96 @@
+import { sql } from 'kysely'
+import type { Engine } from '#engine/context.ts'
+import type { Consumer, Happened } from '#engine/deliveries.ts'
+import type { Interrupted } from '#engine/ledger/reconcile.ts'
+import { writeOutbox } from '#engine/outbox.ts'
+import type { Db } from '#engine/postgres/client.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
+import { hasShown, keptParts } from '../agent/answer.ts'
+import { eventStore } from './event-store.ts'
+import { messageStore } from '../messages/message-store.ts'
+import { type RunRow, runStore } from './run-store.ts'
+import { stepStore } from './step-store.ts'
+import { messageEvent } from './transitions.ts'
+
+export const interrupted = {
+  type: 'unavailable',
+  code: 'interrupted',
+  message: 'The server stopped while this was running.',
+} as const
+
+/** What of an answer is kept when another process goes on with it: nothing where its readers saw nothing. Null when it cannot go on. */
+export async function keptOf(tx: Db, { id, chat_id, output_message_id }: RunRow) {
+  const events = await eventStore.all(tx, id)
+  const before = await messageStore.get(tx, chat_id, output_message_id)
+  const kept = hasShown(events.map(({ type }) => type))
+    ? keptParts(output_message_id, before?.content ?? [], events)
+    : []
+  return { before, kept, lastSeq: events.at(-1)?.seq ?? 0 }
+}
+
+/** A call of a run's model, or of its judge, that was paid for and that no step tells of. */
+interface Untold {
+  id: Id
+  message_id: Id | null
+  model: string
+  provider: string
+  cost: Nano
+  at: Date
+  source: string | null
+}
+
+/**
+ * What the ledger settled for a process that died reaches the message and the run that the call was for: the estimate is
+ * all that anybody will ever know of its cost. Its step is what makes a second delivery harmless.
+ */
+export const interruptedCalls = (engine: Engine): Consumer => ({
+  name: 'chats.interrupted_calls',
+  types: ['call.interrupted'],
+  async handle({ data, at }: Happened) {
+    const { call_id: id, chat_id, run_id, message_id, model, provider, cost_nano } = data as unknown as Interrupted
+    if (chat_id === null || run_id === null) return
+    await engine.postgres.db.transaction().execute(async (db) => {
+      const run = await runStore.hold(db, chat_id, run_id)
+      if (!run || (await stepStore.hasCall(db, run_id, id))) return
+      await tell(db, run, {
+        id,
+        message_id,
+        model,
+        provider,
+        cost: BigInt(cost_nano),
+        at: new Date(at),
+        source: 'estimated',
+      })
+    })
+  },
+})
+
+/**
+ * The same for what the process had settled itself before it died, in the moment before its step was written: a call is
+ * settled first. Within a transaction of whoever goes on with the run, or judges it anew.
+ */
+export async function tellUntold(db: Db, run: RunRow): Promise<void> {
+  const { rows } = await sql<Untold>`select c.id, c.message_id, c.model, c.provider, c.cost_nano as cost,
+      c.cost_source as source, c.created_at as at
+    from calls c where c.run_id = ${run.id} and c.surface in ('chat', 'judge') and c.cost_nano > 0
+      and not exists (select from steps s where s.run_id = c.run_id and s.result ->> 'call_id' = c.id)`.execute(db)
+  for (const call of rows) await tell(db, run, call)
+}
+
+async function tell(db: Db, run: RunRow, { id, message_id, model, provider, cost, at, source }: Untold): Promise<void> {
+  await runStore.addCost(db, run.id, cost)
+  await stepStore.insert(db, run, {
+    kind: 'model',
+    name: model,
+    status: 'interrupted',
+    idempotent: true,
+    result: { call_id: id, model, provider, cost_source: source },
+    error: null,
+    cost_nano: cost,
+    started_at: at,
+  })
+  const message =
+    message_id === null ? undefined : await messageStore.addCost(db, message_id, { model, provider, cost })
+  if (message) await writeOutbox(db, messageEvent(message, run.workspace_id, 'updated'), null)
+}

@@ -1,0 +1,113 @@
+import type { z } from 'zod'
+import type { Context, Engine } from '#engine/context.ts'
+import { iterate } from '#engine/iterate-feed.ts'
+import type { Feed, Sink } from '#kernel/answers.ts'
+import { type Code, Refusal, codes } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Answered } from '../contract-runs.ts'
+import { messageStore } from '../messages/message-store.ts'
+import { type RunRow, isFinished, runStore } from '../runs/run-store.ts'
+import { runsOf } from './runs.ts'
+import { showAnswered, toldTo } from '../show.ts'
+import { UNREAD_BYTES } from './tail.ts'
+
+/**
+ * The events of a run behind `after`, those to come included, until it has ended. From memory where this process runs
+ * it, else from the log; whoever runs it may change meanwhile.
+ */
+export function follow(engine: Engine, runId: Id, after: number, signal: AbortSignal): Feed {
+  const attach = (sink: Sink): Disposable => {
+    const left = new AbortController()
+    pour(engine, runId, sink, after, AbortSignal.any([signal, left.signal, runsOf(engine).closing]))
+      .catch((error: unknown) => engine.log.warn({ error, run: runId }, 'a reader of a run was left'))
+      .finally(() => sink.end())
+    return { [Symbol.dispose]: () => left.abort() }
+  }
+  return {
+    attach,
+    // Who may still read the chat reads on.
+    recheck: async () => {},
+    [Symbol.asyncIterator]: () => iterate(attach, signal),
+  }
+}
+
+async function pour(engine: Engine, runId: Id, sink: Sink, after: number, until: AbortSignal): Promise<void> {
+  const runs = runsOf(engine)
+  for (let seq = after; !until.aborted;) {
+    const tail = runs.live(runId)?.tail
+    if (tail?.reaches(seq)) {
+      seq = await tail.pour(sink, seq, until)
+      if (tail.isOver(seq)) return
+      await sink.drained()
+      continue
+    }
+    const { bytes, upTo, over } = await runs.watch.page(runId, seq)
+    if (upTo > seq && sink.write(bytes) > UNREAD_BYTES) await sink.drained()
+    if (over) return
+    if (upTo === seq && tail === undefined) await runs.watch.moved(runId, seq, until)
+    seq = upTo
+  }
+}
+
+/**
+ * The run once it has ended or needs a person; null when the time is over or the signal has fired before, undefined when
+ * it was deleted.
+ */
+export async function settled(
+  engine: Engine,
+  runId: Id,
+  ms: number,
+  signal: AbortSignal,
+): Promise<RunRow | null | undefined> {
+  const runs = runsOf(engine)
+  const late = new AbortController()
+  const until = AbortSignal.any([signal, late.signal, runs.closing])
+  const timer = setTimeout(() => late.abort(), ms)
+  try {
+    for (;;) {
+      const [run] = await runStore.byIds(engine.postgres.db, [runId])
+      if (run === undefined || isFinished(run.status) || run.status === 'requires_action') return run
+      if (until.aborted) return null
+      const live = runs.live(runId)
+      if (live) await live.tail.over(until)
+      else await runs.watch.moved(runId, EVER, until)
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+const EVER = 2 ** 31 - 1
+
+/** How long a caller waits inline. */
+const INLINE_MS = 600_000
+
+/**
+ * The finished answer with its run, or the run's error; null when it goes on for longer than anybody waits, or nobody
+ * waits any more. A server that stops fires `ctx.signal` at once but lets runs end for a while, so that is waited for.
+ */
+export async function answered(ctx: Context, runId: Id, ms = INLINE_MS): Promise<z.output<typeof Answered> | null> {
+  const runs = runsOf(ctx.engine)
+  const first = await settled(ctx.engine, runId, ms, ctx.signal)
+  const run = first === null && runs.draining ? await settled(ctx.engine, runId, ms, runs.closing) : first
+  if (run === null) return null
+  if (run === undefined) throw gone()
+  if (run.status === 'failed') throw refusalOf(toldTo(ctx.principal, run))
+  const message = await messageStore.get(ctx.db, run.chat_id, run.output_message_id)
+  if (!message) throw gone()
+  return showAnswered(message, run)
+}
+
+const gone = (): Refusal => new Refusal('not_found', { message: 'The chat was deleted.' })
+
+/** A failed run's error as its sender is refused. */
+function refusalOf({ id, error }: RunRow): Refusal {
+  const { code, type, message, param, details } = error!
+  const words = code ?? type
+  const known: Code = (codes as string[]).includes(words) ? (words as Code) : 'internal_error'
+  return new Refusal(known, {
+    message,
+    ...(param !== undefined && { param }),
+    details: { ...details, run_id: id },
+    ...(known === 'rate_limited' && { headers: { 'retry-after': '1' } }),
+  })
+}

@@ -1,0 +1,127 @@
+import type { Sink } from '#kernel/answers.ts'
+import type { Id } from '#kernel/ids.ts'
+import { isEnd } from '../agent/answer.ts'
+import type { Logged } from '../runs/event-store.ts'
+import { framesOf } from '../show.ts'
+
+/** How many of a run's events are held for readers of this process; older ones they read from the table. */
+const HELD = 2_000
+/**
+ * Each reader costs a write, whatever is in it. So the more of them there are, the more is told in one: what comes within
+ * this time of the write before waits for it.
+ */
+const MS_PER_READER = 0.25
+const LONGEST_MS = 50
+const FEW = 8
+/** A reader that has so much unread is told no more until it has caught up. */
+export const UNREAD_BYTES = 256 * 1024
+
+/** The newest events of a run: written out once for all its readers, who are told of them at once. */
+export class Tail {
+  readonly #runId: Id
+  #held: Logged[] = []
+  /** What comes behind the events that are held. */
+  #next: number
+  #ended = false
+  readonly #readers = new Set<() => void>()
+  readonly #whenEnded = new Set<() => void>()
+  #written: { after: number; upTo: number; bytes: Buffer } | null = null
+  #toldAt = -Infinity
+  #timer: NodeJS.Timeout | null = null
+
+  constructor(runId: Id, lastSeq: number) {
+    this.#runId = runId
+    this.#next = lastSeq + 1
+  }
+
+  get ended(): boolean {
+    return this.#ended
+  }
+  /** Whether who has come this far has seen the end of the run. */
+  isOver(seq: number): boolean {
+    const last = this.#held.at(-1)
+    return this.#ended && last !== undefined && seq >= last.seq && isEnd(last.type)
+  }
+
+  /** Whether everything behind `seq` is here. */
+  reaches(seq: number): boolean {
+    return seq + 1 >= (this.#held[0]?.seq ?? this.#next)
+  }
+
+  push(events: readonly Logged[]): void {
+    this.#held.push(...events)
+    this.#next = (this.#held.at(-1)?.seq ?? this.#next - 1) + 1
+    if (this.#held.length > HELD) this.#held = this.#held.slice(-HELD / 2)
+    this.#tell()
+  }
+
+  /** Nothing more will come from here. */
+  end(): void {
+    this.#ended = true
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#wake()
+    for (const wake of this.#whenEnded) wake()
+  }
+
+  /**
+   * Writes what comes behind `seq`; answers how far it came when it has ended, the signal fires, the reader has much
+   * unread, or what is next is no longer here.
+   */
+  pour(sink: Sink, seq: number, signal: AbortSignal): Promise<number> {
+    const { promise, resolve } = Promise.withResolvers<number>()
+    let at = seq
+    const take = (): void => {
+      let full = false
+      if (!signal.aborted && this.reaches(at) && this.#next > at + 1) {
+        full = sink.write(this.#bytesAfter(at)) > UNREAD_BYTES
+        at = this.#next - 1
+      }
+      if (!full && !this.#ended && !signal.aborted && this.reaches(at)) return
+      this.#readers.delete(take)
+      signal.removeEventListener('abort', take)
+      resolve(at)
+    }
+    this.#readers.add(take)
+    signal.addEventListener('abort', take)
+    take()
+    return promise
+  }
+
+  /** Resolves when it has ended, or the signal fires. */
+  over(signal: AbortSignal): Promise<void> {
+    if (this.#ended || signal.aborted) return Promise.resolve()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const wake = (): void => {
+      this.#whenEnded.delete(wake)
+      signal.removeEventListener('abort', wake)
+      resolve()
+    }
+    this.#whenEnded.add(wake)
+    signal.addEventListener('abort', wake)
+    return promise
+  }
+
+  #bytesAfter(after: number): Buffer {
+    const upTo = this.#next - 1
+    if (this.#written?.after !== after || this.#written.upTo !== upTo) {
+      const first = this.#held[0]!.seq
+      this.#written = { after, upTo, bytes: framesOf(this.#runId, this.#held.slice(after + 1 - first)) }
+    }
+    return this.#written.bytes
+  }
+
+  #tell(): void {
+    const readers = this.#readers.size
+    if (readers === 0 || this.#timer !== null) return
+    const pace = readers <= FEW ? 0 : Math.min(LONGEST_MS, readers * MS_PER_READER)
+    const wait = this.#toldAt + pace - performance.now()
+    if (wait <= 0) this.#wake()
+    else this.#timer = setTimeout(() => this.#wake(), wait)
+  }
+
+  #wake(): void {
+    this.#timer = null
+    this.#toldAt = performance.now()
+    for (const take of this.#readers) take()
+  }
+}
