@@ -12,16 +12,16 @@ const root = join(import.meta.dirname, '..')
  */
 const users: Record<string, [credential: string, party: string]> = {
   // By an account, to a provider's endpoint with its key.
-  'src/gateway/try.ts': ['upstream.credential', 'visit.caller.payer.accountId'],
-  'src/gateway/provider-chunks.ts': ['upstream.credential', 'party'],
-  'src/gateway/embed.ts': ['credential', 'party'],
-  'src/gateway/stored.ts': ['credential', 'caller.payer.accountId'],
+  'src/gateway/call/surface-attempt.ts': ['upstream.credential', 'visit.caller.payer.accountId'],
+  'src/gateway/translation/upstream-stream.ts': ['upstream.credential', 'party'],
+  'src/gateway/call/embed.ts': ['credential', 'party'],
+  'src/gateway/surfaces/stored-responses.ts': ['credential', 'caller.payer.accountId'],
   // By the endpoint itself: its list of models, its test, its token.
   'src/areas/ai-gateway/ask.ts': ['upstream.credential', 'endpoint.id'],
-  'src/gateway/carriers/vertex.ts': ['credential', "'access token'"],
+  'src/gateway/providers/transport/vertex.ts': ['credential', "'access token'"],
   // By an account, to an address that it names, without a credential.
   'src/areas/web/fetch.ts': ["''", 'ctx.principal.accountId'],
-  'src/gateway/fetched-media.ts': ["''", 'party'],
+  'src/gateway/translation/fetched-media.ts': ["''", 'party'],
   // By an account, with a credential of the instance's or of an agent's.
   'src/areas/web/search.ts': ['name', 'ctx.principal.accountId'],
   'src/areas/chats/agent/outside-tools.ts': ['credential', 'party'],
@@ -37,7 +37,7 @@ const users: Record<string, [credential: string, party: string]> = {
 const SENDS =
   /import \{[^}]*\b(?<!type )(?:retrieve|fetchThrough|outsideMcp|dispatch)\b[^}]*\} from '[^']*(?:outbound\/(?:retrieve|fetch|mcp)|carriers\/dispatch)\.ts'|\b(?:outbound|outside)\.dispatch\(/
 /** It only hands on what others send. */
-const passing = ['src/gateway/carriers/dispatch.ts']
+const passing = ['src/gateway/providers/transport/dispatch.ts']
 
 test('whoever sends something out says on whose connections', () => {
   const found = globSync('src/**/*.ts', { cwd: root }).filter(

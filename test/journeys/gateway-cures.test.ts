@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
-import { faultKinds } from '#gateway/turn.ts'
+import { faultKinds } from '#gateway/model/canonical-request.ts'
 import { call, results, script } from '#test/chats.ts'
 import { caller } from '#test/server.ts'
 import { startAnthropic } from '#test/vendors/anthropic.ts'

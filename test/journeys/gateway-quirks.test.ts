@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { presets } from '#areas/ai-gateway/presets.ts'
-import type { Shape } from '#gateway/directory.ts'
+import type { Shape } from '#gateway/model/offer.ts'
 import type { Caller } from '#test/server.ts'
 import { startBedrock } from '#test/vendors/bedrock.ts'
 import { startOllama } from '#test/vendors/ollama.ts'

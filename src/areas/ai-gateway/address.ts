@@ -1,6 +1,6 @@
 import type { AddressPolicy } from '#engine/outbound/address.ts'
 import { refuse } from '#kernel/errors.ts'
-import type { Shape } from '#gateway/directory.ts'
+import type { Shape } from '#gateway/model/offer.ts'
 
 /**
  * A provider's address in the form that is stored: no credentials, query or trailing slash. Refuses what can be refused

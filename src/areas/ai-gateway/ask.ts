@@ -1,9 +1,9 @@
 import type { Outbound } from '#engine/outbound/outbound.ts'
-import { CarryFailed } from '#gateway/carriers/carrier.ts'
-import { dispatch } from '#gateway/carriers/dispatch.ts'
-import { scrub } from '#gateway/retry.ts'
-import type { ProviderEndpoint } from '#gateway/directory.ts'
-import { upstreamOf } from '#gateway/upstream.ts'
+import { CarryFailed } from '#gateway/providers/transport/transport.ts'
+import { dispatch } from '#gateway/providers/transport/dispatch.ts'
+import { scrub } from '#gateway/model/fault-rules.ts'
+import type { ProviderEndpoint } from '#gateway/model/offer.ts'
+import { upstreamOf } from '#gateway/providers/transport/upstream.ts'
 
 /** A provider did not answer as it should. The sentence is safe to show. */
 export class AskFailed extends Error {

@@ -1,7 +1,7 @@
 import type { Config } from '#config'
 import type { Log } from '#engine/log.ts'
 import { idOf } from '#kernel/ids.ts'
-import type { ProviderEndpoint } from '#gateway/directory.ts'
+import type { ProviderEndpoint } from '#gateway/model/offer.ts'
 import { checkBaseUrl } from './address.ts'
 import { type Preset, presets } from './presets.ts'
 import type { Source } from './sources.ts'

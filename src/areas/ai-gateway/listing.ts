@@ -1,5 +1,5 @@
 import type { Outbound } from '#engine/outbound/outbound.ts'
-import type { ProviderEndpoint } from '#gateway/directory.ts'
+import type { ProviderEndpoint } from '#gateway/model/offer.ts'
 import { AskFailed, ask, checkKey } from './ask.ts'
 import { presetOf } from './presets.ts'
 

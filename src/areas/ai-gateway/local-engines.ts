@@ -1,6 +1,6 @@
 import type { Config } from '#config'
 import type { Outbound } from '#engine/outbound/outbound.ts'
-import type { ProviderEndpoint } from '#gateway/directory.ts'
+import type { ProviderEndpoint } from '#gateway/model/offer.ts'
 import { AskFailed, ask } from './ask.ts'
 import { instanceSource, ollamaAddress } from './environment.ts'
 import { type AskedModel, type Json, askModels, native, openaiModel, rowsIn } from './listing.ts'

@@ -1,4 +1,4 @@
-import type { Shape } from '#gateway/directory.ts'
+import type { Shape } from '#gateway/model/offer.ts'
 import { refuse } from '#kernel/errors.ts'
 import { originOf } from './address.ts'
 import type { EndpointRow } from './store.ts'

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Context } from '#engine/context.ts'
-import type { Offer } from '#gateway/directory.ts'
+import type { Offer } from '#gateway/model/offer.ts'
 import type { RoutingPreview } from './contract-routing.ts'
 import type { aiGateway } from './contract.ts'
 import { administers } from './owner.ts'

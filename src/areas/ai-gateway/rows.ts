@@ -1,6 +1,6 @@
 import type { Catalogue } from '#gateway/catalogue/catalogue.ts'
 import type { CatalogueModel, Kind, Pricing } from '#gateway/catalogue/model.ts'
-import type { Listed } from '#gateway/directory.ts'
+import type { Listed } from '#gateway/model/offer.ts'
 import { simModels } from '#gateway/sim/offers.ts'
 import { type Id, idOf } from '#kernel/ids.ts'
 import { formatUsd, fromUsd } from '#kernel/money.ts'

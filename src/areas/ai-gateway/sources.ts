@@ -1,5 +1,5 @@
 import type { Secrets } from '#engine/secrets.ts'
-import type { DataPolicy, ProviderEndpoint } from '#gateway/directory.ts'
+import type { DataPolicy, ProviderEndpoint } from '#gateway/model/offer.ts'
 import type { Id } from '#kernel/ids.ts'
 import { originOf } from './address.ts'
 import { presetOf, presets } from './presets.ts'

@@ -1,7 +1,7 @@
 import { type ColumnType, type Generated, type Selectable, type Updateable, sql } from 'kysely'
 import type { z } from 'zod'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
-import type { DataPolicy, Shape } from '#gateway/directory.ts'
+import type { DataPolicy, Shape } from '#gateway/model/offer.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { EndpointModel as EndpointModelSchema } from './contract-endpoints.ts'
 

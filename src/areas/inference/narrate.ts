@@ -1,5 +1,5 @@
 import type { Context } from '#engine/context.ts'
-import { refusalOf } from '#gateway/refusal.ts'
+import { refusalOf } from '#gateway/model/refusal.ts'
 import type { Event } from '#kernel/answers.ts'
 import { type ErrorBody, Refusal, errorBody } from '#kernel/errors.ts'
 import { iso } from '#kernel/time.ts'

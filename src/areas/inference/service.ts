@@ -1,6 +1,6 @@
 import { defineOperation, startOperation } from '#areas/operations/service.ts'
 import { type Context, implement } from '#engine/context.ts'
-import { refusalOf } from '#gateway/refusal.ts'
+import { refusalOf } from '#gateway/model/refusal.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { Answer, type Completed, type Part } from './answer.ts'

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Input } from '#kernel/contract.ts'
 import { refuse } from '#kernel/errors.ts'
-import type { Tool, Turn, TurnMessage, TurnPart } from '#gateway/turn.ts'
+import type { Tool, Turn, TurnMessage, TurnPart } from '#gateway/model/canonical-request.ts'
 import type { InputMessage, InputPart, inference } from './contract.ts'
 
 /** What both calls ask. */

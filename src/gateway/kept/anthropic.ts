@@ -1,4 +1,4 @@
-import { isObject } from '../shapes/json.ts'
+import { isObject } from '../model/json.ts'
 import type { Judged } from './judged.ts'
 
 const browser = 'what the client itself calls a tab, a download or a paper of its browser'

@@ -1,4 +1,4 @@
-import { isObject, type Json, textOf } from '../shapes/json.ts'
+import { isObject, type Json, textOf } from '../model/json.ts'
 import { anthropic } from './anthropic.ts'
 import { gemini } from './gemini.ts'
 import type { Judged, Naming } from './judged.ts'

@@ -1,4 +1,4 @@
-import type { Json } from '../shapes/json.ts'
+import type { Json } from '../model/json.ts'
 
 /** A field that names something which lies at a vendor, in the account of a key. */
 export interface Naming {

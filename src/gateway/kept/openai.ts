@@ -1,4 +1,4 @@
-import { isObject } from '../shapes/json.ts'
+import { isObject } from '../model/json.ts'
 import type { Judged } from './judged.ts'
 
 const paired = 'joins a call and its result within the request'

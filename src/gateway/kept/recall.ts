@@ -1,10 +1,10 @@
 import type { KeptFor } from '#engine/kept-items.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Principal } from '#kernel/principal.ts'
-import { type Body, readBody } from '../body.ts'
-import { isObject, type Json, listOf } from '../shapes/json.ts'
-import { whole } from '../shapes/openai-responses/write-items.ts'
-import type { Visit } from '../visit.ts'
+import { type Body, readBody } from '../model/body.ts'
+import { isObject, type Json, listOf } from '../model/json.ts'
+import { whole } from '../wire/openai-responses/write-items.ts'
+import type { Visit } from '../request.ts'
 
 /** The ids that this gateway gives to items of a translated response. */
 const OURS = /^(?:msg|rs|fc|ctc)_[0-7][0-9A-HJKMNP-TV-Z]{25}\d{4,6}$/

@@ -1,5 +1,5 @@
 import { refuse } from '#kernel/errors.ts'
-import { textOf } from '../shapes/json.ts'
+import { textOf } from '../model/json.ts'
 import type { Kept } from './find.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Loss, Turn, TurnPart } from '../turn.ts'
+import type { Loss, Turn, TurnPart } from '../model/canonical-request.ts'
 import { simModelOf } from './offers.ts'
 
 /** What of a turn a simulated model does not heed. A temperature and the like are none of it: it draws no words. */

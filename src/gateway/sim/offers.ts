@@ -1,5 +1,5 @@
 import type { CatalogueModel } from '../catalogue/model.ts'
-import type { Offer } from '../directory.ts'
+import type { Offer } from '../model/offer.ts'
 
 export const SIM_CONTEXT = 1_000_000
 export const SIM_OUTPUT = 100_000

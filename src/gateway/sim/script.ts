@@ -1,7 +1,7 @@
 import type { Usage } from '#kernel/usage.ts'
-import { faultKinds, type FaultKind, type TurnMessage } from '../turn.ts'
-import { isObject, type Json, parseJson } from '../shapes/json.ts'
-import { kindOf, kindOfWord } from '../shapes/faults.ts'
+import { faultKinds, type FaultKind, type TurnMessage } from '../model/canonical-request.ts'
+import { isObject, type Json, parseJson } from '../model/json.ts'
+import { kindOf, kindOfWord } from '../wire/faults.ts'
 
 export type Step =
   | { type: 'text'; text: string }

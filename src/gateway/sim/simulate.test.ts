@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { usageOf } from '#kernel/usage.ts'
-import { collect, fold, textOfAnswer } from '../collect.ts'
-import { decode as decodeMessages } from '../shapes/anthropic-messages/decode.ts'
-import type { Chunk, Turn, TurnMessage } from '../turn.ts'
+import { collect, fold, textOfAnswer } from '../model/answer.ts'
+import { decode as decodeMessages } from '../wire/anthropic-messages/decode/decode.ts'
+import type { Chunk, Turn, TurnMessage } from '../model/canonical-request.ts'
 import { simulate } from './simulate.ts'
 
 const never = new AbortController().signal

@@ -1,7 +1,7 @@
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { newId } from '#kernel/ids.ts'
 import { usageOf } from '#kernel/usage.ts'
-import type { Chunk, FaultKind, Turn, TurnMessage } from '../turn.ts'
+import type { Chunk, FaultKind, Turn, TurnMessage } from '../model/canonical-request.ts'
 import { SIM_CONTEXT, SIM_OUTPUT, simModelOf } from './offers.ts'
 import { type Script, ScriptMistake, type Step, stepsNow } from './script.ts'
 import { countInput, countWords, pieces } from './words.ts'

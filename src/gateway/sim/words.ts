@@ -1,4 +1,4 @@
-import type { TurnMessage, TurnPart } from '../turn.ts'
+import type { TurnMessage, TurnPart } from '../model/canonical-request.ts'
 
 /** The text in pieces of one word each, white space before it included; joined they are the text. */
 export function pieces(text: string): string[] {

@@ -1,5 +1,5 @@
 import { Refusal } from '#kernel/errors.ts'
-import type { ErrorAnswer } from '../problem.ts'
+import type { ErrorAnswer } from '../wire/problem.ts'
 
 /** Statuses that HTTP itself gives a meaning to: they stay, whatever a vendor would make of them. */
 const KEPT: ReadonlySet<number> = new Set([405, 415, 503])

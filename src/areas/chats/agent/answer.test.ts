@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import type { Chunk } from '#gateway/turn.ts'
+import type { Chunk } from '#gateway/model/canonical-request.ts'
 import { Answer, type Fact, partsOf } from './answer.ts'
 import { sensibleModel } from './choose-model.ts'
 import { turnOf } from '../messages/history.ts'

@@ -1,4 +1,4 @@
-import type { Chunk, FinishReason } from '#gateway/turn.ts'
+import type { Chunk, FinishReason } from '#gateway/model/canonical-request.ts'
 import { storable } from '#kernel/storable.ts'
 import type { Part } from '../messages/parts.ts'
 

@@ -1,7 +1,7 @@
 import { callersAccount } from '#areas/accounts/service.ts'
 import type { Context } from '#engine/context.ts'
-import type { Listed } from '#gateway/directory.ts'
-import { noSuchModel, toldModels } from '#gateway/unknown-model.ts'
+import type { Listed } from '#gateway/model/offer.ts'
+import { noSuchModel, toldModels } from '#gateway/routing/model-names/unknown-model.ts'
 import { refuse } from '#kernel/errors.ts'
 
 /**

@@ -1,6 +1,6 @@
 /** The tool that hands a task to another agent, as a model is offered it. */
 import type { AgentRow } from '#areas/agents/service.ts'
-import type { Tool } from '#gateway/turn.ts'
+import type { Tool } from '#gateway/model/canonical-request.ts'
 
 export const DELEGATE = 'delegate'
 

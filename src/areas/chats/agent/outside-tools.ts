@@ -4,7 +4,7 @@ import { type AgentRow, outsideServers } from '#areas/agents/service.ts'
 import type { Engine } from '#engine/context.ts'
 import { OutsideFailed, type OutsideMcp, type OutsideTool, outsideMcp } from '#engine/outbound/mcp.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { Tool } from '#gateway/turn.ts'
+import type { Tool } from '#gateway/model/canonical-request.ts'
 import { type Policy, type Result, mistake } from '../messages/tool-calls.ts'
 
 type Server = AgentRow['mcp_servers'][number]

@@ -2,7 +2,7 @@
 import { type AgentRow, agentsById } from '#areas/agents/service.ts'
 import type { Engine } from '#engine/context.ts'
 import { sharedPlace } from '#engine/shares.ts'
-import type { Tool } from '#gateway/turn.ts'
+import type { Tool } from '#gateway/model/canonical-request.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Lender } from '#kernel/lenders.ts'
 import type { Budget } from '#kernel/money.ts'

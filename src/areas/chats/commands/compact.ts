@@ -1,7 +1,7 @@
 import { agentFor } from '#areas/agents/service.ts'
 import type { Context } from '#engine/context.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
-import { refusalOf } from '#gateway/refusal.ts'
+import { refusalOf } from '#gateway/model/refusal.ts'
 import { refuse } from '#kernel/errors.ts'
 import { newId } from '#kernel/ids.ts'
 import { holdActive } from './accept.ts'

@@ -1,4 +1,4 @@
-import type { TurnMessage, TurnPart } from '#gateway/turn.ts'
+import type { TurnMessage, TurnPart } from '#gateway/model/canonical-request.ts'
 import type { Part } from './parts.ts'
 
 /** A message of the path, as the model is to see it. */

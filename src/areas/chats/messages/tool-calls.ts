@@ -1,6 +1,6 @@
 /** What an agent may use in a run, and how a call of it is judged. */
 import type { Context } from '#engine/context.ts'
-import type { Tool } from '#gateway/turn.ts'
+import type { Tool } from '#gateway/model/canonical-request.ts'
 import type { Scope } from '#kernel/scopes.ts'
 import { storable, storableJson } from '#kernel/storable.ts'
 import type { Part } from './parts.ts'

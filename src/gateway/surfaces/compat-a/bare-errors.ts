@@ -1,7 +1,7 @@
-import { readStreamFault } from '../../shapes/faults.ts'
-import { isObject, parseJson } from '../../shapes/json.ts'
-import { StreamWriter } from '../../shapes/openai-chat/write-stream.ts'
-import type { AnswerAbout } from '../../shapes/about.ts'
+import { readStreamFault } from '../../wire/faults.ts'
+import { isObject, parseJson } from '../../model/json.ts'
+import { StreamWriter } from '../../wire/openai-chat/write/stream.ts'
+import type { AnswerAbout } from '../../model/answer-about.ts'
 import type { Redraft } from '../surface.ts'
 
 const ERROR = /^data:(.*"error" ?: ?[{"].*)$/gm

@@ -1,4 +1,4 @@
-import type { Listed } from '../../directory.ts'
+import type { Listed } from '../../model/offer.ts'
 
 /** `GET /models/{id}` of OpenAI. */
 export const writeModel = ({ slug, endpoint, createdAt }: Listed): object => ({

@@ -1,6 +1,6 @@
-import type { AnswerAbout } from '../../shapes/about.ts'
-import { isObject, type Json, listOf, objectOf, parseJson } from '../../shapes/json.ts'
-import { plainly } from '../../shapes/openai-chat/said-reasoning.ts'
+import type { AnswerAbout } from '../../model/answer-about.ts'
+import { isObject, type Json, listOf, objectOf, parseJson } from '../../model/json.ts'
+import { plainly } from '../../wire/openai-chat/write/said-reasoning.ts'
 import type { Redraft } from '../surface.ts'
 import { bareErrors } from './bare-errors.ts'
 

@@ -1,11 +1,11 @@
-import type { Dialect } from '../../dialects/dialect.ts'
+import type { Dialect } from '../../passthrough/formats/format.ts'
 import {
   openaiAudio,
   openaiCompletions,
   openaiEmbeddings,
   openaiImages,
   openaiModerations,
-} from '../../dialects/openai-passed.ts'
+} from '../../passthrough/formats/untranslated.ts'
 import type { Surface } from '../surface.ts'
 import { compatA } from './surface.ts'
 

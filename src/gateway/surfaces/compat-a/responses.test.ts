@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '#kernel/errors.ts'
-import { readBody } from '../../body.ts'
+import { readBody } from '../../model/body.ts'
 import { compatAResponses } from './responses.ts'
 
 const foreign = (json: object) =>

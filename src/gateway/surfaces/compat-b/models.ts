@@ -1,5 +1,5 @@
 import { refuse } from '#kernel/errors.ts'
-import type { Listed } from '../../directory.ts'
+import type { Listed } from '../../model/offer.ts'
 
 /** Whatever is listed can be asked. */
 const ACTIVE = 'active'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '#kernel/errors.ts'
-import { readBody } from '../../body.ts'
-import { offerOf } from '../../offer-of.test.ts'
+import { readBody } from '../../model/body.ts'
+import { offerOf } from '../../model/offer-of.test.ts'
 import { readDemands } from './demands.ts'
 
 const demandsOf = (json: object) => readDemands(readBody(Buffer.from(JSON.stringify(json))))

@@ -1,5 +1,5 @@
-import type { Listed } from '../../directory.ts'
-import { supportedParameters } from '../../parameters.ts'
+import type { Listed } from '../../model/offer.ts'
+import { supportedParameters } from '../../providers/parameters.ts'
 import { writePricing } from './pricing.ts'
 
 /** One row of OpenRouter's `GET /models`. */

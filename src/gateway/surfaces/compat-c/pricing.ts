@@ -1,5 +1,5 @@
 import type { Usd } from '../../catalogue/model.ts'
-import type { Offer } from '../../directory.ts'
+import type { Offer } from '../../model/offer.ts'
 
 /** Per million → per token as a decimal string, exactly; what is in no source is `-1`, as OpenRouter writes a price that varies. */
 export function perToken(price: Usd | undefined): string {

@@ -1,10 +1,10 @@
-import { type Body, withField, without } from '../../body.ts'
-import type { AnswerAbout } from '../../shapes/about.ts'
-import { readStreamFault } from '../../shapes/faults.ts'
-import { isObject, type Json, listOf, objectOf, parseJson } from '../../shapes/json.ts'
-import { detailed, hidesReasoning } from '../../shapes/openai-chat/said-reasoning.ts'
-import { costFields, readUsage } from '../../shapes/openai-chat/usage.ts'
-import { StreamWriter } from '../../shapes/openai-chat/write-stream.ts'
+import { type Body, withField, without } from '../../model/body.ts'
+import type { AnswerAbout } from '../../model/answer-about.ts'
+import { readStreamFault } from '../../wire/faults.ts'
+import { isObject, type Json, listOf, objectOf, parseJson } from '../../model/json.ts'
+import { detailed, hidesReasoning } from '../../wire/openai-chat/write/said-reasoning.ts'
+import { costFields, readUsage } from '../../wire/openai-chat/usage.ts'
+import { StreamWriter } from '../../wire/openai-chat/write/stream.ts'
 import type { Redraft } from '../surface.ts'
 
 /**

@@ -1,0 +1,236 @@
+import { billed } from '#engine/ledger/item.ts'
+import type { Ledger, MeteredCall, Outcome, Payer } from '#engine/ledger/ledger.ts'
+import { unpriced } from '#engine/ledger/unpriced.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
+import { type Usage, usageOf } from '#kernel/usage.ts'
+import { type AudioTokens, type Cost, affordableOutput, costOf, worstCost, worstImages } from '../model/cost.ts'
+import type { Offer } from '../model/offer.ts'
+import { weigh } from '../model/weigh.ts'
+import { keptIn } from '../kept/find.ts'
+
+/** What a request may cost at most, before a price is put to it (contract, part 7). */
+export interface Ask {
+  /** An upper bound, no count. */
+  inputTokens: number
+  /** Null: the client did not say. */
+  maxTokens: number | null
+  /** Answers asked for. */
+  n: number
+  /** Where the client says how many tokens it wants; absent or null: nowhere. */
+  limitField?: string | null
+}
+
+/** Below it an answer is of no use, and the call is refused instead. */
+export const LEAST_OUTPUT = 1_024
+/** What an answer is bounded to where no source knows the model's limit. */
+const USUAL_LIMIT = 32_768
+
+const unknown: Cost = { nano: null, source: null }
+
+/** The most output tokens of one answer: what was asked for, if the model writes so much; null asked for nothing. */
+export const mostOutput = ({ maxOutputTokens, contextLength }: Offer, maxTokens: number | null): number =>
+  maxTokens === null
+    ? (maxOutputTokens ?? Math.min(contextLength ?? USUAL_LIMIT, USUAL_LIMIT))
+    : Math.min(maxTokens, maxOutputTokens ?? Number.MAX_SAFE_INTEGER)
+
+/** How an attempt ended. */
+export interface End {
+  status: Outcome['status']
+  usage: Usage
+  reportedUsd: number | undefined
+  audio?: AudioTokens | undefined
+  /** What was used was counted by nobody. */
+  unpriced?: boolean
+  /** The usage is a guess. */
+  estimated: boolean
+  finishReason: string | null
+  firstTokenMs: number | null
+  durationMs: number
+  streamed: boolean
+}
+
+/** The money of one attempt: what is held for it, and what it cost in the end. */
+export class Metering {
+  readonly call: MeteredCall
+  readonly offer: Offer
+  readonly #ledger: Ledger
+  #reserved: Nano | null = null
+  #settled = false
+
+  constructor(ledger: Ledger, offer: Offer, call: { id: Id; payer: Payer; surface: string }) {
+    this.#ledger = ledger
+    this.offer = offer
+    const { endpoint } = offer
+    this.call = {
+      id: call.id,
+      payer: call.payer,
+      surface: call.surface,
+      model: offer.slug,
+      provider: endpoint.slug,
+      endpointId: endpoint.id,
+      billing: endpoint.billing,
+      startedAt: new Date(),
+    }
+  }
+
+  /** It has to be held before it is sent. */
+  get guarded(): boolean {
+    return this.#ledger.books(this.call.payer, this.call.billing)
+  }
+
+  /**
+   * Holds the worst case. Answers the `max_tokens` that the request must carry so that it stays the worst case; null:
+   * it may travel as it is. Refuses with 402, saying how many output tokens could be afforded.
+   */
+  async reserve({ inputTokens, maxTokens, n, limitField = null }: Ask): Promise<number | null> {
+    const { call, offer } = this
+    const { pricing, contextLength } = offer
+    if (pricing === null) {
+      await this.#ledger.reserve(call, null)
+      return null
+    }
+    const input = contextLength === null ? inputTokens : Math.min(inputTokens, contextLength)
+    const most = mostOutput(offer, maxTokens)
+    const worst = worstCost(pricing, input, most * n, n)
+    // Who names no bound gets as much as there is money for.
+    const least = maxTokens === null && most > LEAST_OUTPUT ? worstCost(pricing, input, LEAST_OUTPUT * n, n) : worst
+    const covered = (nano: Nano): number => Math.max(0, Math.floor(affordableOutput(pricing, nano, input, n) / n))
+    try {
+      this.#reserved = await this.#ledger.reserve(call, worst, least)
+    } catch (error) {
+      const whole = error instanceof Refusal ? (error.toPayer ?? error) : null
+      if (whole?.details?.['available_usd'] === undefined) throw error
+      const left = await this.#ledger.affordable(call.payer, call.billing)
+      const tokens = left === null ? most : covered(left)
+      // Whoever sends to a chat names no limit.
+      const field = tokens > 0 && most > 0 && call.payer.runId === undefined ? limitField : null
+      const param = whole.param ?? field
+      const told = new Refusal(whole.code, {
+        message: field === null ? whole.message : `${whole.message} Or set \`${field}\` to at most ${tokens}.`,
+        ...(param !== null && { param }),
+        details: { ...whole.details, affordable_output_tokens: tokens },
+        ...(whole.headers && { headers: whole.headers }),
+      })
+      // The tightest of all that guards the call is the payer's alone, whatever refused it.
+      throw call.payer.overheard ? forOthers(error as Refusal, told) : told
+    }
+    return this.#reserved < worst ? covered(this.#reserved) : null
+  }
+
+  /** The same for so many pictures. Null, as of sound, and pictures without a price of their own cannot be bounded. */
+  async holdImages(images: number | null, inputTokens: number): Promise<null> {
+    const { pricing } = this.offer
+    if (images !== null && pricing?.image !== undefined)
+      this.#reserved = worstCost(pricing, inputTokens, 0, 1) + worstImages(pricing.image, images)
+    const { call } = this
+    if (this.#reserved === null && this.#ledger.guards(call.payer, call.billing))
+      refuse('unpriced_model', {
+        message: images === null ? unpriced.sound(call) : unpriced.pictures(call),
+        details: { model: call.model },
+      })
+    await this.#ledger.reserve(call, this.#reserved)
+    return null
+  }
+
+  /** The client left while the money was being held. */
+  release(): void {
+    this.#settled = true
+    this.#ledger.release(this.call)
+  }
+
+  /** `answer` tells about how many characters have come, should this process die before its end. */
+  sent(inputTokens: number, answer: { readonly characters: number }): void {
+    const { pricing } = this.offer
+    if (this.#reserved === null || pricing === null) return this.#ledger.sent(this.call)
+    const soFar = (): Nano => worstCost(pricing, inputTokens, Math.ceil(answer.characters / 4), 1)
+    this.#ledger.sent(this.call, worstCost(pricing, inputTokens, 0, 1), soFar)
+  }
+
+  /** Only the first settlement counts. Answers what the ledger counts: where something guards the call, no more than was reserved. */
+  settle(end: End): Nano | null {
+    const nano = this.#settle(end)
+    if (nano === null) return null
+    const guarded = this.#reserved !== null && this.#ledger.guards(this.call.payer, this.call.billing)
+    return guarded && nano > this.#reserved! ? this.#reserved : billed(nano)
+  }
+
+  #settle(end: End): Nano | null {
+    const { nano, source } =
+      end.unpriced && this.offer.endpoint.billing !== 'free'
+        ? unknown
+        : costOf(end.usage, this.offer, end.reportedUsd, this.#reserved, end)
+    if (this.#settled) return nano
+    this.#settled = true
+    this.#ledger.settle(this.call, {
+      status: end.status,
+      usage: end.usage,
+      cost: nano,
+      costSource: source,
+      finishReason: end.finishReason,
+      firstTokenMs: end.firstTokenMs,
+      durationMs: end.durationMs,
+      streamed: end.streamed,
+    })
+    return nano
+  }
+
+  /** The provider failed before it answered: nothing is charged. */
+  fail(durationMs: number, streamed: boolean): void {
+    if (this.#settled) return
+    this.#settled = true
+    const usage = usageOf({ requests: 1 })
+    const priced = this.offer.pricing !== null || this.offer.endpoint.billing === 'free'
+    this.#ledger.settle(this.call, {
+      status: 'failed',
+      usage,
+      cost: priced ? 0n : null,
+      costSource: priced ? 'computed' : null,
+      finishReason: null,
+      firstTokenMs: null,
+      durationMs,
+      streamed,
+    })
+  }
+}
+
+const forOthers = ({ code, message, param, details }: Refusal, toPayer: Refusal): Refusal =>
+  new Refusal(code, { message, ...(param !== undefined && { param }), ...(details && { details }), toPayer })
+
+/** What a vendor's template puts around messages and tools that the request does not show. */
+const PER_REQUEST = 16
+const WITH_TOOLS = 512
+
+/** A body of any surface, or a Turn. */
+interface Weighed {
+  model?: unknown
+  messages?: unknown
+  conversation?: unknown
+  prompt?: unknown
+  input?: unknown
+  tools?: unknown
+  functions?: unknown
+  toolConfig?: unknown
+}
+
+/**
+ * The most input tokens that a request can hold: one per byte of text under a cap, else one per two; with media as
+ * much as the model takes. No tokeniser makes more tokens than bytes.
+ */
+export function inputBound(json: Weighed, payer: Payer, contextLength: number | null): number {
+  const seen = weigh(json)
+  // What lies at the provider it reads by itself.
+  if (keptIn(json as Record<string, unknown>) !== null) seen.media++
+  const capped = (payer.key?.cap ?? null) !== null || (payer.budgets?.some(({ nano }) => nano !== null) ?? false)
+  const hidden = PER_REQUEST + ((json.tools ?? json.functions ?? json.toolConfig) === undefined ? 0 : WITH_TOOLS)
+  if (seen.media > 0) return contextLength ?? seen.text + seen.media + hidden
+  return (capped ? seen.text : Math.ceil(seen.text / 2)) + hidden
+}
+
+/** A fair guess where the provider gave no figure: four bytes a token. */
+export function guessInput(json: Record<string, unknown>): number {
+  const { messages, system, input, instructions, tools } = json
+  const seen = weigh({ messages, system, input, instructions, tools })
+  return Math.ceil(seen.text / 4)
+}

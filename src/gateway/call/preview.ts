@@ -1,0 +1,122 @@
+import { refuse } from '#kernel/errors.ts'
+import { type Nano, toUsd } from '#kernel/money.ts'
+import type { Billing } from '#kernel/usage.ts'
+import type { Principal } from '#kernel/principal.ts'
+import { callerOf } from './caller.ts'
+import { tell } from '../routing/choose.ts'
+import { worstCost } from '../model/cost.ts'
+import type { Offer, Shape } from '../model/offer.ts'
+import { LEAST_OUTPUT, mostOutput } from './metering.ts'
+import type { Gateway } from './parts.ts'
+import { readPreferences } from '../routing/preferences.ts'
+import { type Candidate, type Route, newSeed, routeModels } from '../routing/router.ts'
+import type { Excluded } from '../routing/filter.ts'
+import { noSuchModel, toldModels } from '../routing/model-names/unknown-model.ts'
+import { isServedIn } from '../translation/translate.ts'
+import { askedModels } from '../routing/model-names/variants.ts'
+import { wishFor } from '../routing/constraints.ts'
+
+/** What a call would ask, as far as its route hangs on it. */
+export interface PreviewRequest {
+  /** Tried one after the other; suffixes as compat-c reads them. */
+  models: readonly string[]
+  /** The wire shape that the caller would speak. */
+  shape: Shape
+  /** Preferences as in compat-c's `provider`. */
+  provider: unknown
+  /** Names of the request's parameters, for `require_parameters`. */
+  parameters: readonly string[]
+  maxTokens: number | null
+  inputTokens: number | null
+  tools: boolean
+  images: boolean
+  seed: number | null
+}
+
+export interface Preview {
+  seed: number
+  /** The offers of the first model that is served, for what the preview belongs to. */
+  first: Offer
+  candidates: (Candidate & { maxCostUsd: number | null })[]
+  excluded: { provider: string; reason: string }[]
+}
+
+export type PreviewRoute = (principal: Principal, request: PreviewRequest) => Promise<Preview>
+
+declare module '#engine/context.ts' {
+  interface Engine {
+    /** The order in which a call would ask, from the router that live calls take. Nothing is sent. */
+    previewRoute: PreviewRoute
+  }
+}
+
+export const createPreviewRoute =
+  (gateway: Gateway): PreviewRoute =>
+  async (principal, { models, shape, provider, parameters, maxTokens, inputTokens, tools, images, seed: given }) => {
+    const seed = given ?? newSeed()
+    const { payer } = callerOf(principal)
+    const asked = await askedModels(gateway.directory, principal, models)
+    const unserved = asked.find(({ offers, unknown }) => offers.length === 0 && unknown === undefined)
+    const first = asked.find(({ offers }) => offers.length > 0)?.offers[0]
+    const unknown = asked.find((one) => one.unknown !== undefined)?.unknown
+    if (first === undefined && unserved === undefined && unknown !== undefined) throw unknown
+    if (unserved !== undefined || first === undefined)
+      return refuse('not_found', {
+        message: noSuchModel(unserved?.model ?? '', await toldModels(gateway.directory, principal), true),
+        param: unserved === asked[0] ? 'model' : 'models',
+      })
+    const { wish: preferred, together } = readPreferences(provider, () => [...parameters])
+    const guards = (billing: Offer['endpoint']['billing']): boolean => gateway.engine.ledger.guards(payer, billing)
+    const serves = (offer: Offer): boolean => isServedIn(shape, offer)
+    const wish = {
+      ...wishFor({ tools, images, inputTokens, maxTokens }, seed, serves, guards),
+      ...preferred,
+    }
+    const route = routeModels(asked, wish, gateway.health, together)
+    const spare = new Map<Billing, Nano | null>()
+    for (const { offer } of route.candidates) {
+      const { billing } = offer.endpoint
+      if (!spare.has(billing)) spare.set(billing, await gateway.engine.ledger.affordable(payer, billing))
+    }
+    const candidates: Preview['candidates'] = []
+    const unpaid: Route['excluded'] = []
+    for (const candidate of route.candidates) {
+      const { offer } = candidate
+      const reason = whyUnpaid(offer, spare.get(offer.endpoint.billing) ?? null, inputTokens, maxTokens)
+      const most = mostCost(offer, inputTokens, maxTokens)
+      if (reason === null) candidates.push({ ...candidate, maxCostUsd: most === null ? null : toUsd(most) })
+      else unpaid.push({ offer, reason })
+    }
+    return {
+      seed,
+      first,
+      candidates,
+      excluded: tell([...unpaid, ...route.excluded], wish).map(({ provider: slug, reason }) => ({
+        provider: slug,
+        reason,
+      })),
+    }
+  }
+
+/** Why the call would be refused for its money; `spare`: what balance and caps leave, null where nothing guards. */
+function whyUnpaid(
+  offer: Offer,
+  spare: Nano | null,
+  inputTokens: number | null,
+  maxTokens: number | null,
+): Extract<Excluded, 'unpriced' | 'unaffordable'> | null {
+  if (spare === null) return null
+  if (offer.pricing === null) return 'unpriced'
+  const most = mostOutput(offer, maxTokens)
+  const least = maxTokens === null ? Math.min(most, LEAST_OUTPUT) : most
+  return worstCost(offer.pricing, inputTokens ?? 0, least, 1) > spare ? 'unaffordable' : null
+}
+
+/** Null: without a price, or without a bound of the input. */
+function mostCost(offer: Offer, inputTokens: number | null, maxTokens: number | null): Nano | null {
+  const { endpoint, pricing, contextLength } = offer
+  if (endpoint.billing === 'free') return 0n
+  const input = inputTokens ?? contextLength
+  if (pricing === null || input === null) return null
+  return worstCost(pricing, Math.min(input, contextLength ?? input), mostOutput(offer, maxTokens), 1)
+}

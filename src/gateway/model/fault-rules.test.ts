@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { addressPolicy } from '#engine/outbound/address.ts'
+import { createOutbound } from '#engine/outbound/outbound.ts'
+import { startRaw } from '#test/vendors/raw.ts'
+import type { Offer, ProviderEndpoint } from './offer.ts'
+import { prepare } from '../translation/upstream-stream.ts'
+import { scrub } from './fault-rules.ts'
+import { readFault } from '../wire/faults.ts'
+
+test('a vendor that repeats the key of its endpoint tells it to nobody, wherever it stands in the refusal', () => {
+  const secret = 'a-key-of-the-instance'
+  const endpoint = {
+    slug: 'an',
+    apiKey: secret,
+    headers: { 'x-org': 'org-of-the-instance' },
+  } as unknown as ProviderEndpoint
+  const error = {
+    type: 'invalid_request_error',
+    message: `no ${secret}`,
+    code: `of_${secret}`,
+    param: secret,
+    details: {
+      error_code: 'thread_not_found',
+      seen: [{ key: secret, org: 'org-of-the-instance' }],
+      header: `Bearer ${secret}`,
+    },
+  }
+  const fault = readFault(404, {}, JSON.stringify({ type: 'error', error }))
+  assert.match(JSON.stringify(fault), /of-the-instance/, 'it is read as it came')
+  const told = scrub(fault, endpoint)
+  assert.doesNotMatch(JSON.stringify(told), /of-the-instance/)
+  assert.equal(told.details?.['error_code'], 'thread_not_found')
+})
+
+test('nor in a translated stream that has begun', async () => {
+  const events = [
+    { choices: [{ index: 0, delta: { content: 'Hel' } }] },
+    { error: { message: 'no a-key-of-the-instance' } },
+  ]
+  const body = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
+  await using vendor = await startRaw((_, socket) => {
+    socket.end(`HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n${body}`)
+  })
+  await using outbound = createOutbound(addressPolicy([]))
+  const endpoint = {
+    id: 'x',
+    slug: 'x',
+    shape: 'openai-chat',
+    preset: null,
+    baseUrl: vendor.origin,
+    apiKey: 'a-key-of-the-instance',
+    headers: {},
+    mayBePrivate: true,
+  }
+  const offer = {
+    endpoint,
+    slug: 'x/m',
+    upstreamModel: 'm',
+    capabilities: [],
+    maxOutputTokens: null,
+  } as unknown as Offer
+  const turn = { model: 'm', messages: [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'hi' }] }] }
+  const chunks = []
+  for await (const chunk of prepare(offer, turn).chunks(outbound, 'x', AbortSignal.timeout(30_000))) chunks.push(chunk)
+  assert.match(JSON.stringify(chunks), /Hel.*no \[key\]/)
+  assert.doesNotMatch(JSON.stringify(chunks), /of-the-instance/)
+})

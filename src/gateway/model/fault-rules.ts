@@ -1,0 +1,89 @@
+import type { ProviderEndpoint } from './offer.ts'
+import { withoutKeys } from '../wire/faults.ts'
+import type { FaultKind, UpstreamFault } from './canonical-request.ts'
+
+/** What is done about a kind of fault. */
+export interface Rule {
+  /** Who may do better: `anybody`, `roomier` (a larger context or another model), only `another model`. */
+  elsewhere: 'anybody' | 'roomier' | 'another model'
+  /** How often the same provider is asked again, once everybody was asked. Only what was not charged for is repeated. */
+  again: number
+  /** How long it is set aside where it does not say so itself; 0: the provider is not at fault. */
+  asideMs: number
+  /** Whether time heals it: then whoever asks again later may be served. Else somebody has to do something first. */
+  passes: boolean
+  /** Whom it concerns: this model there, or whatever the endpoint serves. */
+  of: 'model' | 'endpoint'
+}
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+
+export const rules: Readonly<Record<FaultKind, Rule>> = {
+  bad_request: { elsewhere: 'another model', again: 0, asideMs: 0, passes: false, of: 'model' },
+  context_length: { elsewhere: 'roomier', again: 0, asideMs: 0, passes: false, of: 'model' },
+  too_large: { elsewhere: 'another model', again: 0, asideMs: 0, passes: false, of: 'model' },
+  rate_limited: { elsewhere: 'anybody', again: 2, asideMs: 30 * SECOND, passes: true, of: 'model' },
+  overloaded: { elsewhere: 'anybody', again: 2, asideMs: 30 * SECOND, passes: true, of: 'model' },
+  server_error: { elsewhere: 'anybody', again: 1, asideMs: 30 * SECOND, passes: true, of: 'model' },
+  unreachable: { elsewhere: 'anybody', again: 1, asideMs: 30 * SECOND, passes: true, of: 'endpoint' },
+  // It may be at work on the first one still.
+  timeout: { elsewhere: 'anybody', again: 0, asideMs: 30 * SECOND, passes: true, of: 'model' },
+  garbage: { elsewhere: 'anybody', again: 0, asideMs: 30 * SECOND, passes: true, of: 'model' },
+  model_not_found: { elsewhere: 'anybody', again: 0, asideMs: 2 * MINUTE, passes: false, of: 'model' },
+  // Somebody has to do something about these first.
+  upstream_key: { elsewhere: 'anybody', again: 0, asideMs: 5 * MINUTE, passes: false, of: 'endpoint' },
+  upstream_payment: { elsewhere: 'anybody', again: 0, asideMs: 5 * MINUTE, passes: false, of: 'endpoint' },
+}
+
+/** Whoever wants to be left alone for longer is asked again after this all the same. */
+const LONGEST_ASIDE_MS = 15 * MINUTE
+
+/** How long a provider is set aside for this fault: as long as it says where it says so. */
+export function asideFor({ kind, retry_after_seconds: seconds }: UpstreamFault): number {
+  const { asideMs } = rules[kind]
+  return asideMs === 0 || seconds === undefined ? asideMs : Math.min(LONGEST_ASIDE_MS, seconds * SECOND)
+}
+
+/** Whether the same request may be served later without anybody doing anything about it. */
+export const passes = ({ kind, lasts }: UpstreamFault): boolean => rules[kind].passes && lasts !== true
+
+/** Whether another provider of the same model may do better. */
+export const isRetryable = ({ kind }: UpstreamFault): boolean => rules[kind].elsewhere === 'anybody'
+
+/** No further attempt begins later than so long after the first. */
+export const DEADLINE_MS = 20 * SECOND
+const FIRST_WAIT_MS = 200
+/** Longer waits are the client's, who is told how long they are. */
+export const LONGEST_WAIT_MS = 4 * SECOND
+
+/** Full jitter: anything up to a bound that doubles (Brooker, "Exponential Backoff and Jitter", 2015). `chance` is 0–1. */
+export const backoff = (round: number, chance: number): number =>
+  chance * Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** round)
+
+/** The fault without what the endpoint keeps secret, should its provider have repeated it; our own words name the endpoint. */
+export function scrub(fault: UpstreamFault, { slug, apiKey, headers }: ProviderEndpoint): UpstreamFault {
+  const secrets = [apiKey, ...Object.values(headers)].filter((secret) => secret !== null && secret.length >= 6)
+  const clean = (text: string): string =>
+    withoutKeys(secrets.reduce<string>((left, secret) => left.replaceAll(secret!, '[key]'), text))
+  let message = clean(fault.message)
+  // Of a key that is not accepted nothing is said but in our own words, which know no endpoint.
+  if (fault.kind === 'upstream_key') message = message.replace('this endpoint', `the endpoint \`${slug}\``)
+  const { code, param, details } = fault
+  if (message === fault.message && (code ?? param ?? details) === undefined) return fault
+  return {
+    ...fault,
+    message,
+    ...(code !== undefined && { code: clean(code) }),
+    ...(param !== undefined && { param: clean(param) }),
+    ...(details !== undefined && { details: cleaned(details, clean) as NonNullable<UpstreamFault['details']> }),
+  }
+}
+
+/** All texts in a vendor's own JSON, which is short. */
+function cleaned(value: unknown, clean: (text: string) => string): unknown {
+  if (typeof value === 'string') return clean(value)
+  if (Array.isArray(value)) return value.map((one) => cleaned(one, clean))
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, cleaned(one, clean)]))
+}

@@ -1,0 +1,77 @@
+import type { Id } from '#kernel/ids.ts'
+import type { Principal } from '#kernel/principal.ts'
+import type { Billing } from '#kernel/usage.ts'
+import type { Pricing } from '../catalogue/model.ts'
+
+export type Shape = 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'gemini' | 'ollama'
+
+/** A provider endpoint as a call uses it. The key never leaves this process but to `origin`. */
+export interface ProviderEndpoint {
+  id: Id
+  /** Unique per owner; the platform id of its models is `slug/id`. */
+  slug: string
+  name: string
+  shape: Shape
+  baseUrl: string
+  /** Null where the provider takes none. */
+  apiKey: string | null
+  headers: Readonly<Record<string, string>>
+  /** `byok` for the caller's own, `credits` for the instance's (the simulated ones too), `free` for an Ollama found by itself. */
+  billing: Billing
+  /** As in DNS SRV records: the lowest number is asked first; among equals `weight` shares the calls out. */
+  priority: number
+  weight: number
+  preset: string | null
+  /** What its owner knows of what becomes of prompts there; absent and null: nothing. */
+  dataPolicy?: DataPolicy
+  /** The instance's own endpoints, and those found by themselves, may stand on private addresses. */
+  mayBePrivate: boolean
+}
+
+export interface DataPolicy {
+  /** Prompts are kept after the answer. */
+  keeps: boolean | null
+  /** Models are trained on prompts. */
+  trains: boolean | null
+}
+
+/** One way to serve a model. */
+export interface Offer {
+  endpoint: ProviderEndpoint
+  /** The platform's id, `provider/id`. */
+  slug: string
+  /** What the provider calls the model. */
+  upstreamModel: string
+  contextLength: number | null
+  maxOutputTokens: number | null
+  capabilities: readonly string[]
+  /** Of the weights, in OpenRouter's words (`fp8`, `int4`, …); absent: unknown. */
+  quantization?: string
+  /** Null: in no source. */
+  pricing: Pricing | null
+  priceSource: string | null
+  priceDate: string | null
+}
+
+/** An offer as the surfaces list it. */
+export interface Listed extends Offer {
+  name: string
+  /** ISO 8601; null: in no source. */
+  releasedAt: string | null
+  /** ISO 8601: released, or as long as the platform knows it. */
+  createdAt: string
+  modalities: { input: readonly string[]; output: readonly string[] }
+}
+
+/**
+ * What the gateway needs to know of the areas: endpoints and models that a caller may use. Answered from memory
+ * when this process has it, so that the hot path does not wait.
+ */
+export interface Directory {
+  /** Every way to serve this model for this caller; a bare name may be served by several. Empty: unknown model. */
+  offers(principal: Principal, model: string): readonly Offer[] | Promise<readonly Offer[]>
+  /** What this caller may use, one row per `slug`. */
+  models(principal: Principal): readonly Listed[] | Promise<readonly Listed[]>
+  /** Calls back when this endpoint no longer serves: deleted, disabled, or its key cannot be opened. */
+  watch(endpointId: Id, gone: () => void): Disposable
+}

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as fc from 'fast-check'
+import type { Payer } from '#engine/ledger/ledger.ts'
+import type { Offer, Shape } from './offer.ts'
+import { inputBound } from '../call/metering.ts'
+import { prepare } from '../translation/upstream-stream.ts'
+import type { Turn } from './canonical-request.ts'
+
+const capped = { key: { cap: 1n } } as unknown as Payer
+const bound = (json: object) => inputBound(json, capped, null)
+const bytes = (text: string) => Buffer.byteLength(text)
+
+interface Asked {
+  system: string
+  texts: string[]
+  name: string
+  description: string
+  schema: object
+  given: object
+  result: string
+}
+
+const text = fc.string({ unit: 'grapheme', maxLength: 200 })
+const key = fc.string({ minLength: 1, maxLength: 40 }).filter((name) => name !== '__proto__')
+const asked: fc.Arbitrary<Asked> = fc.record({
+  system: text,
+  texts: fc.array(text, { minLength: 1, maxLength: 6 }),
+  name: fc.stringMatching(/^[a-z]{1,40}$/),
+  description: text,
+  // Names as the wire has them, too: in a schema they are somebody's own.
+  schema: fc
+    .dictionary(fc.oneof(key, fc.constantFrom('type', 'url', 'data', 'role')), fc.record({ description: text }))
+    .map((properties) => ({ type: 'object', properties })),
+  given: fc.dictionary(fc.oneof(key, fc.constantFrom('type', 'url', 'user', 'model')), text),
+  result: text,
+})
+
+/** One token a byte: no tokeniser makes more of them. */
+const truth = ({ system, texts, name, description, schema, given, result }: Asked): number =>
+  [system, ...texts, name, description, JSON.stringify(schema), name, JSON.stringify(given), result].reduce(
+    (sum, one) => sum + bytes(one),
+    0,
+  )
+
+const turnOf = ({ system, texts, name, description, schema, given, result }: Asked): Turn => ({
+  model: 'm',
+  messages: [
+    { role: 'system', content: [{ type: 'text', text: system }] },
+    ...texts.map((one) => ({ role: 'user' as const, content: [{ type: 'text' as const, text: one }] })),
+    { role: 'assistant', content: [{ type: 'tool_call', id: 'c1', name, arguments: JSON.stringify(given) }] },
+    {
+      role: 'tool',
+      content: [{ type: 'tool_result', id: 'c1', content: [{ type: 'text', text: result }], is_error: false }],
+    },
+  ],
+  tools: [{ name, description, parameters: schema }],
+})
+
+const call = ({ name, given }: Asked) => ({ name, arguments: JSON.stringify(given) })
+
+/** The same question as each shape of request has it. */
+const requests: Record<string, (one: Asked) => object> = {
+  'openai-chat': (one) => ({
+    messages: [
+      { role: 'system', content: one.system },
+      ...one.texts.map((said) => ({ role: 'user', content: [{ type: 'text', text: said }] })),
+      { role: 'assistant', tool_calls: [{ id: 'c1', type: 'function', function: call(one) }] },
+      { role: 'tool', tool_call_id: 'c1', content: one.result },
+    ],
+    tools: [{ type: 'function', function: { name: one.name, description: one.description, parameters: one.schema } }],
+  }),
+  'openai-responses': (one) => ({
+    instructions: one.system,
+    input: [
+      ...one.texts.map((said) => ({ role: 'user', content: [{ type: 'input_text', text: said }] })),
+      { type: 'function_call', call_id: 'c1', ...call(one) },
+      { type: 'function_call_output', call_id: 'c1', output: one.result },
+    ],
+    tools: [{ type: 'function', name: one.name, description: one.description, parameters: one.schema }],
+  }),
+  'anthropic-messages': (one) => ({
+    system: [{ type: 'text', text: one.system }],
+    messages: [
+      ...one.texts.map((said) => ({ role: 'user', content: said })),
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'c1', name: one.name, input: one.given }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: one.result }] },
+    ],
+    tools: [{ name: one.name, description: one.description, input_schema: one.schema }],
+  }),
+  'inference/text': (one) => turnOf(one),
+}
+
+/** What each message, each id and the tools may add. */
+const AROUND = 16 + 512 + 200
+
+for (const [shape, request] of Object.entries(requests))
+  test(`${shape}: a bound is never less than a token a byte of what the model reads, and hardly more`, () => {
+    fc.assert(
+      fc.property(asked, (one) => {
+        const most = bound({ model: 'm', ...request(one) })
+        assert.ok(most >= truth(one), `${most} < ${truth(one)}`)
+        assert.ok(most <= truth(one) + AROUND, `${most} > ${truth(one)} + ${AROUND}`)
+        const machinery = { user: 'u'.repeat(500), metadata: { user_id: 'x'.repeat(500) }, model: 'm'.repeat(100) }
+        assert.equal(bound({ ...request(one), ...machinery }), bound({ model: 'm', ...request(one) }))
+      }),
+    )
+  })
+
+test('names that are somebody’s own count wherever they stand, for a model may read them', () => {
+  const own = 'a name that nobody knows '.repeat(40)
+  const places: Record<string, (mine: object) => object> = {
+    'an example of a tool': (mine) => ({ tools: [{ name: 'f', input_schema: {}, input_examples: [mine] }] }),
+    'an environment': (env) => ({
+      input: [{ type: 'local_shell_call', action: { type: 'exec', command: ['ls'], env } }],
+    }),
+    'a paper of a conversation': (mine) => ({ messages: [], documents: [{ data: mine }] }),
+    'what a template is given': (mine) => ({ messages: [], chat_template_kwargs: mine }),
+    'a list of results': (mine) => ({ input: [{ type: 'x_call_output', output: [mine] }] }),
+    'arguments in a list': (mine) => ({
+      messages: [{ role: 'assistant', tool_calls: [{ function: { arguments: [mine] } }] }],
+    }),
+  }
+  for (const [name, place] of Object.entries(places)) {
+    const more = bound(place({ [own]: 1 })) - bound(place({}))
+    assert.ok(more >= bytes(own), `${name}: ${more}`)
+  }
+  const numbers = bound({ tools: [{ name: 'f', input_examples: [{ x: Array(50).fill(123_456_789) }] }] })
+  assert.ok(numbers >= 450, String(numbers))
+})
+
+test('embeddings: texts count by their bytes, tokens as tokens', () => {
+  fc.assert(
+    fc.property(fc.array(text), (input) => {
+      const sum = input.reduce((all, one) => all + bytes(one), 0)
+      const most = bound({ model: 'm', user: 'u'.repeat(99), input })
+      assert.ok(most >= sum && most <= sum + 16)
+    }),
+  )
+  assert.equal(bound({ input: [Array(500).fill(7), Array(500).fill(7)] }), 1_016)
+})
+
+const shapes: readonly Shape[] = ['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini', 'ollama']
+for (const shape of shapes)
+  test(`what a translation sends to ${shape} is bounded, too`, () => {
+    const endpoint = { shape, preset: null, baseUrl: 'http://127.0.0.1/v1', headers: {}, apiKey: null }
+    const offer = {
+      endpoint,
+      slug: 'x/m',
+      upstreamModel: 'm',
+      capabilities: [],
+      maxOutputTokens: null,
+    } as unknown as Offer
+    fc.assert(
+      fc.property(asked, (one) => {
+        const { body } = prepare(offer, turnOf(one))
+        const said = bytes(one.system) + one.texts.reduce((sum, words) => sum + bytes(words), 0) + bytes(one.result)
+        assert.ok(bound(body) >= said + bytes(one.name) + bytes(one.description))
+      }),
+      { numRuns: 50 },
+    )
+  })

@@ -1,0 +1,82 @@
+import { type Body, withField, without } from '../model/body.ts'
+import type { Dialect } from './formats/format.ts'
+import type { Offer } from '../model/offer.ts'
+import { isEffort } from '../wire/shared/effort.ts'
+import { isObject, type Json, listOf, objectOf } from '../model/json.ts'
+import { type Quirks, effortFor, limitNames, limitsOf, quirksOf } from '../wire/openai-chat/quirks.ts'
+import { vendorOf } from '../providers/supports.ts'
+
+const known = new WeakMap<Offer, Quirks>()
+
+/** How this offer's vendor differs from OpenAI's chat. */
+export function quirksFor(offer: Offer): Quirks {
+  const found = known.get(offer)
+  if (found) return found
+  const quirks = quirksOf({ preset: vendorOf(offer.endpoint), model: offer.upstreamModel })
+  known.set(offer, quirks)
+  return quirks
+}
+
+/** The fields that bound an answer of this offer's, the one that it is told by first. */
+export const limitFieldsOf = (dialect: Dialect, offer: Offer): readonly string[] =>
+  dialect.limitFields.length < 2 ? dialect.limitFields : limitsOf(quirksFor(offer), offer.capabilities)
+
+/**
+ * A client's request of OpenAI's shape as this offer's vendor reads it, where OpenAI's own words would be refused there or
+ * read over: a limit by one name alone, `developer` as `system`, the nearest effort, calls without arguments. The same
+ * body where nothing has to differ.
+ */
+export function mended(body: Body, dialect: Dialect, offer: Offer): Body {
+  if (dialect.limitFields.length < 2) return body
+  const quirks = quirksFor(offer)
+  return withMessages(withEffort(withLimit(body, limitFieldsOf(dialect, offer)), quirks), quirks)
+}
+
+/** Of two limits the newer one holds, as it does where a request is translated. */
+function withLimit(body: Body, names: readonly string[]): Body {
+  const { json } = body
+  const given = limitNames.filter((name) => Object.hasOwn(json, name))
+  const told = given.find((name) => json[name] !== null)
+  const kept = told === undefined || names.includes(told)
+  if (kept && given.length < 2) return body
+  const left = without(body, new Set(given))
+  return told === undefined ? left : withField(left, kept ? told : names[0]!, json[told])
+}
+
+function withEffort(body: Body, { refusesEfforts, efforts }: Quirks): Body {
+  if (!refusesEfforts) return body
+  const { reasoning_effort: word, reasoning } = body.json
+  const near = (wanted: unknown): unknown => (isEffort(wanted) ? effortFor(wanted, efforts) : undefined)
+  const isOdd = (wanted: unknown): boolean => typeof wanted === 'string' && near(wanted) !== wanted
+  const told = isOdd(word) ? withOrWithout(body, 'reasoning_effort', near(word)) : body
+  if (!isObject(reasoning) || !isOdd(reasoning['effort'])) return told
+  const { effort, ...rest } = reasoning
+  const heard = near(effort)
+  return withField(told, 'reasoning', heard === undefined ? rest : { ...rest, effort: heard })
+}
+
+const withOrWithout = (body: Body, key: string, value: unknown): Body =>
+  value === undefined ? without(body, new Set([key])) : withField(body, key, value)
+
+function withMessages(body: Body, { developer, refusesEmptyCalls }: Quirks): Body {
+  const { messages } = body.json
+  if (!Array.isArray(messages) || (developer && !refusesEmptyCalls)) return body
+  const isOdd = (one: unknown): one is Json =>
+    isObject(one) &&
+    ((!developer && one['role'] === 'developer') || (refusesEmptyCalls && listOf(one['tool_calls']).some(isEmptyCall)))
+  if (!messages.some(isOdd)) return body
+  const plain = messages.map((one: unknown) => {
+    if (!isOdd(one)) return one
+    if (one['role'] === 'developer') return { ...one, role: 'system' }
+    const calls = listOf(one['tool_calls'])
+    return { ...one, tool_calls: calls.map((call) => (isEmptyCall(call) ? withArguments(call) : call)) }
+  })
+  return withField(body, 'messages', plain)
+}
+
+const isEmptyCall = (call: unknown): call is Json => {
+  const { function: called } = objectOf(call)
+  return isObject(called) && /^\s*$/.test(String(called['arguments'] ?? ''))
+}
+
+const withArguments = (call: Json): Json => ({ ...call, function: { ...objectOf(call['function']), arguments: '{}' } })

@@ -1,0 +1,116 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+import type { Reply } from '#kernel/exchange.ts'
+import { type Reading, unread } from './formats/format.ts'
+import { Ending } from './ending.ts'
+import { type Attempt, ERROR_BODY, STALL_MS, faultOf } from './text-passthrough.ts'
+import { readFault } from '../wire/faults.ts'
+
+/** What a provider calls something else — a page, say — is bytes and nothing that a browser would run. */
+const PASSED =
+  /^(?:audio\/|video\/|image\/(?!svg)|application\/(?:json|x-ndjson|x-subrip)|text\/(?:plain|vtt|event-stream))/i
+
+/** Bytes of any kind — sound, pictures, JSON, events — on their way to the client, and what their end tells. */
+export class Passage implements Dispatcher.DispatchHandler {
+  readonly #attempt: Attempt
+  readonly #response: Reply
+  readonly #read: (contentType: string, tail: string) => Reading
+  readonly #ending = new Ending()
+  #controller: Dispatcher.DispatchController | null = null
+  #headers: IncomingHttpHeaders = {}
+  #status = 0
+  #error: Buffer[] = []
+  #errorSize = 0
+  #firstByteAt = 0
+  #over = false
+  #stall: NodeJS.Timeout | null = null
+  /** Nothing of what came is text to be counted. */
+  readonly characters = 0
+
+  constructor(attempt: Attempt, response: Reply, read: (contentType: string, tail: string) => Reading) {
+    this.#attempt = attempt
+    this.#response = response
+    this.#read = read
+  }
+
+  leave(): { reading: Reading; characters: number } {
+    this.#finish()
+    this.#controller?.abort(new Error('the client left'))
+    // What has begun to come was made: who drops its last bytes pays for it all the same.
+    const reading = this.#firstByteAt > 0 ? this.#read(this.#type, this.#tail) : { ...unread(), unpriced: true }
+    return { reading, characters: 0 }
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#over) controller.abort(new Error('the client left'))
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    this.#status = status
+    this.#headers = headers
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#status >= 300) {
+      this.#error.push(chunk)
+      this.#errorSize += chunk.length
+      if (this.#errorSize <= ERROR_BODY || this.#over) return
+      this.onResponseEnd()
+      this.#error = []
+      return controller.abort(new Error('too long an error'))
+    }
+    this.#begin()
+    this.#ending.push(chunk)
+    // Of one piece of the network several chunks may come after it was told to pause.
+    if (this.#response.write(chunk) || this.#stall !== null) return
+    controller.pause()
+    this.#stall = setTimeout(() => this.#response.destroy(), STALL_MS).unref()
+    this.#response.once('drain', () => {
+      if (this.#stall) clearTimeout(this.#stall)
+      this.#stall = null
+      if (!this.#over) controller.resume()
+    })
+  }
+
+  onResponseEnd(): void {
+    if (this.#over) return
+    this.#finish()
+    if (this.#status >= 300)
+      return this.#attempt.failed(readFault(this.#status, this.#headers, Buffer.concat(this.#error).toString()))
+    this.#begin()
+    this.#response.end()
+    this.#attempt.ended(this.#read(this.#type, this.#tail), null, this.#firstByteAt, 0)
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    if (this.#over) return
+    this.#finish()
+    const why = faultOf(error)
+    if (this.#firstByteAt === 0) return this.#attempt.failed(why)
+    // Half a picture has no frame that could say so: the connection does.
+    this.#response.destroy()
+    this.#attempt.ended({ ...unread(), unpriced: true }, why, this.#firstByteAt, 0)
+  }
+
+  get #tail(): string {
+    return this.#ending.length === 0 ? '' : this.#ending.bytes().toString()
+  }
+
+  get #type(): string {
+    const type = this.#headers['content-type'] ?? ''
+    return PASSED.test(type) ? type : 'application/octet-stream'
+  }
+
+  #begin(): void {
+    if (this.#firstByteAt > 0) return
+    this.#firstByteAt = performance.now()
+    const length = Number(this.#headers['content-length'])
+    this.#attempt.begin(this.#type, Number.isInteger(length) ? length : null, this.#headers)
+  }
+
+  #finish(): void {
+    this.#over = true
+    if (this.#stall) clearTimeout(this.#stall)
+  }
+}

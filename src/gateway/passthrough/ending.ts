@@ -1,0 +1,40 @@
+import { endOfValue } from '../model/body.ts'
+import { type Dialect, type Reading, unread } from './formats/format.ts'
+import { parseJson } from '../model/json.ts'
+
+/** How much of an answer's end is kept for reading its usage: the last events of any provider fit. */
+const KEPT = 8_192
+
+/** The end of something long, by reference: at least 8 KiB of it where there is so much. */
+export class Ending {
+  readonly #pieces: Buffer[] = []
+  length = 0
+
+  push(piece: Buffer): void {
+    this.#pieces.push(piece)
+    this.length += piece.length
+    while (this.length - this.#pieces[0]!.length >= KEPT) this.length -= this.#pieces.shift()!.length
+  }
+
+  bytes(): Buffer {
+    return this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces)
+  }
+}
+
+/** What the end of a whole answer tells that was too long to be kept: its `usage`, which stands last. */
+export function readEnding(dialect: Dialect, bytes: Buffer): Reading {
+  const at = bytes.lastIndexOf('"usage"')
+  const start = at < 0 ? -1 : bytes.indexOf(0x7b, at)
+  let usage: unknown = null
+  try {
+    if (start >= 0) usage = parseJson(bytes.toString('utf8', start, endOfValue(bytes, start)))
+  } catch {
+    usage = null
+  }
+  return (
+    dialect.readWhole({ type: 'message', content: [], choices: [], output: [], data: [], usage }) ?? {
+      ...unread(),
+      ended: true,
+    }
+  )
+}

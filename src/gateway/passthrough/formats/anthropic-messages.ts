@@ -1,0 +1,76 @@
+import { eventsFromEnd } from '../frames.ts'
+import { readUsage } from '../../wire/anthropic-messages/usage.ts'
+import { readStreamFault } from '../../wire/faults.ts'
+import { type Json, isObject, objectOf, parseJson } from '../../model/json.ts'
+import { type Dialect, unread, usageAtEnd, wordBefore } from './format.ts'
+
+const LAST_EVENTS = 8
+
+export const anthropicMessages: Dialect = {
+  shape: 'anthropic-messages',
+  path: '/v1/messages',
+  travelling: ['user-agent', 'anthropic-version', 'anthropic-beta', 'idempotency-key'],
+  travellingOnOwnKey: ['anthropic-workspace-id', 'anthropic-user-profile-id'],
+  limitFields: ['max_tokens'],
+  usageOption: false,
+
+  readWhole(json) {
+    if (isObject(json.error)) return { ...unread(), ended: true, fault: readStreamFault(json.error) }
+    if (!Array.isArray(json.content)) return null
+    return {
+      ...unread(),
+      usage: readUsage(json.usage)?.usage ?? null,
+      finishReason: wordOf(json.stop_reason),
+      ended: true,
+    }
+  },
+
+  readEnd(text) {
+    const end = usageAtEnd(text)
+    if (end === null || !text.includes('"content":[')) return null
+    return {
+      ...unread(),
+      usage: readUsage(end.usage)?.usage ?? null,
+      finishReason: wordBefore(text, 'stop_reason', end.at),
+      ended: true,
+    }
+  },
+
+  readStream(head, tail) {
+    const reading = unread()
+    let last: Json = {}
+    let count = 0
+    for (const event of eventsFromEnd(tail)) {
+      if (count++ === LAST_EVENTS) break
+      const json = parseJson(event)
+      if (!isObject(json)) continue
+      if (json.type === 'message_stop') reading.ended = reading.closed = true
+      if (json.type === 'error') reading.fault ??= readStreamFault(json.error)
+      if (json.type !== 'message_delta') continue
+      reading.finishReason = wordOf(objectOf(json.delta).stop_reason)
+      last = objectOf(json.usage)
+      break
+    }
+    // The end's counts are cumulative; what it leaves out or sets to null was said at the start.
+    const usage: Json = { ...firstUsage(head) }
+    for (const name in last) if (last[name] !== null) usage[name] = last[name]
+    if (Object.keys(usage).length > 0) reading.usage = readUsage(usage)?.usage ?? null
+    return reading
+  },
+}
+
+const wordOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+
+function firstUsage(head: string): Json {
+  const line = /^data:(.*"message_start".*)$/m.exec(head)
+  return line ? objectOf(objectOf(objectOf(parseJson(line[1]!)).message).usage) : {}
+}
+
+/** Counting tokens: the same request to another path, and nothing is generated. */
+export const anthropicCount: Dialect = {
+  ...anthropicMessages,
+  path: '/v1/messages/count_tokens',
+  readEnd: () => null,
+  readWhole: (json) =>
+    typeof json.input_tokens === 'number' ? { ...unread(), ended: true } : anthropicMessages.readWhole(json),
+}

@@ -1,0 +1,93 @@
+import type { Usage } from '#kernel/usage.ts'
+import type { AudioTokens } from '../../model/cost.ts'
+import type { Pricing } from '../../catalogue/model.ts'
+import type { Shape } from '../../model/offer.ts'
+import { isObject, parseJson } from '../../model/json.ts'
+import type { UpstreamFault } from '../../model/canonical-request.ts'
+
+/** What the end of an answer tells. */
+export interface Reading {
+  /** Null: the provider said nothing. */
+  usage: Usage | null
+  reportedUsd?: number | undefined
+  audio?: AudioTokens | undefined
+  /** Something was used that nobody counted: its cost is not known. */
+  unpriced?: boolean
+  finishReason: string | null
+  /** The answer came to its proper end. */
+  ended: boolean
+  /** The vendor's last frame was there. */
+  closed: boolean
+  /** The provider put an error into its answer. */
+  fault: UpstreamFault | null
+}
+
+/** Pictures and sound, whose bytes pass in either direction whatever they are. */
+export interface Media {
+  /** How many pictures a request asks for; null: what it makes is not counted in pictures. */
+  images: ((request: Record<string, unknown>) => number) | null
+  /** What the end of an answer tells. */
+  read(request: Record<string, unknown>, pricing: Pricing | null, contentType: string, tail: string): Reading
+}
+
+/** What the gateway knows of a wire shape to pass its bytes through: where to, with what, and where usage stands. */
+export interface Dialect {
+  shape: Shape
+  /** Behind the upstream's base. */
+  path: string
+  /** Who serves a request that names no model; absent: it has to. */
+  usualModel?: string
+  /** A client's headers that mean something to the provider, in lower case. */
+  travelling: readonly string[]
+  /** Those that name an account at the provider: they travel only to the caller's own endpoint. */
+  travellingOnOwnKey: readonly string[]
+  media?: Media
+  /** The fields that bound the output; none: what is made has no length that could be bounded. */
+  limitFields: readonly string[]
+  /** What is made has a length that no field bounds: as much is held as the model writes at most. */
+  boundless?: true
+  /** A stream says what was used only when `stream_options.include_usage` asks for it. */
+  usageOption: boolean
+  /** Null: no answer of this shape. */
+  readWhole(json: Record<string, unknown>): Reading | null
+  /**
+   * The same from the end of a whole answer alone, where that is certain: its `usage` is proved to stand at the top, and
+   * what comes before it is not looked at. Null: read it all.
+   */
+  readEnd(text: string): Reading | null
+  /** From the first events and the last ones. */
+  readStream(head: string, tail: string): Reading
+}
+
+/** An answer that told nothing. */
+export const unread = (): Reading => ({ usage: null, finishReason: null, ended: false, closed: false, fault: null })
+
+/**
+ * The `usage` of an answer from its text's end. The rest from the key on, behind an opening brace, is an object: so the
+ * key stood at the top. Inside a string its quotes would be escaped.
+ */
+export function usageAtEnd(text: string): { usage: unknown; at: number } | null {
+  const at = text.lastIndexOf('"usage":')
+  if (at < 1 || text.charCodeAt(0) !== 0x7b || text.charCodeAt(at - 1) !== 0x2c) return null
+  const rest = parseJson(`{${text.slice(at)}`)
+  return isObject(rest) && isObject(rest.usage) ? { usage: rest.usage, at } : null
+}
+
+/** The string value of the last such key before `at`. */
+export function wordBefore(text: string, key: string, at: number): string | null {
+  const found = text.lastIndexOf(`"${key}":"`, at)
+  if (found < 0) return null
+  const start = found + key.length + 4
+  const end = text.indexOf('"', start)
+  return end < 0 ? null : text.slice(start, end)
+}
+
+/** Characters that a model wrote, in answers of either vendor: for an estimate where no usage came. */
+export function producedCharacters(frames: string): number {
+  let characters = 0
+  for (const [, words] of frames.matchAll(
+    /"(?:content|delta|text|thinking|reasoning|reasoning_content|partial_json|arguments)":\s*"((?:[^"\\]|\\.)*)"/g,
+  ))
+    characters += words!.length
+  return characters
+}

@@ -1,0 +1,75 @@
+import { eventsFromEnd } from '../frames.ts'
+import { readStreamFault } from '../../wire/faults.ts'
+import { isObject, parseJson } from '../../model/json.ts'
+import { readUsage } from '../../wire/openai-chat/usage.ts'
+import { type Dialect, type Reading, unread, usageAtEnd, wordBefore } from './format.ts'
+
+/** How far from its end a stream is searched: usage, finish and `[DONE]` are its last events. */
+const LAST_EVENTS = 6
+
+export const openaiChat: Dialect = {
+  shape: 'openai-chat',
+  path: '/chat/completions',
+  travelling: [
+    'user-agent',
+    'openai-beta',
+    'idempotency-key',
+    'http-referer',
+    'x-title',
+    'x-openrouter-title',
+    'x-openrouter-categories',
+    'x-openrouter-metadata',
+    'x-openrouter-experimental-metadata',
+    'x-openrouter-cache',
+    'x-openrouter-cache-ttl',
+    'x-openrouter-cache-clear',
+    'x-session-id',
+  ],
+  travellingOnOwnKey: ['openai-organization', 'openai-project'],
+  limitFields: ['max_completion_tokens', 'max_tokens'],
+  usageOption: true,
+
+  readWhole(json) {
+    if (isObject(json.error) || typeof json.error === 'string')
+      return { ...unread(), ended: true, fault: readStreamFault(json.error) }
+    if (!Array.isArray(json.choices)) return null
+    return { ...unread(), ...usageIn(json), finishReason: finishIn(json), ended: true }
+  },
+
+  readEnd(text) {
+    const end = usageAtEnd(text)
+    if (end === null || !text.includes('"choices":[')) return null
+    return { ...unread(), ...usageIn(end), finishReason: wordBefore(text, 'finish_reason', end.at), ended: true }
+  },
+
+  readStream(_, tail) {
+    const reading = unread()
+    let count = 0
+    for (const event of eventsFromEnd(tail)) {
+      if (count++ === LAST_EVENTS) break
+      if (event === '[DONE]') {
+        reading.ended = reading.closed = true
+        continue
+      }
+      const json = parseJson(event)
+      if (!isObject(json)) continue
+      if (json.error !== undefined && json.error !== null) reading.fault ??= readStreamFault(json.error)
+      if (reading.usage === null) Object.assign(reading, usageIn(json))
+      reading.finishReason ??= finishIn(json)
+      if (reading.usage !== null && reading.finishReason !== null) break
+    }
+    if (reading.finishReason !== null) reading.ended = true
+    return reading
+  },
+}
+
+function usageIn(json: { usage?: unknown }): Pick<Reading, 'usage' | 'reportedUsd' | 'audio'> {
+  const read = readUsage(json.usage)
+  return read === null ? { usage: null } : { usage: read.usage, reportedUsd: read.cost_usd, audio: read.audio }
+}
+
+function finishIn({ choices }: Record<string, unknown>): string | null {
+  const [choice] = Array.isArray(choices) ? (choices as unknown[]) : []
+  const word = isObject(choice) ? choice.finish_reason : null
+  return typeof word === 'string' ? word : null
+}

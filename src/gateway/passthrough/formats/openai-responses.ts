@@ -1,0 +1,75 @@
+import { eventsFromEnd } from '../frames.ts'
+import { fault, kindOf, readStreamFault } from '../../wire/faults.ts'
+import { isObject, type Json, objectOf, parseJson, textOf } from '../../model/json.ts'
+import { readUsage } from '../../wire/openai-responses/usage.ts'
+import { type Dialect, type Reading, unread } from './format.ts'
+
+/** The end is one event; what some providers put behind it are a few. */
+const LAST_EVENTS = 4
+
+export const openaiResponses: Dialect = {
+  shape: 'openai-responses',
+  path: '/responses',
+  travelling: ['user-agent', 'openai-beta', 'idempotency-key', 'session-id', 'x-session-id', 'http-referer', 'x-title'],
+  travellingOnOwnKey: ['openai-organization', 'openai-project'],
+  limitFields: ['max_output_tokens'],
+  usageOption: false,
+
+  readWhole(json) {
+    if (Array.isArray(json.output)) return readResponse(json)
+    if (isObject(json.error) || typeof json.error === 'string')
+      return { ...unread(), ended: true, fault: readStreamFault(json.error) }
+    return null
+  },
+
+  // Its usage is not the last that it says, and an item inside has a status too.
+  readEnd: () => null,
+
+  readStream(_, tail) {
+    let count = 0
+    for (const event of eventsFromEnd(tail)) {
+      if (count++ === LAST_EVENTS) break
+      const json = parseJson(event)
+      if (!isObject(json)) continue
+      if (/^response\.(completed|incomplete|failed)$/.test(textOf(json.type)))
+        return { ...readResponse(objectOf(json.response)), closed: true }
+      if (json.type === 'error') return { ...unread(), ended: true, fault: readStreamFault(json.error ?? json) }
+    }
+    return unread()
+  },
+}
+
+function readResponse(response: Json): Reading {
+  const error = objectOf(response.error)
+  const failed = response.status === 'failed' || Object.keys(error).length > 0
+  const message = textOf(error.message)
+  return {
+    ...unread(),
+    usage: readUsage(response.usage),
+    finishReason: textOf(objectOf(response.incomplete_details).reason) || textOf(response.status) || null,
+    ended: true,
+    fault: failed
+      ? fault(
+          kindOf(null, `${textOf(error.code)} ${message}`),
+          message || 'The provider failed while it answered.',
+          null,
+        )
+      : null,
+  }
+}
+
+/** A conversation in, its compacted items out (`responses.compact` of openai 7.55.0); only the vendor can read them again. */
+export const responsesCompact: Dialect = {
+  ...openaiResponses,
+  path: '/responses/compact',
+  limitFields: [],
+  boundless: true,
+}
+
+/** Counting tokens: the same request to another path, and nothing is generated. */
+export const responsesCount: Dialect = {
+  ...openaiResponses,
+  path: '/responses/input_tokens',
+  readWhole: (json) =>
+    typeof json.input_tokens === 'number' ? { ...unread(), ended: true } : openaiResponses.readWhole(json),
+}

@@ -1,0 +1,102 @@
+import { usageOf } from '#kernel/usage.ts'
+import { eventsFromEnd } from '../frames.ts'
+import { readStreamFault } from '../../wire/faults.ts'
+import { countOf, isObject, type Json, objectOf, parseJson } from '../../model/json.ts'
+import { type Dialect, type Media, type Reading, unread } from './format.ts'
+import { openaiChat } from './openai-chat.ts'
+
+/** What OpenAI has beside conversations. Nothing of it is translated: who does not speak it does not serve it. */
+const base: Dialect = {
+  ...openaiChat,
+  limitFields: [],
+  usageOption: false,
+  readWhole: (json) =>
+    isObject(json.error)
+      ? { ...unread(), ended: true, fault: readStreamFault(json.error) }
+      : { ...unread(), ended: true },
+  readEnd: () => null,
+}
+
+export const openaiEmbeddings: Dialect = {
+  ...base,
+  path: '/embeddings',
+  readWhole(json) {
+    if (isObject(json.error)) return base.readWhole(json)
+    if (!Array.isArray(json.data) && !isObject(json.usage)) return null
+    const usage = isObject(json.usage) ? usageOf({ input_tokens: countOf(json.usage.prompt_tokens) }) : null
+    return { ...unread(), usage, ended: true }
+  },
+}
+
+/** Free of charge at OpenAI, and counted by nobody. */
+export const openaiModerations: Dialect = {
+  ...base,
+  path: '/moderations',
+  usualModel: 'omni-moderation-latest',
+  readWhole: (json) =>
+    Array.isArray(json.results) ? { ...unread(), usage: usageOf({}), ended: true } : base.readWhole(json),
+}
+
+/** Completions of a bare prompt, from before there were chats. */
+export const openaiCompletions: Dialect = {
+  ...openaiChat,
+  path: '/completions',
+  limitFields: ['max_tokens'],
+}
+
+const passed = (path: string, media: Media): Dialect => ({ ...base, path, media })
+
+/** More than any vendor makes at once, and dear enough. */
+const MOST_IMAGES = 1_000_000
+
+const pictures: Media = {
+  images: ({ n }) =>
+    typeof n === 'number' || typeof n === 'string' ? Math.min(MOST_IMAGES, Math.max(1, Math.ceil(Number(n)) || 1)) : 1,
+  read(request, pricing, contentType, tail) {
+    const usage = usageAtEnd(contentType, tail)
+    const images = pictures.images!(request)
+    // One of the two: a source prices pictures or their tokens.
+    if (usage === null || pricing?.image !== undefined) return { ...unread(), usage: usageOf({ images }), ended: true }
+    return { ...unread(), usage: tokensOf(usage), ended: true }
+  },
+}
+
+const sound: Media = {
+  images: null,
+  read(_, __, contentType, tail) {
+    const usage = usageAtEnd(contentType, tail)
+    if (usage === null) return { ...unread(), ended: true, unpriced: true }
+    if (usage.type === 'duration')
+      return { ...unread(), usage: usageOf({ audio_seconds: countOf(usage.seconds) }), ended: true }
+    const input = countOf(objectOf(usage.input_token_details ?? usage.input_tokens_details).audio_tokens)
+    // Speech is what came out of it, text what is written down.
+    const output = contentType.startsWith('text/event-stream') && input === 0 ? countOf(usage.output_tokens) : 0
+    return { ...unread(), usage: tokensOf(usage), audio: { input, output }, ended: true }
+  },
+}
+
+export const openaiImages = ['/images/generations', '/images/edits', '/images/variations'].map((path) =>
+  passed(path, pictures),
+)
+export const openaiAudio = ['/audio/speech', '/audio/transcriptions', '/audio/translations'].map((path) =>
+  passed(path, sound),
+)
+
+const tokensOf = (usage: Json): Reading['usage'] =>
+  usageOf({ input_tokens: countOf(usage.input_tokens), output_tokens: countOf(usage.output_tokens) })
+
+/** The last `usage` that an answer tells, whole or as events; null where it tells none, as sound does not. */
+function usageAtEnd(contentType: string, tail: string): Json | null {
+  if (/^text\/event-stream/i.test(contentType)) {
+    for (const event of eventsFromEnd(tail)) {
+      const usage = objectOf(parseJson(event)).usage
+      if (isObject(usage)) return usage
+    }
+    return null
+  }
+  if (!/json/i.test(contentType)) return null
+  const at = tail.lastIndexOf('"usage"')
+  if (at < 0) return null
+  const rest = parseJson(`{${tail.slice(at)}`)
+  return isObject(rest) && isObject(rest.usage) ? rest.usage : null
+}

@@ -1,0 +1,55 @@
+import { type Body, type Edit, setField, spliceApart } from '../model/body.ts'
+import type { Dialect } from './formats/format.ts'
+import type { Offer } from '../model/offer.ts'
+import { limitFieldsOf, mended } from './adapted-body.ts'
+import type { Candidate } from '../routing/router.ts'
+import { isObject } from '../model/json.ts'
+import { raised } from '../wire/shared/least-output.ts'
+import { takesStreamOptions } from '../wire/openai-chat/quirks.ts'
+import { vendorOf } from '../providers/supports.ts'
+
+/** What a client asked, and what is known of its bytes. */
+interface Travelling {
+  readonly dialect: Dialect
+  readonly body: Body
+  /** Where the model's name stands in the body; null: nowhere. */
+  readonly place: { start: number; end: number } | null
+  /** OpenAI's shape says what was used only when asked: then it is asked for in the client's place. */
+  readonly usageEdit: Edit | null
+  /** The client's body, without what only means something here. */
+  bodyFor(offer: Offer): Body
+}
+
+/** The client's bytes with what has to differ, in two pieces. `limit`: the output tokens that money was put aside for; null: as asked. */
+export function travellingBytes(
+  asked: Travelling,
+  { offer, variant }: Candidate,
+  limit: number | null,
+): { lead: string; rest: Buffer } {
+  const { dialect, usageEdit, place } = asked
+  const body = mended(asked.bodyFor(offer), dialect, offer)
+  const same = body === asked.body
+  const edits: Edit[] = []
+  if (usageEdit !== null && takesStreamOptions(vendorOf(offer.endpoint))) {
+    const usage = same ? usageEdit : askForUsage(body)
+    if (usage !== null) edits.push(usage)
+  }
+  const name = offer.upstreamModel + variant
+  if (body.json.model !== name) {
+    const text = body.places ? name : JSON.stringify(name)
+    edits.push(same && place !== null ? { ...place, text } : setField(body, 'model', text))
+  }
+  const asked_ = dialect.limitFields.length === 1 ? body.json[dialect.limitFields[0]!] : undefined
+  const most = typeof asked_ === 'number' ? raised(asked_, dialect.shape) : asked_
+  if (most !== asked_) edits.push(setField(body, dialect.limitFields[0]!, String(most)))
+  if (limit !== null) edits.push(setField(body, limitFieldsOf(dialect, offer)[0]!, String(limit)))
+  return spliceApart(body, edits)
+}
+
+export function askForUsage(body: Body): Edit | null {
+  const { stream_options: options } = body.json
+  const given = isObject(options) ? options : {}
+  return given.include_usage === true
+    ? null
+    : setField(body, 'stream_options', JSON.stringify({ ...given, include_usage: true }))
+}

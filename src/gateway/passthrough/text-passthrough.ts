@@ -1,0 +1,298 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+import type { Reply } from '#kernel/exchange.ts'
+import { CarryFailed } from '../providers/transport/transport.ts'
+import { type Dialect, type Reading, producedCharacters, unread } from './formats/format.ts'
+import { Ending, readEnding } from './ending.ts'
+import { Frames, eventsFromEnd } from './frames.ts'
+import { fault, readFault } from '../wire/faults.ts'
+import { isObject, parseJson } from '../model/json.ts'
+import type { Redraft } from '../surfaces/surface.ts'
+import type { UpstreamFault } from '../model/canonical-request.ts'
+
+/** Who is told what became of an attempt. Exactly one of `failed` and `ended` is called, once; after `leave` none is. */
+export interface Attempt {
+  /** The provider answers: the head of the client's answer is due. `length` null: unknown. */
+  begin(contentType: string, length: number | null, provider: IncomingHttpHeaders): void
+  /** Nothing has reached the client; another provider may be asked. */
+  failed(fault: UpstreamFault): void
+  /**
+   * The answer is over. With a fault it broke off, and the client's stream is still open for a last frame.
+   * `characters` that the model wrote, about, where it did not say what was used.
+   */
+  ended(reading: Reading, fault: UpstreamFault | null, firstByteAt: number, characters: number): void
+}
+
+/** A whole JSON answer up to here is read before it travels, so that a broken one can still be asked for elsewhere. */
+const READ_FIRST = 1 << 20
+/** What is read of an error: who says more than this says nothing more. */
+export const ERROR_BODY = 65_536
+const ONE_WRITE = 65_536
+/** A client that does not read for so long has left. */
+export const STALL_MS = 300_000
+
+const NO_FRAMES = new Frames()
+const NO_ANSWER: UpstreamFault = {
+  kind: 'garbage',
+  message: 'The provider answered with something that is not what was asked for.',
+}
+
+type Mode = 'head' | 'error' | 'whole' | 'large' | 'events'
+
+/** The bytes of one provider's answer, on their way to the client unchanged, and what they tell on the way. */
+export class Forward implements Dispatcher.DispatchHandler {
+  readonly #attempt: Attempt
+  readonly #response: Reply
+  readonly #dialect: Dialect
+  readonly #streaming: boolean
+  readonly #redraft: Redraft | null
+  // Made when the answer turns out to need them.
+  #frames: Frames = NO_FRAMES
+  #ending: Ending | null = null
+  #controller: Dispatcher.DispatchController | null = null
+  #mode: Mode = 'head'
+  #status = 0
+  #headers: IncomingHttpHeaders = {}
+  #parts: Buffer[] = []
+  #size = 0
+  #firstByteAt = 0
+  #head = ''
+  #over = false
+  #resume: (() => void) | null = null
+  #stall: NodeJS.Timeout | null = null
+
+  constructor(attempt: Attempt, response: Reply, dialect: Dialect, streaming: boolean, redraft: Redraft | null) {
+    this.#attempt = attempt
+    this.#response = response
+    this.#dialect = dialect
+    this.#streaming = streaming
+    this.#redraft = redraft
+  }
+
+  /** Whether the client has seen a byte. */
+  get begun(): boolean {
+    return this.#mode === 'large' || (this.#mode === 'events' && this.#firstByteAt > 0)
+  }
+
+  /** The client is gone or may not go on: the provider is left at once. Answers what had come until then. */
+  leave(): { reading: Reading; characters: number } {
+    const reading = this.#mode === 'events' ? this.#dialect.readStream(this.#head, this.#frames.tail()) : unread()
+    const characters = this.characters
+    this.#finish()
+    this.#controller?.abort(new Error('the client left'))
+    return { reading, characters }
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#over) controller.abort(new Error('the client left'))
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return
+    this.#status = status
+    this.#headers = headers
+    const type = headers['content-type']
+    if (status >= 300) this.#mode = 'error'
+    else if (this.#streaming && type !== undefined && /^text\/event-stream/i.test(type)) {
+      this.#mode = 'events'
+      this.#frames = new Frames()
+    } else this.#mode = 'whole'
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    switch (this.#mode) {
+      case 'events': {
+        const out = this.#frames.push(chunk)
+        if (out !== null) this.#events(controller, out)
+        return
+      }
+      case 'large':
+        this.#ending!.push(chunk)
+        this.#size += chunk.length
+        return this.#write(controller, chunk)
+      case 'whole':
+        this.#parts.push(chunk)
+        this.#size += chunk.length
+        if (this.#size <= READ_FIRST) return
+        if (!this.#streaming) return this.#goLarge(controller)
+        // No stream: what it is instead is not gathered without a bound.
+        this.#finish()
+        this.#parts = []
+        controller.abort(new Error('no stream'))
+        return this.#attempt.failed(NO_ANSWER)
+      default:
+        this.#parts.push(chunk)
+        this.#size += chunk.length
+        if (this.#size <= ERROR_BODY || this.#over) return
+        this.#fail(this.#refused())
+        this.#parts = []
+        controller.abort(new Error('too long an error'))
+    }
+  }
+
+  onResponseEnd(): void {
+    if (this.#over) return
+    switch (this.#mode) {
+      case 'events':
+        return this.#endOfEvents()
+      case 'large':
+        this.#finish()
+        this.#response.end()
+        return this.#attempt.ended(readEnding(this.#dialect, this.#ending!.bytes()), null, this.#firstByteAt, 0)
+      case 'whole':
+        return this.#endOfWhole()
+      default:
+        return this.#fail(this.#refused())
+    }
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    if (this.#over) return
+    const why = faultOf(error)
+    if (!this.begun) return this.#fail(why)
+    const reading = this.#dialect.readStream(this.#head, this.#frames.tail())
+    this.#finish()
+    // What came after the last whole event is left out, so that the client can read the frame that follows.
+    if (this.#mode === 'large') this.#response.destroy()
+    this.#attempt.ended(reading, why, this.#firstByteAt, this.characters)
+  }
+
+  #events(controller: Dispatcher.DispatchController, events: Buffer): void {
+    if (this.#firstByteAt === 0) {
+      const first = events.toString('utf8', 0, 4096)
+      // An error instead of an answer: nothing has been shown yet, so somebody else may be asked.
+      if (/^(?:\s|:[^\n]*\n)*(?:event: ?error|data: ?\{\s*"error"\s*:\s*[{"])/.test(first)) {
+        const { fault: why } = this.#dialect.readStream('', this.#frames.tail())
+        this.#finish()
+        controller.abort(new Error('the provider failed'))
+        return this.#attempt.failed(why ?? { kind: 'server_error', message: 'The provider failed.' })
+      }
+      this.#firstByteAt = performance.now()
+      this.#head = first
+      this.#attempt.begin('text/event-stream; charset=utf-8', null, this.#headers)
+    }
+    const out = this.#redraft === null ? events : this.#redraft.events(events)
+    if (out.length > 0) this.#write(controller, out)
+  }
+
+  #write(controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    if (this.#response.write(bytes)) return
+    controller.pause()
+    this.#stall ??= setTimeout(() => this.#response.destroy(), STALL_MS).unref()
+    if (this.#resume !== null) return
+    this.#resume = () => {
+      if (this.#stall) clearTimeout(this.#stall)
+      this.#stall = null
+      if (!this.#over) controller.resume()
+    }
+    this.#response.on('drain', this.#resume)
+  }
+
+  #endOfEvents(): void {
+    const rest = this.#frames.rest()
+    // An event without its blank line travels on with one; a piece of an event is dropped.
+    if (rest !== null && this.#controller !== null && isWhole(rest))
+      this.#events(this.#controller, Buffer.concat([rest, Buffer.from('\n\n')]))
+    if (this.#over) return
+    if (this.#firstByteAt === 0)
+      return this.#fail({ kind: 'garbage', message: 'The provider answered with an empty stream.' })
+    const reading = this.#dialect.readStream(this.#head, this.#frames.tail())
+    this.#finish()
+    const cut =
+      reading.ended || reading.fault !== null ? null : fault('garbage', 'The answer of the provider broke off.', null)
+    this.#attempt.ended(reading, cut, this.#firstByteAt, reading.usage === null ? this.characters : 0)
+  }
+
+  #endOfWhole(): void {
+    const bytes = this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts)
+    // As latin1 every byte keeps its place: what is looked for is ASCII, and head and body can leave in one write.
+    const text = bytes.toString('latin1')
+    const reading = this.#dialect.readEnd(text) ?? this.#readWhole(text)
+    if (reading?.fault) return this.#fail(reading.fault)
+    if (reading === null || this.#streaming) return this.#fail(NO_ANSWER)
+    this.#finish()
+    if (this.#redraft?.whole) {
+      const out = this.#redraft.whole(bytes)
+      this.#attempt.begin('application/json', out.length, this.#headers)
+      this.#response.end(out)
+      return this.#attempt.ended(reading, null, performance.now(), 0)
+    }
+    this.#attempt.begin('application/json', bytes.length, this.#headers)
+    if (bytes.length <= ONE_WRITE) this.#response.end(text, 'latin1')
+    else this.#response.end(bytes)
+    this.#attempt.ended(reading, null, performance.now(), 0)
+  }
+
+  #readWhole(text: string): Reading | null {
+    const json = parseJson(text)
+    return isObject(json) ? this.#dialect.readWhole(json) : null
+  }
+
+  #goLarge(controller: Dispatcher.DispatchController): void {
+    this.#mode = 'large'
+    this.#firstByteAt = performance.now()
+    const length = Number(this.#headers['content-length'])
+    this.#attempt.begin('application/json', Number.isInteger(length) ? length : null, this.#headers)
+    const bytes = Buffer.concat(this.#parts)
+    this.#parts = []
+    this.#ending = new Ending()
+    this.#ending.push(bytes)
+    this.#write(controller, bytes)
+  }
+
+  #refused(): UpstreamFault {
+    return readFault(this.#status, this.#headers, Buffer.concat(this.#parts).toString())
+  }
+
+  #fail(why: UpstreamFault): void {
+    this.#finish()
+    this.#attempt.failed(why)
+  }
+
+  #finish(): void {
+    this.#over = true
+    if (this.#stall) clearTimeout(this.#stall)
+    if (this.#resume) this.#response.off('drain', this.#resume)
+  }
+
+  /** What the model has written so far, reckoned from the end of it. */
+  get characters(): number {
+    // Of one large answer all is taken for words, where words are what is made.
+    if (this.#mode === 'large') return this.#dialect.limitFields.length > 0 ? this.#size : 0
+    if (this.#mode !== 'events' || this.#frames.tailBytes === 0) return 0
+    return Math.ceil((producedCharacters(this.#frames.tail()) * this.#frames.bytes) / this.#frames.tailBytes)
+  }
+}
+
+/** Whether the last lines of a stream are a whole event that only lacks its end. */
+function isWhole(rest: Buffer): boolean {
+  const data = eventsFromEnd(rest.toString()).next().value
+  return data === '[DONE]' || isObject(parseJson(data ?? ''))
+}
+
+/** What undici or the network says, in words that name no address. */
+export function faultOf(error: Error & { code?: string; cause?: unknown }): UpstreamFault {
+  if (error instanceof CarryFailed) return error.fault
+  switch (error.code) {
+    case 'UK_ADDRESS_REFUSED':
+      return {
+        kind: 'unreachable',
+        lasts: true,
+        message: 'The address of this provider is private. UK_UPSTREAM_ALLOW lists the private ones that may be used.',
+      }
+    case 'UK_ANSWER_TIMEOUT':
+    case 'ETIMEDOUT':
+      return { kind: 'timeout', message: 'The provider took too long.' }
+    case 'UK_CONNECTION_CLOSED':
+    case 'ECONNRESET':
+    case 'EPIPE':
+      return { kind: 'server_error', message: 'The provider closed the connection.' }
+    case 'UK_ANSWER_TOO_LARGE':
+      return { kind: 'garbage', message: 'The provider answered with more than any answer is.' }
+    case 'UK_NO_HTTP':
+      return { kind: 'garbage', message: 'The provider answered with something that is no HTTP.' }
+    default:
+      return { kind: 'unreachable', message: 'The provider cannot be reached.' }
+  }
+}

@@ -1,0 +1,49 @@
+import type { Offer, Shape } from '../model/offer.ts'
+
+/** Parameters of a chat completion that every model takes, in OpenRouter's names. */
+const EVERYWHERE = ['max_tokens', 'temperature', 'top_p', 'stop']
+const SAMPLING = ['seed', 'top_k', 'min_p', 'top_a', 'frequency_penalty', 'presence_penalty', 'repetition_penalty']
+const OTHERS = ['logit_bias', 'logprobs', 'top_logprobs', 'n', 'prediction', 'verbosity']
+const BY_CAPABILITY: Readonly<Record<string, readonly string[]>> = {
+  tools: ['tools', 'tool_choice', 'parallel_tool_calls'],
+  reasoning: ['reasoning', 'include_reasoning', 'reasoning_effort'],
+  structured_output: ['response_format', 'structured_outputs'],
+}
+
+/** What a shape has no field for. OpenAI's own service also refuses what others added to its shape. */
+const PENALTIES = ['frequency_penalty', 'presence_penalty']
+const LOCAL = ['min_p', 'top_a', 'repetition_penalty']
+const UNKNOWN: Readonly<Record<Shape | 'openai', ReadonlySet<string>>> = {
+  'openai-chat': new Set(),
+  openai: new Set(['top_k', ...LOCAL]),
+  'openai-responses': new Set(['seed', 'n', 'logit_bias', 'prediction', 'top_k', ...PENALTIES, ...LOCAL]),
+  'anthropic-messages': new Set(['seed', ...OTHERS, ...PENALTIES, ...LOCAL]),
+  gemini: new Set(['logit_bias', 'prediction', 'verbosity', ...LOCAL]),
+  ollama: new Set(['logit_bias', 'n', 'prediction', 'verbosity', 'top_k', ...LOCAL]),
+}
+
+const capabilityFor = new Map(
+  Object.entries(BY_CAPABILITY).flatMap(([capability, names]) => names.map((name) => [name, capability] as const)),
+)
+
+/** Whether a parameter means something to whoever serves this. What no list names is not known to mean nothing. */
+export function supports({ endpoint, capabilities }: Offer, parameter: string): boolean {
+  const capability = capabilityFor.get(parameter)
+  // Which models write to a schema is in no source that is read here; the shapes all have a field for it.
+  if (capability !== undefined && capability !== 'structured_output')
+    return capabilities.length === 0 || capabilities.includes(capability)
+  return !UNKNOWN[endpoint.preset === 'openai' ? 'openai' : endpoint.shape].has(parameter)
+}
+
+/** The parameters of a request that a provider may or may not know. */
+export function parametersIn(json: Record<string, unknown>): string[] {
+  const known = [...SAMPLING, ...OTHERS, ...EVERYWHERE, ...Object.values(BY_CAPABILITY).flat()]
+  return known.filter((name) => json[name] !== undefined && json[name] !== null)
+}
+
+/** What OpenRouter lists as `supported_parameters`. */
+export const supportedParameters = (offer: Offer): string[] =>
+  [...EVERYWHERE, ...SAMPLING, ...OTHERS, ...Object.values(BY_CAPABILITY).flat()].filter((name) => {
+    const capability = capabilityFor.get(name)
+    return capability === undefined ? supports(offer, name) : offer.capabilities.includes(capability)
+  })

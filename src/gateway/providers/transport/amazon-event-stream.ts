@@ -1,0 +1,89 @@
+import { EventStreamCodec } from '@smithy/eventstream-codec'
+import type { Dispatcher } from 'undici'
+import { passing } from './transport.ts'
+import { isObject, parseJson, textOf } from '../../model/json.ts'
+
+const codec = new EventStreamCodec(
+  (bytes) => Buffer.from(bytes).toString(),
+  (text) => Buffer.from(text),
+)
+
+/** The prelude's two lengths and its checksum, and the message's checksum. */
+const LEAST_MESSAGE = 16
+const MOST_MESSAGE = 24 << 20
+
+/** Messages of `application/vnd.amazon.eventstream`, cut anywhere, as server-sent events. Throws a RangeError at what is none. */
+export class Unframer {
+  #rest: Buffer = Buffer.alloc(0)
+
+  feed(bytes: Buffer): string {
+    this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes])
+    let out = ''
+    while (this.#rest.length >= 4) {
+      const size = this.#rest.readUInt32BE(0)
+      if (size < LEAST_MESSAGE || size > MOST_MESSAGE) throw new RangeError(`a message of ${size} bytes`)
+      if (this.#rest.length < size) break
+      out += eventOf(this.#rest.subarray(0, size))
+      this.#rest = this.#rest.subarray(size)
+    }
+    return out
+  }
+}
+
+/** Anthropic's words for the exceptions that break a stream. */
+const words: Record<string, string> = {
+  validationException: 'invalid_request_error',
+  throttlingException: 'rate_limit_error',
+  serviceUnavailableException: 'overloaded_error',
+  modelTimeoutException: 'timeout_error',
+}
+
+/** A `chunk` holds an event of Anthropic's; an exception ends the stream. */
+function eventOf(message: Buffer): string {
+  let decoded: ReturnType<typeof codec.decode>
+  try {
+    decoded = codec.decode(message)
+  } catch (error) {
+    throw new RangeError('a message whose checksum is wrong', { cause: error })
+  }
+  const { headers, body } = decoded
+  const payload = parseJson(Buffer.from(body).toString())
+  const exception = headers[':exception-type'] ?? headers[':error-code']
+  if (exception !== undefined) {
+    const name = String(exception.value)
+    const type = words[name.charAt(0).toLowerCase() + name.slice(1)] ?? 'api_error'
+    const said = isObject(payload) ? textOf(payload['message']) : textOf(headers[':error-message']?.value)
+    const error = { type, message: said || 'The provider broke off.' }
+    return `event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`
+  }
+  const name = textOf(headers[':event-type']?.value)
+  // Converse has events of its own; InvokeModel puts the model's into chunks.
+  if (name !== 'chunk') return name === '' ? '' : `event: ${name}\ndata: ${JSON.stringify(payload ?? {})}\n\n`
+  const text = isObject(payload) ? Buffer.from(textOf(payload['bytes']), 'base64').toString() : ''
+  const event = parseJson(text)
+  return isObject(event) ? `event: ${textOf(event['type'])}\ndata: ${text}\n\n` : ''
+}
+
+/** A handler of server-sent events that is fed with Amazon's framing. Other answers pass as they are. */
+export function unframed(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
+  let unframer: Unframer | null = null
+  return {
+    ...passing(handler),
+    onResponseStart(controller, status, headers, message) {
+      if (status < 300 && /vnd\.amazon\.eventstream/i.test(String(headers['content-type'] ?? ''))) {
+        unframer = new Unframer()
+        headers = { ...headers, 'content-type': 'text/event-stream' }
+      }
+      handler.onResponseStart?.(controller, status, headers, message)
+    },
+    onResponseData(controller, bytes) {
+      if (unframer === null) return handler.onResponseData?.(controller, bytes)
+      try {
+        const text = unframer.feed(bytes)
+        if (text !== '') handler.onResponseData?.(controller, Buffer.from(text))
+      } catch (error) {
+        controller.abort(error as Error)
+      }
+    },
+  }
+}

@@ -1,0 +1,25 @@
+import type { ProviderEndpoint } from '../../model/offer.ts'
+import { type Carrier, CarryFailed } from './transport.ts'
+
+/**
+ * Azure OpenAI's older paths: `{base}/deployments/{deployment}/…?api-version=…`. Null where the base ends in `/v1`, which
+ * is OpenAI's own shape (learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle).
+ */
+export function azureCarrier({ baseUrl, headers }: ProviderEndpoint, base: string): Carrier | null {
+  if (new URL(baseUrl).pathname.replace(/\/+$/, '').endsWith('/v1')) return null
+  const version = Object.entries(headers).find(([name]) => name.toLowerCase() === 'x-uk-api-version')?.[1]
+  return {
+    carry(send, { model }) {
+      if (version === undefined || version === '')
+        throw new CarryFailed({
+          kind: 'model_not_found',
+          message:
+            'This address of Azure needs an `api-version`: give it as the header x-uk-api-version, or use …/openai/v1.',
+        })
+      const [path = '', query] = send.path.slice(base.length).split('?')
+      const asked = new URLSearchParams(query)
+      asked.set('api-version', version)
+      return { ...send, path: `${base}/deployments/${encodeURIComponent(model)}${path}?${asked.toString()}` }
+    },
+  }
+}

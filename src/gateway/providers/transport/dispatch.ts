@@ -1,0 +1,42 @@
+import type { Dispatcher } from 'undici'
+import type { Outbound } from '#engine/outbound/outbound.ts'
+import type { Send } from '#engine/outbound/send.ts'
+import type { Upstream } from './upstream.ts'
+import type { Asked } from './transport.ts'
+
+/** Sends a request of the upstream's shape, in its wrapping where it has one. What goes wrong arrives at the handler. */
+export function dispatch(
+  outbound: Outbound,
+  { carrier }: Upstream,
+  send: Send,
+  asked: Asked,
+  handler: Dispatcher.DispatchHandler,
+): void {
+  if (carrier === null) return outbound.dispatch(send, handler)
+  const failed = (error: unknown): void => handler.onResponseError?.(NONE, error as Error)
+  const go = (carried: Send): void => outbound.dispatch(carried, carrier.unwrap?.(handler) ?? handler)
+  try {
+    const carried = carrier.carry(inOne(send), asked, outbound)
+    if (carried instanceof Promise) carried.then(go).catch(failed)
+    else go(carried)
+  } catch (error) {
+    failed(error)
+  }
+}
+
+/** With all of its body in `body`: what is wrapped or signed is looked at whole. */
+function inOne({ lead = '', body, ...rest }: Send): Send {
+  return { ...rest, body: lead === '' ? body : Buffer.concat([Buffer.from(lead, 'latin1'), Buffer.from(body ?? '')]) }
+}
+
+/** For who waits for an answer to a request that never left. */
+const NONE: Dispatcher.DispatchController = {
+  aborted: true,
+  paused: false,
+  reason: null,
+  rawHeaders: null,
+  rawTrailers: null,
+  pause() {},
+  resume() {},
+  abort() {},
+}

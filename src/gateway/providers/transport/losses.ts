@@ -1,0 +1,16 @@
+import type { ProviderEndpoint } from '../../model/offer.ts'
+import type { Loss } from '../../model/canonical-request.ts'
+import { upstreamOf } from './upstream.ts'
+
+const wrapping: ReadonlySet<string> = new Set(['bedrock', 'vertex'])
+const NONE: readonly Loss[] = []
+
+/** Whether requests to the endpoint are put into another form on the way, though their shape is its own. */
+export const isWrapped = ({ preset }: ProviderEndpoint): boolean => preset !== null && wrapping.has(preset)
+
+/** What of a client's own bytes does not get there. */
+export const lossesOnTheWay = (
+  endpoint: ProviderEndpoint,
+  json: Record<string, unknown>,
+  headers: Readonly<Record<string, unknown>>,
+): readonly Loss[] => (isWrapped(endpoint) ? (upstreamOf(endpoint).carrier?.losses?.(json, headers) ?? NONE) : NONE)

@@ -1,0 +1,55 @@
+import type { Dispatcher } from 'undici'
+import type { Outbound } from '#engine/outbound/outbound.ts'
+import type { Send } from '#engine/outbound/send.ts'
+import type { UpstreamFault } from '../../model/canonical-request.ts'
+
+/** What is asked, beside its bytes. */
+export interface Asked {
+  /** What the provider calls the model. */
+  model: string
+  stream: boolean
+}
+
+/**
+ * How requests of a known shape reach a provider that wraps them in something of its own: other paths, signatures, tokens,
+ * another framing of streams. Whoever reads the answer sees the plain shape.
+ */
+export interface Carrier {
+  carry(send: Send, asked: Asked, outbound: Outbound): Send | Promise<Send>
+  /** The handler's events with the plain shape's bytes in them. */
+  unwrap?(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler
+  /** Names of a client's fields, and `anthropic-beta`, that do not get there. */
+  losses?(json: Record<string, unknown>, headers: Readonly<Record<string, unknown>>): string[]
+}
+
+/** A request could not be put into its wrapping, for example because no token was to be had. */
+export class CarryFailed extends Error {
+  override name = 'CarryFailed'
+  readonly fault: UpstreamFault
+  constructor(fault: UpstreamFault) {
+    super(fault.message)
+    this.fault = fault
+  }
+}
+
+/**
+ * Settings of an endpoint that are none of the provider's headers: they stand among `headers` under `x-uk-…`, and are
+ * never sent.
+ */
+export const SETTING = /^x-uk-/
+
+/** Of a list of name, value, …: the value under this lower-case name. */
+export function headerIn(headers: readonly string[], wanted: string): string | undefined {
+  for (let i = 0; i < headers.length; i += 2) if (headers[i]!.toLowerCase() === wanted) return headers[i + 1]
+  return undefined
+}
+
+/** A handler that hands everything on, to be changed in what a carrier has to see. */
+export const passing = (handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler => ({
+  onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
+  onResponseStart: (controller, status, headers, message) =>
+    handler.onResponseStart?.(controller, status, headers, message),
+  onResponseData: (controller, bytes) => handler.onResponseData?.(controller, bytes),
+  onResponseEnd: (controller, trailers) => handler.onResponseEnd?.(controller, trailers),
+  onResponseError: (controller, error) => handler.onResponseError?.(controller, error),
+})

@@ -1,0 +1,84 @@
+import { Refusal } from '#kernel/errors.ts'
+import { azureCarrier } from './azure.ts'
+import { bedrockCarrier } from './bedrock.ts'
+import { type Carrier, SETTING } from './transport.ts'
+import { vertexCarrier } from './vertex.ts'
+import { credentialOf } from './credential.ts'
+import type { ProviderEndpoint, Shape } from '../../model/offer.ts'
+
+/** How a provider endpoint is called: everything about it that does not change from call to call. */
+export interface Upstream {
+  origin: string
+  /** In front of a dialect's paths. */
+  base: string
+  /** Name, value, …: the key among them. They go to this origin and nowhere else. */
+  headers: readonly string[]
+  /** Lower-case names that a caller's own headers must not set again. */
+  names: ReadonlySet<string>
+  mayBePrivate: boolean
+  /** Whose connections its calls leave by, as `Send` has it. */
+  credential: string
+  /** What wraps its requests; null: they are sent as they are. */
+  carrier: Carrier | null
+}
+
+const known = new WeakMap<ProviderEndpoint, Upstream>()
+
+export function upstreamOf(endpoint: ProviderEndpoint): Upstream {
+  const before = known.get(endpoint)
+  if (before) return before
+  const upstream = read(endpoint)
+  known.set(endpoint, upstream)
+  return upstream
+}
+
+function read(endpoint: ProviderEndpoint): Upstream {
+  const { baseUrl, shape, apiKey, headers: own, mayBePrivate, preset, slug } = endpoint
+  const url = URL.parse(baseUrl)
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new Refusal('provider_error', { message: `The address of ${slug} is not one of http or https.` })
+  const path = url.pathname.replace(/\/+$/, '')
+  const headers = new Map([
+    ['content-type', 'application/json'],
+    // Usage is read from the answer as it passes.
+    ['accept-encoding', 'identity'],
+  ])
+  const base = basePath(shape, path)
+  const carrier = carrierOf(endpoint, base)
+  // Those that sign or get tokens send the key itself nowhere.
+  const sent = preset === 'bedrock' || preset === 'vertex' ? null : apiKey
+  if (sent !== null && preset === 'azure') headers.set('api-key', sent)
+  else if (sent !== null && shape === 'anthropic-messages') headers.set('x-api-key', sent)
+  else if (sent !== null && shape === 'gemini') headers.set('x-goog-api-key', sent)
+  else if (sent !== null) headers.set('authorization', `Bearer ${sent}`)
+  for (const name in own) if (!SETTING.test(name.toLowerCase())) headers.set(name.toLowerCase(), own[name]!)
+  return {
+    origin: url.origin,
+    base,
+    headers: [...headers].flat(),
+    names: new Set(headers.keys()),
+    mayBePrivate,
+    credential: credentialOf(endpoint),
+    carrier,
+  }
+}
+
+function carrierOf(endpoint: ProviderEndpoint, base: string): Carrier | null {
+  switch (endpoint.preset) {
+    case 'azure':
+      return azureCarrier(endpoint, base)
+    case 'bedrock':
+      return bedrockCarrier(endpoint, base)
+    case 'vertex':
+      return vertexCarrier(endpoint, base)
+    default:
+      return null
+  }
+}
+
+/** The base of the OpenAI shapes includes the version segment; Anthropic's and Ollama's does not, a trailing one is tolerated. */
+function basePath(shape: Shape, path: string): string {
+  if (shape === 'anthropic-messages') return path.replace(/\/v1$/, '')
+  if (shape === 'ollama') return `${path.replace(/\/v1$/, '')}/v1`
+  return path
+}

@@ -1,0 +1,187 @@
+import { type KeyObject, createPrivateKey } from 'node:crypto'
+import type { Outbound } from '#engine/outbound/outbound.ts'
+import type { Send } from '#engine/outbound/send.ts'
+import { RetrieveFailed, retrieve } from '#engine/outbound/retrieve.ts'
+import type { Id } from '#kernel/ids.ts'
+import { credentialOf } from './credential.ts'
+import type { ProviderEndpoint } from '../../model/offer.ts'
+import { isObject, parseJson, textOf } from '../../model/json.ts'
+import { readFault } from '../../wire/faults.ts'
+import { anthropicBody, dropped } from './claude-body.ts'
+import { allowedBetas, withoutAnthropic } from './bedrock.ts'
+import { type Carrier, CarryFailed, headerIn, passing } from './transport.ts'
+
+const VERSION = 'vertex-2023-10-16'
+const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
+/** A token is renewed so long before its end. */
+const EARLY_MS = 120_000
+const MOST_TOKEN = 65_536
+/** Endpoints whose tokens are kept; of more, the one that was looked up longest ago is asked for anew. */
+const MOST_KEPT = 10_000
+
+/**
+ * Google's Vertex AI: Gemini (shape `gemini`) and Claude (shape `anthropic-messages`) under one project and location. The
+ * key is the JSON of a service account's key file, as it is or in base64, for which access tokens are got and kept; or an
+ * access token itself.
+ */
+export function vertexCarrier(endpoint: ProviderEndpoint, base: string): Carrier {
+  const { apiKey, headers, shape } = endpoint
+  const settings = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+  const allowed = allowedBetas(settings.get('x-uk-betas'))
+  const tokens = apiKey === null ? null : keptTokens(endpoint, apiKey)
+  const claude = shape === 'anthropic-messages'
+  return {
+    async carry(send, { model, stream }, outbound) {
+      const plain = claude
+        ? rawPredict(send, base, model, stream, allowed)
+        : shape === 'gemini'
+          ? inPublisher(send, base)
+          : send
+      const token = tokens === null ? null : await tokens.get(outbound)
+      return token === null ? plain : { ...plain, headers: [...plain.headers, 'authorization', `Bearer ${token}`] }
+    },
+    unwrap: (handler) => ({
+      ...passing(handler),
+      onResponseStart(controller, status, given, message) {
+        if (status === 401) tokens?.forget()
+        handler.onResponseStart?.(controller, status, given, message)
+      },
+    }),
+    ...(claude && {
+      losses: (json, given) => {
+        const { fields, beta } = dropped(json, given['anthropic-beta'], allowed)
+        return beta ? [...fields, 'anthropic-beta'] : fields
+      },
+    }),
+  }
+}
+
+const inPublisher = (send: Send, base: string): Send => ({
+  ...send,
+  path: `${base}/publishers/google${send.path.slice(base.length)}`,
+})
+
+function rawPredict(send: Send, base: string, model: string, stream: boolean, allowed: ReadonlySet<string>): Send {
+  const verb = stream ? 'streamRawPredict' : 'rawPredict'
+  return {
+    ...send,
+    path: `${base}/publishers/anthropic/models/${encodeURIComponent(model)}:${verb}`,
+    headers: withoutAnthropic(send.headers),
+    body: anthropicBody(String(send.body), VERSION, headerIn(send.headers, 'anthropic-beta'), allowed, true),
+  }
+}
+
+interface Tokens {
+  get(outbound: Outbound): Promise<string>
+  /** The one that was given out is no longer taken. */
+  forget(): void
+}
+
+interface Account {
+  email: string
+  key: string
+  keyId: string
+  tokenUri: URL
+}
+
+const byEndpoint = new Map<Id, { apiKey: string; mayBePrivate: boolean; tokens: Tokens }>()
+
+/** An endpoint is read anew whenever one of its owner's changes: its token outlives that, as long as its key does. */
+function keptTokens(endpoint: ProviderEndpoint, apiKey: string): Tokens {
+  const { id, mayBePrivate } = endpoint
+  const before = byEndpoint.get(id)
+  byEndpoint.delete(id)
+  const same = before !== undefined && before.apiKey === apiKey && before.mayBePrivate === mayBePrivate
+  const entry = same ? before : { apiKey, mayBePrivate, tokens: tokensOf(apiKey, mayBePrivate, credentialOf(endpoint)) }
+  byEndpoint.set(id, entry)
+  const [oldest] = byEndpoint.keys()
+  if (byEndpoint.size > MOST_KEPT && oldest !== undefined) byEndpoint.delete(oldest)
+  return entry.tokens
+}
+
+function tokensOf(apiKey: string, mayBePrivate: boolean, credential: string): Tokens {
+  const account = accountIn(apiKey)
+  if (account === null) return { get: () => Promise.resolve(apiKey), forget() {} }
+  let kept: { token: string; until: number } | null = null
+  let asking: Promise<string> | null = null
+  return {
+    get(outbound) {
+      if (kept !== null && Date.now() < kept.until) return Promise.resolve(kept.token)
+      asking ??= askToken(account, outbound, mayBePrivate, credential)
+        .then(({ token, seconds }) => {
+          kept = { token, until: Date.now() + seconds * 1000 - EARLY_MS }
+          return token
+        })
+        .finally(() => (asking = null))
+      return asking
+    },
+    forget() {
+      kept = null
+    },
+  }
+}
+
+/** Null: it is no key file. */
+function accountIn(apiKey: string): Account | null {
+  const words = apiKey.trim()
+  const json = parseJson(words.startsWith('{') ? words : Buffer.from(words, 'base64').toString())
+  if (!isObject(json) || json['type'] !== 'service_account') return null
+  const tokenUri = URL.parse(textOf(json['token_uri']) || 'https://oauth2.googleapis.com/token')
+  if (tokenUri === null) return null
+  return {
+    email: textOf(json['client_email']),
+    key: textOf(json['private_key']),
+    keyId: textOf(json['private_key_id']),
+    tokenUri,
+  }
+}
+
+async function askToken(
+  { email, key, keyId, tokenUri }: Account,
+  outbound: Outbound,
+  mayBePrivate: boolean,
+  credential: string,
+): Promise<{ token: string; seconds: number }> {
+  const { SignJWT } = await import('jose')
+  const refused = (message: string): never => {
+    throw new CarryFailed({ kind: 'upstream_key', message })
+  }
+  let signingKey: KeyObject
+  try {
+    signingKey = createPrivateKey(key)
+  } catch {
+    return refused('The key of this endpoint is no key file of a Google service account.')
+  }
+  const assertion = await new SignJWT({ scope: SCOPE })
+    .setProtectedHeader({ alg: 'RS256', typ: 'JWT', kid: keyId })
+    .setIssuer(email)
+    .setAudience(tokenUri.href)
+    .setIssuedAt()
+    .setExpirationTime('1h')
+    .sign(signingKey)
+  const form = new URLSearchParams({ grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion })
+  try {
+    const { status, headers, bytes } = await retrieve(outbound, {
+      url: tokenUri,
+      method: 'POST',
+      headers: ['content-type', 'application/x-www-form-urlencoded'],
+      body: Buffer.from(form.toString()),
+      mayBePrivate,
+      mostBytes: MOST_TOKEN,
+      timeoutMs: 10_000,
+      hops: 0,
+      credential,
+      // A token serves all calls of its endpoint, whoever makes them.
+      party: 'access token',
+    })
+    const json = parseJson(bytes.toString())
+    const token = isObject(json) ? textOf(json['access_token']) : ''
+    if (status === 200 && token !== '')
+      return { token, seconds: isObject(json) ? Number(json['expires_in']) || 3600 : 3600 }
+    if (status >= 500) throw new CarryFailed(readFault(status, headers, ''))
+    return refused('Google gave no access token for the key of this endpoint.')
+  } catch (error) {
+    if (!(error instanceof RetrieveFailed)) throw error
+    throw new CarryFailed({ kind: 'unreachable', message: 'Google’s token service cannot be reached.' })
+  }
+}

@@ -1,0 +1,223 @@
+import type { IncomingMessage } from 'node:http'
+import { WHOLE_MS, boundRest, leaveSender } from '#engine/slow-body.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
+import type { Reply, WholeRequest } from '#kernel/exchange.ts'
+import type { Id } from '#kernel/ids.ts'
+import { type Caller, callerOf, checkMayRun } from './call/caller.ts'
+import type { Gateway } from './call/parts.ts'
+import type { Operation, Surface } from './surfaces/surface.ts'
+import type { UpstreamFault } from './model/canonical-request.ts'
+
+/** Largest body that the gateways take. */
+const LARGEST_BODY = 32 << 20
+
+/**
+ * One request to a surface, from its head to the end of its answer. No promise is made where the next step can be
+ * taken at once; whatever is thrown on the way is answered in the surface's own envelope.
+ */
+export class Visit {
+  readonly gateway: Gateway
+  readonly surface: Surface
+  readonly request: IncomingMessage | WholeRequest
+  readonly response: Reply
+  readonly id: Id
+  readonly startedAt = performance.now()
+  /**
+   * Headers of whatever the answer will be: name, value, … They are written at once with the status: setting them one
+   * by one costs more than all that the gateway itself does.
+   */
+  readonly head: string[]
+  caller!: Caller
+  /** The client has left, or its answer is over. */
+  closed = false
+  #flight: Disposable | null = null
+  #watch: Disposable | null = null
+  #onLeave: (() => void) | null = null
+  #tell: ((failure: Refusal) => void) | null = null
+  #slow: NodeJS.Timeout | undefined
+  /** Among those in progress. */
+  #place = -1
+
+  constructor(gateway: Gateway, surface: Surface, request: IncomingMessage | WholeRequest, response: Reply, id: Id) {
+    this.gateway = gateway
+    this.surface = surface
+    this.request = request
+    this.response = response
+    this.id = id
+    this.head = [
+      'x-request-id',
+      id,
+      'request-id',
+      id,
+      'x-service-version',
+      gateway.engine.versions.newest,
+      'access-control-allow-origin',
+      '*',
+    ]
+    const { origin, 'x-client-request-id': named } = request.headers
+    if (origin !== undefined) this.head.push('access-control-expose-headers', gateway.exposedHeaders)
+    if (typeof named === 'string' && /^[\x21-\x7e]{1,128}$/.test(named)) this.head.push('x-client-request-id', named)
+  }
+
+  /** Authenticates, counts, checks the scope, then `work`. */
+  enter(operation: Operation, work: () => void): void {
+    const { authority, presentedKey } = this.gateway
+    this.response.on('close', () => this.#close())
+    const secret = presentedKey(this.request.headers)
+    if (secret === null)
+      refuse('missing_credentials', { message: 'Send an API key as `Authorization: Bearer uk_…` or `x-api-key`.' })
+    this.after(authority.byKey(secret, this.request.socket), (principal) => {
+      const caller = callerOf(principal)
+      this.caller = caller
+      const { limits } = this.gateway
+      this.#flight = limits.enter(caller.limitId)
+      if (this.closed) this.#close()
+      const headers = limits.take(
+        caller.limitId,
+        operation === 'generate' || operation === 'count_tokens' ? 'inference' : 'reads',
+      )
+      for (const name in headers) this.head.push(name, headers[name]!)
+      checkMayRun(caller)
+      work()
+    })
+  }
+
+  /** Goes on at once with what is there, else when it comes; what goes wrong later fails the visit. */
+  after<T>(value: T | Promise<T>, next: (value: T) => void): void {
+    if (value instanceof Promise) value.then(next).catch((error: unknown) => this.fail(error))
+    else next(value)
+  }
+
+  /** The whole body, unless it is too large. */
+  readBody(next: (bytes: Buffer) => void): void {
+    const { request } = this
+    const { 'content-length': length, 'content-encoding': encoding } = request.headers
+    if (encoding !== undefined && encoding !== 'identity')
+      refuse('unsupported_media_type', { message: `Bodies in ${encoding} are not taken: send it plain.` })
+    if ('whole' in request) return next(request.whole)
+    if (length !== undefined && Number(length) > LARGEST_BODY) this.#refuseLarge()
+    this.#slow = setTimeout(leaveSender, WHOLE_MS, request)
+    const parts: Buffer[] = []
+    let size = 0
+    request.on('data', (part: Buffer) => {
+      // What comes after a refusal is read and dropped: a connection reset would take the answer with it.
+      size += part.length
+      if (size <= LARGEST_BODY) parts.push(part)
+      else if (!this.response.headersSent) this.attempt(() => this.#refuseLarge())
+    })
+    request.on('end', () => {
+      clearTimeout(this.#slow)
+      if (size <= LARGEST_BODY) this.attempt(() => next(parts.length === 1 ? parts[0]! : Buffer.concat(parts)))
+    })
+  }
+
+  #refuseLarge(): never {
+    return refuse('payload_too_large', { message: 'The body is larger than 32 MiB.' })
+  }
+
+  /** What `work` throws fails the visit. */
+  attempt(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  /**
+   * Calls `leave` when the client leaves before the answer is over, or when it loses the right to a stream; then `tell`
+   * where it is still there to be told why.
+   */
+  onLeave(leave: () => void, tell?: (failure: Refusal) => void): void {
+    if (this.closed) return leave()
+    this.#onLeave = leave
+    this.#tell = tell ?? null
+    const { inProgress } = this.gateway
+    if (this.#place < 0) this.#place = inProgress.push(this) - 1
+  }
+
+  /** The server closes, and the answer is not over. */
+  interrupt(failure: Refusal): void {
+    const [leave, tell] = [this.#onLeave, this.#tell]
+    this.over()
+    leave?.()
+    if (tell) tell(failure)
+    else this.fail(failure)
+  }
+
+  /** The answer is over: a client that leaves now misses nothing. What it took is let go of before the connection's next. */
+  over(): void {
+    this.#onLeave = null
+    this.#tell = null
+    if (this.#place < 0) return
+    const last = this.gateway.inProgress.pop()!
+    if (last !== this) this.gateway.inProgress[(last.#place = this.#place)] = last
+    this.#place = -1
+  }
+
+  /** Ends the stream of a caller whose key was revoked or lost its scope, or whose endpoint was disabled. */
+  watchRights(endpointId: Id): void {
+    const { authority, presentedKey } = this.gateway
+    const recheck = async (): Promise<void> => {
+      try {
+        checkMayRun(callerOf(await authority.byKey(presentedKey(this.request.headers)!)))
+      } catch {
+        this.response.destroy()
+      }
+    }
+    const rights = authority.onChange(this.caller.principal.accountId, () => void recheck())
+    const endpoint = this.gateway.directory.watch(endpointId, () => this.response.destroy())
+    const { credential } = this.caller.principal
+    const expiresAt = credential.kind === 'server' ? null : credential.expiresAt
+    const timer =
+      expiresAt &&
+      setTimeout(() => void recheck(), Math.min(2 ** 31 - 1, expiresAt.getTime() - Date.now() + 10)).unref()
+    this.#watch = {
+      [Symbol.dispose]() {
+        if (timer) clearTimeout(timer)
+        rights[Symbol.dispose]()
+        endpoint[Symbol.dispose]()
+      },
+    }
+    if (this.closed) this.#close()
+  }
+
+  json(status: number, body: object, headers: Record<string, string> = {}): void {
+    if (this.response.headersSent || this.response.destroyed) return
+    const text = JSON.stringify(body)
+    const { head } = this
+    head.push('content-type', 'application/json', 'content-length', String(Buffer.byteLength(text)))
+    for (const name in headers) head.push(name, headers[name]!)
+    this.response.writeHead(status, onceEach(head)).end(this.request.method === 'HEAD' ? undefined : text)
+    if (!('whole' in this.request)) boundRest(this.request)
+  }
+
+  /** A refusal, an upstream fault or a fault of ours, as the surface says it. */
+  fail(failure: Refusal | UpstreamFault | unknown, headers: Record<string, string> = {}): void {
+    this.over()
+    const answer = this.surface.error(failure, this.id)
+    if (failure instanceof Error && !(failure instanceof Refusal))
+      this.gateway.engine.log.error({ error: failure, request_id: this.id }, 'a gateway request failed')
+    if (this.response.headersSent) this.response.destroy()
+    else this.json(answer.status, answer.body, { ...answer.headers, ...headers })
+  }
+
+  #close(): void {
+    this.closed = true
+    clearTimeout(this.#slow)
+    this.#flight?.[Symbol.dispose]()
+    this.#flight = null
+    this.#watch?.[Symbol.dispose]()
+    this.#watch = null
+    const leave = this.#onLeave
+    this.over()
+    leave?.()
+  }
+}
+
+/** Of a header that is there twice, as a rate limit's in its refusal, the last. */
+function onceEach(head: readonly string[]): string[] {
+  const values = new Map<string, string>()
+  for (let i = 0; i < head.length; i += 2) values.set(head[i]!, head[i + 1]!)
+  return [...values].flat()
+}

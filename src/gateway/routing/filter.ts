@@ -1,0 +1,91 @@
+import type { Offer, ProviderEndpoint } from '../model/offer.ts'
+import { supports } from '../providers/parameters.ts'
+import type { MaxPrice, Wish } from './constraints.ts'
+
+export type Excluded =
+  | 'shape'
+  | 'only'
+  | 'ignore'
+  | 'fallback'
+  | 'capability'
+  | 'context'
+  | 'max_tokens'
+  | 'parameters'
+  | 'data_collection'
+  | 'zero_retention'
+  | 'quantization'
+  | 'price'
+  | 'unpriced'
+  | 'unaffordable'
+  | 'not_free'
+  | 'relayed'
+  | 'distillable'
+
+/** Why an offer cannot serve this wish. What was asked for outright is a rule; what only old data says is one while there is somebody else. */
+export function whyNot(offer: Offer, wish: Wish, all: readonly Offer[]): Excluded | null {
+  const { endpoint } = offer
+  if (wish.serves && !wish.serves(offer)) return 'shape'
+  if (wish.only?.length && !isMeant(offer, wish.only, all)) return 'only'
+  if (wish.ignore?.some((name) => isNamed(endpoint, name))) return 'ignore'
+  if (wish.allowFallbacks === false && wish.order?.length && !isMeant(offer, wish.order, all)) return 'fallback'
+  if (wish.relayed !== undefined && !relays(offer)) return 'relayed'
+  if (wish.distillable && !relays(offer)) return 'distillable'
+  if (wish.free && !isFree(offer)) return 'not_free'
+  const policy = relays(offer) ? null : policyAgainst(offer, wish)
+  if (policy) return policy
+  if (wish.maxPrice && !isWithin(offer, wish.maxPrice)) return 'price'
+  const lacking = wish.parameters?.some((parameter) => !supports(offer, parameter))
+  if (lacking && !relays(offer)) return 'parameters'
+  if (all.length === 1) return null
+  if (offer.pricing === null && wish.guards?.(endpoint.billing)) return 'unpriced'
+  if (offer.capabilities.length > 0 && wish.needs?.some((need) => !offer.capabilities.includes(need)))
+    return 'capability'
+  if (offer.contextLength !== null && (wish.inputTokens ?? 0) > offer.contextLength) return 'context'
+  if (offer.maxOutputTokens !== null && (wish.maxTokens ?? 0) > offer.maxOutputTokens) return 'max_tokens'
+  return null
+}
+
+/** A provider that routes among further providers itself, and is told the caller's wishes. */
+export const relays = ({ endpoint }: Offer): boolean => endpoint.preset === 'openrouter'
+
+/** By its slug, or by the preset that it was made from: `anthropic` is whoever is one, `google-vertex/us-east5` that of `google-vertex`. */
+export function isNamed({ slug, preset }: ProviderEndpoint, name: string): boolean {
+  const wanted = name.toLowerCase()
+  return slug === wanted || preset === wanted || wanted.startsWith(`${preset ?? slug}/`)
+}
+
+/** Names that mean none of these offers are meant for the providers behind one that relays. */
+function isMeant(offer: Offer, names: readonly string[], all: readonly Offer[]): boolean {
+  if (names.some((name) => isNamed(offer.endpoint, name))) return true
+  return relays(offer) && !names.some((name) => all.some(({ endpoint }) => isNamed(endpoint, name)))
+}
+
+function policyAgainst({ endpoint, quantization }: Offer, wish: Wish): Excluded | null {
+  const { keeps, trains } = endpoint.dataPolicy ?? {}
+  if (wish.dataCollection === 'deny' && trains !== false) return 'data_collection'
+  if (wish.zeroRetention && keeps !== false) return 'zero_retention'
+  if (wish.quantizations?.length && !wish.quantizations.includes(quantization ?? 'unknown')) return 'quantization'
+  return null
+}
+
+export const isFree = ({ endpoint, pricing }: Offer): boolean =>
+  endpoint.billing === 'free' ||
+  (pricing !== null &&
+    Number(pricing.input) === 0 &&
+    Number(pricing.output) === 0 &&
+    Number(pricing.request ?? 0) === 0)
+
+/** What has no known price keeps to no bound. */
+function isWithin({ endpoint, pricing }: Offer, most: MaxPrice): boolean {
+  if (endpoint.billing === 'free') return true
+  if (pricing === null) return false
+  const fits = (price: string | undefined, bound: number | undefined): boolean =>
+    bound === undefined || Number(price ?? 0) <= bound
+  return (
+    fits(pricing.input, most.prompt) &&
+    fits(pricing.output, most.completion) &&
+    fits(pricing.request, most.request) &&
+    fits(pricing.image, most.image) &&
+    fits(pricing.audio_input, most.audio)
+  )
+}

@@ -1,0 +1,158 @@
+import type { Offer, ProviderEndpoint } from '../model/offer.ts'
+import { asideFor, rules } from '../model/fault-rules.ts'
+import type { FaultKind, UpstreamFault } from '../model/canonical-request.ts'
+
+/** Why an offer is asked last for now. */
+export interface Aside {
+  kind: FaultKind
+  /** By the clock of `performance.now()`. */
+  until: number
+}
+
+/** What was measured of an offer in the last minutes. Null: too little to tell. */
+export interface Figures {
+  /** Milliseconds to the first byte, at a percentile between 0 and 1. */
+  latency(percentile: number): number | null
+  /** Output tokens a second. */
+  throughput(percentile: number): number | null
+  /** The share of its calls that failed, 0–1. */
+  failing: number | null
+  calls: number
+}
+
+/** What the router asks of the past. */
+export interface Lately {
+  aside(offer: Offer): Aside | null
+  figures(offer: Offer): Figures | null
+}
+
+declare module '#engine/context.ts' {
+  interface Engine {
+    /** What this process has seen of the providers. */
+    providerHealth: Lately
+  }
+}
+
+/** Offers in memory; the one that was not heard of for longest is forgotten. */
+const REMEMBERED = 10_000
+const SAMPLES = 64
+const RECENT_MS = 300_000
+/** The weight of what was is halved after so many calls. */
+const FADE = 0.97
+
+/** What this process has seen of the providers. Other processes see for themselves: nothing is shared. */
+export class Health implements Lately {
+  readonly #byOffer = new WeakMap<Offer, Seen>()
+  // An endpoint that is read again makes new offers of the same thing.
+  readonly #byKey = new Map<string, Seen>()
+  // By the object: an endpoint that its owner has changed, a key put right, is asked again at once.
+  readonly #endpoints = new WeakMap<ProviderEndpoint, Aside>()
+
+  failed(offer: Offer, fault: UpstreamFault, now: number = performance.now()): void {
+    const ms = asideFor(fault)
+    if (ms === 0) return
+    const seen = this.#seen(offer)
+    const aside = { kind: fault.kind, until: now + ms }
+    seen.fail()
+    if (rules[fault.kind].of === 'model') seen.aside = aside
+    else this.#endpoints.set(offer.endpoint, aside)
+  }
+
+  /** `outputTokens` 0: not known. Times in milliseconds from the request's leaving. */
+  succeeded(
+    offer: Offer,
+    firstByteMs: number,
+    durationMs: number,
+    outputTokens: number,
+    now: number = performance.now(),
+  ): void {
+    const seen = this.#seen(offer)
+    seen.aside = null
+    seen.succeed(firstByteMs, durationMs, outputTokens, now)
+    this.#endpoints.delete(offer.endpoint)
+  }
+
+  aside(offer: Offer, now: number = performance.now()): Aside | null {
+    const own = (this.#byOffer.get(offer) ?? this.#byKey.get(keyOf(offer)))?.aside ?? null
+    if (own !== null && own.until > now) return own
+    const all = this.#endpoints.get(offer.endpoint)
+    return all !== undefined && all.until > now ? all : null
+  }
+
+  figures(offer: Offer, now: number = performance.now()): Figures | null {
+    const seen = this.#byOffer.get(offer) ?? this.#byKey.get(keyOf(offer))
+    return seen === undefined ? null : seen.figures(now)
+  }
+
+  #seen(offer: Offer): Seen {
+    const known = this.#byOffer.get(offer)
+    if (known !== undefined) return known
+    const key = keyOf(offer)
+    const seen = this.#byKey.get(key) ?? new Seen()
+    this.#byKey.delete(key)
+    this.#byKey.set(key, seen)
+    bound(this.#byKey)
+    this.#byOffer.set(offer, seen)
+    return seen
+  }
+}
+
+function bound(map: Map<string, unknown>): void {
+  if (map.size <= REMEMBERED) return
+  for (const oldest of map.keys()) {
+    map.delete(oldest)
+    return
+  }
+}
+
+const keyOf = ({ endpoint, upstreamModel }: Offer): string => `${endpoint.id} ${upstreamModel}`
+
+/** The last calls of one offer, in a ring. */
+class Seen {
+  aside: Aside | null = null
+  #samples: Float64Array | null = null
+  #next = 0
+  #good = 0
+  #bad = 0
+
+  fail(): void {
+    this.#good *= FADE
+    this.#bad = this.#bad * FADE + 1
+  }
+
+  succeed(firstByteMs: number, durationMs: number, outputTokens: number, now: number): void {
+    this.#good = this.#good * FADE + 1
+    this.#bad *= FADE
+    const samples = (this.#samples ??= new Float64Array(SAMPLES * 3))
+    const at = this.#next * 3
+    samples[at] = now
+    samples[at + 1] = firstByteMs
+    // An answer that came in one piece tells its speed only as a whole.
+    const writing = durationMs - firstByteMs
+    samples[at + 2] = outputTokens > 0 ? (outputTokens * 1000) / Math.max(1, writing > 50 ? writing : durationMs) : 0
+    this.#next = (this.#next + 1) % SAMPLES
+  }
+
+  figures(now: number): Figures {
+    const recent = (column: 1 | 2): number[] => {
+      const found: number[] = []
+      const samples = this.#samples
+      if (samples !== null)
+        for (let i = 0; i < samples.length; i += 3)
+          if (samples[i]! > 0 && now - samples[i]! < RECENT_MS && samples[i + column]! > 0)
+            found.push(samples[i + column]!)
+      return found.toSorted((a, b) => a - b)
+    }
+    const latencies = recent(1)
+    const speeds = recent(2)
+    const calls = this.#good + this.#bad
+    return {
+      latency: (percentile) =>
+        latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * percentile))] ?? null,
+      // Of a speed the 99th percentile is what 99 of 100 calls reach.
+      throughput: (percentile) => speeds[Math.floor(speeds.length * (1 - percentile))] ?? speeds.at(-1) ?? null,
+      failing: calls === 0 ? null : this.#bad / calls,
+      calls: latencies.length,
+    }
+  }
+}

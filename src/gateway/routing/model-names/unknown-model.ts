@@ -1,0 +1,40 @@
+import { type Principal, hasScope } from '#kernel/principal.ts'
+import type { Directory, Listed } from '../../model/offer.ts'
+import { nearModel } from './near-model.ts'
+import type { Surface } from '../../surfaces/surface.ts'
+import { splitVariant, variantHint } from './variants.ts'
+
+type Names = readonly Pick<Listed, 'slug'>[]
+const none: Names = []
+
+/**
+ * What may be told of to this caller: what GET /models would list to it. What the server is told on somebody's behalf,
+ * as in a run, others read too: nothing. `within`: as whom the model is asked, where that is not the caller itself.
+ */
+export const toldModels = (
+  directory: Pick<Directory, 'models'>,
+  principal: Principal,
+  within = principal,
+): Names | Promise<Names> =>
+  principal.credential.kind === 'server' || !hasScope(principal, 'model:read') ? none : directory.models(within)
+
+/**
+ * What is said of a model that this caller has no way to. One that others may call is not told from one that is nowhere.
+ * `offered`: what the caller may be told of, of which one may have been meant. `suffixed`: suffixes are read here.
+ */
+export function noSuchModel(model: string, offered: Names, suffixed = false): string {
+  const hint = variantHint(model)
+  const near = hint === '' ? nearModel(model, offered) : null
+  const { suffix } = splitVariant(model)
+  const meant = near === null || suffix === '' || !suffixed ? near : `${near}:${suffix}`
+  const question = meant === null || meant === model ? '' : ` Did you mean \`${meant}\`?`
+  return `The model \`${model}\` does not exist, or you have no access to it.${hint}${question}`
+}
+
+/** The same, and where the surface lists what there is. */
+export const unknownModel = (
+  { roots: [root] }: Pick<Surface, 'roots'>,
+  model: string,
+  offered: Names,
+  suffixed = false,
+): string => `${noSuchModel(model, offered, suffixed)} GET ${root}/models lists what you can call.`

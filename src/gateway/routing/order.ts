@@ -1,0 +1,136 @@
+import type { Offer } from '../model/offer.ts'
+import type { Aside, Figures, Lately } from './health.ts'
+import { isNamed } from './filter.ts'
+import { faultWords } from './explain.ts'
+import type { Cutoffs, Sort, Wish } from './constraints.ts'
+
+export interface Ranked {
+  offer: Offer
+  weight: number
+  reason: string
+}
+
+/**
+ * Offers in the order in which they are asked. First those that did not fail lately; then as the caller named them; the
+ * caller's own before credits; who holds the prompt in its cache; by the figure to sort by, else by priority and,
+ * among equals, drawn by weight.
+ */
+export function rankBy(offers: readonly Offer[], wish: Wish, lately: Lately): Ranked[] {
+  const shares = weigh(offers)
+  const ranked = offers.map((offer, index) => {
+    const aside = lately.aside(offer)
+    const share = shares[index]!
+    const figures = wish.sort || wish.minThroughput || wish.maxLatency ? lately.figures(offer) : null
+    return {
+      offer,
+      aside,
+      slow: isSlow(figures, wish),
+      place: placeIn(offer, wish.order),
+      rank: rankOf(offer),
+      cold: Number(wish.warm !== offer.endpoint.id),
+      figure: wish.sort ? figureOf(wish.sort, offer, figures) : offer.endpoint.priority,
+      // Exponential keys: the smallest is drawn first, in proportion to the weights (Efraimidis and Spirakis, 2006).
+      key: share === 0 ? Infinity : -Math.log(draw(wish.seed, `${offer.endpoint.id} ${offer.upstreamModel}`)) / share,
+      weight: share,
+    }
+  })
+  const ordered = (wish.order?.length ?? 0) > 0
+  ranked.sort(
+    (a, b) =>
+      Number(a.aside !== null) - Number(b.aside !== null) ||
+      compare(a.place, b.place) ||
+      a.rank - b.rank ||
+      Number(a.slow) - Number(b.slow) ||
+      (ordered ? 0 : a.cold - b.cold) ||
+      compare(a.figure, b.figure) ||
+      compare(a.key, b.key),
+  )
+  return ranked.map(({ offer, aside, place, cold, slow, weight }) => ({
+    offer,
+    weight,
+    reason: aside
+      ? asideWords(aside)
+      : place < Infinity
+        ? 'named in `order`'
+        : wish.warm !== undefined && cold === 0 && !ordered
+          ? 'holds this conversation in its prompt cache'
+          : reasonOf(offer, wish, slow),
+  }))
+}
+
+const compare = (a: number, b: number): number => (a === b ? 0 : a < b ? -1 : 1)
+
+/** The caller's own endpoints and the free ones before the instance's on credits. */
+const rankOf = ({ endpoint }: Offer): number => (endpoint.billing === 'credits' ? 1 : 0)
+
+function placeIn({ endpoint }: Offer, order: Wish['order']): number {
+  const place = order?.findIndex((name) => isNamed(endpoint, name)) ?? -1
+  return place < 0 ? Infinity : place
+}
+
+/** The lowest goes first; what was never measured goes last. */
+function figureOf(sort: Sort, offer: Offer, figures: Figures | null): number {
+  switch (sort) {
+    case 'price':
+      return offer.endpoint.billing === 'free' ? 0 : (priceOf(offer) ?? Infinity)
+    case 'throughput':
+      return -(figures?.throughput(0.5) ?? 0)
+    case 'latency':
+      return figures?.latency(0.5) ?? Infinity
+    case 'exacto':
+      // To a tenth: who failed once in a hundred calls is no worse than who never did.
+      return Math.round((figures?.failing ?? 0) * 10)
+  }
+}
+
+const PERCENTILES = { p50: 0.5, p75: 0.75, p90: 0.9, p99: 0.99 } as const
+const bounds = (cutoffs: Cutoffs | undefined): [number, number][] =>
+  Object.entries(cutoffs ?? {}).map(([name, bound]) => [PERCENTILES[name as keyof Cutoffs], bound])
+
+/** Whoever is known to miss a cutoff. */
+function isSlow(figures: Figures | null, { minThroughput, maxLatency }: Wish): boolean {
+  if (figures === null) return false
+  return (
+    bounds(minThroughput).some(([percentile, least]) => (figures.throughput(percentile) ?? Infinity) < least) ||
+    bounds(maxLatency).some(([percentile, most]) => (figures.latency(percentile) ?? 0) > most * 1000)
+  )
+}
+
+const asideWords = ({ kind }: Aside): string => `it ${faultWords[kind]} lately, so it is asked last`
+
+function reasonOf({ endpoint }: Offer, { sort }: Wish, slow: boolean): string {
+  const whose = endpoint.billing === 'byok' ? 'your own endpoint' : endpoint.billing === 'free' ? 'free' : 'on credits'
+  if (slow) return `${whose}, behind those that were fast enough in the last 5 minutes`
+  if (sort === 'exacto') return `${whose}, by how seldom it failed`
+  if (sort) return `${whose}, by ${sort}`
+  return endpoint.billing === 'credits' ? 'weight by price' : whose
+}
+
+/** Each one's share among those of its rank and priority: its endpoint's weight by 1/price². */
+function weigh(offers: readonly Offer[]): number[] {
+  const prices = offers.map(priceOf)
+  const dearest = Math.max(...prices.filter((price) => price !== null), 1e-3)
+  const raw = offers.map(
+    ({ endpoint }, index) => Math.max(0, endpoint.weight) / Math.max(prices[index] ?? dearest, 1e-3) ** 2,
+  )
+  const groupOf = (offer: Offer): string => `${rankOf(offer)} ${offer.endpoint.priority}`
+  const sums = new Map<string, number>()
+  offers.forEach((offer, index) => sums.set(groupOf(offer), (sums.get(groupOf(offer)) ?? 0) + raw[index]!))
+  return offers.map((offer, index) => {
+    const sum = sums.get(groupOf(offer))!
+    return sum === 0 ? 0 : raw[index]! / sum
+  })
+}
+
+/** One figure to compare by: a million tokens in and a million out. Null: in no source. */
+export const priceOf = ({ pricing }: Offer): number | null =>
+  pricing === null ? null : Number(pricing.input) + Number(pricing.output)
+
+/** A number in (0, 1] that hangs on the seed and the words alone (FNV-1a, then the finaliser of MurmurHash3). */
+function draw(seed: number, words: string): number {
+  let hash = 0x811c9dc5 ^ seed
+  for (let i = 0; i < words.length; i++) hash = Math.imul(hash ^ words.charCodeAt(i), 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (((hash ^ (hash >>> 16)) >>> 0) + 1) / 2 ** 32
+}

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Attempts } from './retry.ts'
+import { Health } from './health.ts'
+import { offerOf } from '../model/offer-of.test.ts'
+import type { Candidate } from './router.ts'
+import type { FaultKind, UpstreamFault } from '../model/canonical-request.ts'
+
+const candidate = (slug: string, asked = 'm', more: Parameters<typeof offerOf>[0] = {}): Candidate => ({
+  offer: offerOf({ ...more, endpoint: { slug } }),
+  asked,
+  variant: '',
+  weight: 1,
+  reason: '',
+})
+const fault = (kind: FaultKind, retry_after_seconds?: number): UpstreamFault => ({
+  kind,
+  message: kind,
+  ...(retry_after_seconds !== undefined && { retry_after_seconds }),
+})
+
+/** Who is asked when each answers with its next fault, and after how long a wait; the clock stands still but for the waits. */
+function play(candidates: Candidate[], faults: Record<string, UpstreamFault[]>, chance = 0.5): string[] {
+  let now = 0
+  const attempts = new Attempts(candidates, new Health(), { startedAt: 0, now: () => now, chance: () => chance })
+  const said: string[] = []
+  for (let at = attempts.current, wait = 0; ;) {
+    const { slug } = at.offer.endpoint
+    now += wait
+    said.push(wait > 0 ? `${slug}+${wait}` : slug)
+    const next = faults[slug]!.shift()
+    if (next === undefined) return said
+    attempts.failed(at, next)
+    const step = attempts.next()
+    if (step === null) return [...said, 'given up']
+    at = step.candidate
+    wait = step.waitMs
+  }
+}
+
+test('everybody is asked at once, then after a jittered wait those whose fault passes by itself', () => {
+  const all = [candidate('a'), candidate('b'), candidate('c')]
+  assert.deepEqual(play(all, { a: [fault('overloaded')], b: [fault('upstream_key')], c: [fault('timeout')] }), [
+    'a',
+    'b',
+    'c',
+    'a+100',
+  ])
+  assert.deepEqual(
+    play(all, {
+      a: [fault('overloaded'), fault('overloaded'), fault('overloaded')],
+      b: [fault('server_error'), fault('server_error')],
+      c: [fault('garbage')],
+    }),
+    ['a', 'b', 'c', 'a+100', 'b', 'a+200', 'given up'],
+  )
+})
+
+test('a provider that says when to come back is asked then, unless that is the client’s to wait for', () => {
+  const one = [candidate('a')]
+  assert.deepEqual(play(one, { a: [fault('rate_limited', 3)] }), ['a', 'a+3000'])
+  assert.deepEqual(play(one, { a: [fault('rate_limited', 5)] }), ['a', 'given up'])
+  assert.deepEqual(play(one, { a: [fault('overloaded'), fault('overloaded', 30)] }, 1), ['a', 'a+200', 'given up'])
+})
+
+test('a request that is at fault goes to nobody else, but to another model where one was named', () => {
+  const all = [candidate('a'), candidate('b'), candidate('c', 'other')]
+  assert.deepEqual(play(all.slice(0, 2), { a: [fault('bad_request')] }), ['a', 'given up'])
+  assert.deepEqual(play(all, { a: [fault('bad_request')], c: [] }), ['a', 'c'])
+  assert.deepEqual(play(all, { a: [fault('too_large')], c: [fault('server_error')] }), ['a', 'c', 'c+100'])
+})
+
+test('what is too long for one goes where there is more room', () => {
+  const small = candidate('small', 'm', { contextLength: 10 })
+  const large = candidate('large', 'm', { contextLength: 20 })
+  assert.deepEqual(play([small, large], { small: [fault('context_length')], large: [] }), ['small', 'large'])
+  assert.deepEqual(play([large, small], { large: [fault('context_length')] }), ['large', 'given up'])
+})
+
+test('a simulated model does again what it was told to do, so it is asked once', () => {
+  assert.deepEqual(play([candidate('sim')], { sim: [fault('overloaded')] }), ['sim', 'given up'])
+})

@@ -1,0 +1,85 @@
+import type { Refusal } from '#kernel/errors.ts'
+import type { Offer } from '../model/offer.ts'
+import type { Lately } from './health.ts'
+import { type Excluded, relays, whyNot } from './filter.ts'
+import { rankBy } from './order.ts'
+import type { Wish } from './constraints.ts'
+
+export interface Candidate {
+  offer: Offer
+  /** The model that was asked for, as the caller named it. */
+  asked: string
+  /** What is put behind the upstream's name: a variant that only the provider itself can choose. */
+  variant: string
+  /** Its share of the calls of its rank, 0–1. */
+  weight: number
+  /** Why it stands where it stands, for people. */
+  reason: string
+}
+
+export interface Route {
+  /** In the order in which they are tried. */
+  candidates: Candidate[]
+  excluded: { offer: Offer; reason: Excluded }[]
+}
+
+/** A model that was asked for, and who serves it. */
+export interface Asked {
+  model: string
+  offers: readonly Offer[]
+  /** Why it is not known who serves it. */
+  unknown?: Refusal
+  /** What this model's own name asks for, above what the request does. */
+  more?: Partial<Wish>
+  variant?: string
+}
+
+/** Offers → the order in which they are asked. Pure: what happened lately and the seed come in. */
+export function route(offers: readonly Offer[], wish: Wish, lately: Lately, asked = '', variant = ''): Route {
+  const excluded: Route['excluded'] = []
+  const left: Offer[] = []
+  for (const offer of offers) {
+    const reason = whyNot(offer, wish, offers)
+    if (reason) excluded.push({ offer, reason })
+    else left.push(offer)
+  }
+  const candidates = rankBy(left, wish, lately).map(({ offer, weight, reason }) => ({
+    offer,
+    asked,
+    variant: relays(offer) ? variant : '',
+    weight,
+    reason,
+  }))
+  if (wish.allowFallbacks === false && !wish.order?.length)
+    for (const { offer } of candidates.splice(1)) excluded.push({ offer, reason: 'fallback' })
+  return { candidates, excluded }
+}
+
+/** The models of a request one after the other; `together`: all that serve any of them in one order. */
+export function routeModels(models: readonly Asked[], wish: Wish, lately: Lately, together = false): Route {
+  const [first] = models
+  if (models.length === 1 && first !== undefined)
+    return route(first.offers, { ...wish, ...first.more }, lately, first.model, first.variant)
+  const firstOfAll = together && !wish.order?.length
+  const routes = models.map(({ offers, model, more, variant }) =>
+    route(offers, { ...wish, ...more, ...(firstOfAll && { allowFallbacks: true }) }, lately, model, variant),
+  )
+  const all = routes.flatMap(({ candidates }) => candidates)
+  const known = new Set<Offer>()
+  const once = all.filter(({ offer }) => !known.has(offer) && known.add(offer))
+  const excluded = routes.flatMap((one) => one.excluded).filter(({ offer }) => !known.has(offer))
+  if (!together) return { candidates: once, excluded }
+  const place = new Map(
+    route(
+      once.map(({ offer }) => offer),
+      { ...wish, allowFallbacks: true },
+      lately,
+    ).candidates.map(({ offer }, index) => [offer, index]),
+  )
+  const candidates = once.toSorted((a, b) => place.get(a.offer)! - place.get(b.offer)!)
+  if (wish.allowFallbacks === false && firstOfAll)
+    for (const { offer } of candidates.splice(1)) excluded.push({ offer, reason: 'fallback' })
+  return { candidates, excluded }
+}
+
+export const newSeed = (): number => (Math.random() * 2 ** 32) >>> 0

@@ -1,0 +1,114 @@
+import { RetrieveFailed, type Retrieved, retrieve } from '#engine/outbound/retrieve.ts'
+import { refuse } from '#kernel/errors.ts'
+import type { ProviderEndpoint } from '../model/offer.ts'
+import { scrub } from '../model/fault-rules.ts'
+import { fault, readFault } from '../wire/faults.ts'
+import { isObject, parseJson } from '../model/json.ts'
+import { speaks } from '../providers/supports.ts'
+import { travellingQuery } from '../passthrough/forwarded-headers.ts'
+import type { UpstreamFault } from '../model/canonical-request.ts'
+import { upstreamOf } from '../providers/transport/upstream.ts'
+import type { Visit } from '../request.ts'
+
+/** A response's id, and what of it; method by method what may be asked. */
+const PATH = /^([\w-]{1,256})(?:\/(cancel|input_items))?$/
+const methods: Readonly<Record<string, readonly string[]>> = {
+  '': ['GET', 'HEAD', 'DELETE'],
+  input_items: ['GET', 'HEAD'],
+  cancel: ['POST'],
+}
+
+const MOST_BYTES = 32 << 20
+const TIMEOUT_MS = 60_000
+/** Nobody has more accounts at vendors that store. */
+const MOST_ASKED = 8
+
+/**
+ * `/responses/{id}`: what a vendor keeps of earlier responses, read, deleted or cancelled where it is kept. Nothing is
+ * stored here, and in an account that a whole instance shares it could be anybody's: so only the endpoints of the
+ * caller and of its workspaces are asked, whose members share what their key stores as they do at the vendor.
+ */
+export function passStored(visit: Visit, path: string): void {
+  const method = visit.request.method!
+  const [, id, part = ''] =
+    PATH.exec(path) ?? refuse('not_found', { message: `There is no response at \`${path}\`.`, param: 'response_id' })
+  if (!methods[part]!.includes(method)) {
+    const allow = methods[part]!.join(', ')
+    refuse('method_not_allowed', { message: `This path takes ${allow}.`, headers: { allow } })
+  }
+  const query = travellingQuery(visit.request.url!)
+  if (/[?&]stream=true/.test(query))
+    refuse('invalid_parameter', { message: 'A stored response is read whole here.', param: 'stream' })
+  visit.after(visit.gateway.directory.models(visit.caller.principal), (rows) => {
+    const keepers = [...new Set(rows.map(({ endpoint }) => endpoint))].filter(
+      (endpoint) =>
+        endpoint.billing === 'byok' && speaks(endpoint, 'openai-responses') && upstreamOf(endpoint).carrier === null,
+    )
+    visit.after(askAll(visit, keepers.slice(0, MOST_ASKED), `/responses/${path}${query}`), (answer) => {
+      if (answer === null)
+        refuse('not_found', {
+          message: `Response with id '${id}' not found: only what a vendor stores in an account of yours can be asked for again.`,
+          param: 'response_id',
+        })
+      else if ('kind' in answer) visit.fail(answer)
+      else visit.json(200, answer.json)
+    })
+  })
+}
+
+/** The first who has it; else what kept somebody from saying so; null: nobody has. */
+async function askAll(
+  visit: Visit,
+  keepers: readonly ProviderEndpoint[],
+  path: string,
+): Promise<{ json: object } | UpstreamFault | null> {
+  const left = new AbortController()
+  visit.onLeave(() => left.abort())
+  let failed: UpstreamFault | null = null
+  for (const endpoint of keepers) {
+    const answer = await ask(visit, endpoint, path, left.signal)
+    if (left.signal.aborted) break
+    if ('kind' in answer) {
+      failed = scrub(answer, endpoint)
+      continue
+    }
+    const { status, headers, bytes } = answer
+    if (status === 404) continue
+    if (status >= 300) {
+      failed = scrub(readFault(status, headers, bytes.toString()), endpoint)
+      continue
+    }
+    const json = parseJson(bytes.toString())
+    visit.over()
+    return isObject(json) ? { json } : scrub(readFault(502, headers, bytes.toString()), endpoint)
+  }
+  visit.over()
+  return failed
+}
+
+async function ask(
+  { gateway, request, caller }: Visit,
+  endpoint: ProviderEndpoint,
+  path: string,
+  signal: AbortSignal,
+): Promise<Retrieved | UpstreamFault> {
+  const { origin, base, headers, mayBePrivate, credential } = upstreamOf(endpoint)
+  try {
+    return await retrieve(gateway.outbound, {
+      url: new URL(`${origin}${base}${path}`),
+      method: request.method === 'HEAD' ? 'GET' : (request.method as 'GET' | 'POST' | 'DELETE'),
+      headers: headers.filter((_, i) => headers[i - (i % 2)] !== 'accept-encoding'),
+      mayBePrivate,
+      mostBytes: MOST_BYTES,
+      timeoutMs: TIMEOUT_MS,
+      hops: 0,
+      credential,
+      party: caller.payer.accountId,
+      signal,
+    })
+  } catch (error) {
+    if (error instanceof RetrieveFailed) return fault('unreachable', error.message, null, {})
+    if (signal.aborted) return fault('unreachable', 'The client has left.', null, {})
+    throw error
+  }
+}

@@ -1,0 +1,139 @@
+import type { Outbound } from '#engine/outbound/outbound.ts'
+import { RetrieveFailed, type Wanted, retrieve } from '#engine/outbound/retrieve.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Body } from '../model/body.ts'
+import type { Offer, ProviderEndpoint } from '../model/offer.ts'
+import { magicType } from '../wire/shared/media.ts'
+import type { MediaSource, Turn, TurnPart, UpstreamFault } from '../model/canonical-request.ts'
+
+type Media = Extract<TurnPart, { type: 'image' | 'file' }>
+
+/** What vendors take of one image (compat.md 7.1), and what is fetched for one request. */
+const LARGEST = 5 << 20
+const MOST_BYTES = 20 << 20
+const MOST = 20
+const TIMEOUT_MS = 15_000
+const HOPS = 3
+
+/**
+ * Clouds that fetch no addresses, and Ollama (docs.ollama.com, OpenAI compatibility: base64 only). Gemini reads its own
+ * files and videos that it knows, and refuses most others.
+ */
+const fetchesNothing = ({ preset, shape }: ProviderEndpoint): boolean =>
+  preset === 'bedrock' || preset === 'vertex' || shape === 'gemini' || shape === 'ollama'
+
+/** Whether a request in the client's own words may name what its provider would have to fetch. */
+export const namesAddress = ({ source }: Body, endpoint: ProviderEndpoint): boolean =>
+  fetchesNothing(endpoint) &&
+  source.includes('"url"') &&
+  /"type": ?"url"|"url": ?"https?:/.test(source.toString('latin1'))
+
+const known = /^(?:generativelanguage\.googleapis\.com|storage\.googleapis\.com|(?:www\.)?youtube\.com|youtu\.be)$/
+
+const isElsewhere = (
+  source: MediaSource,
+  { shape }: ProviderEndpoint,
+): source is Extract<MediaSource, { kind: 'url' }> =>
+  source.kind === 'url' && !(shape === 'gemini' && known.test(URL.parse(source.url)?.hostname ?? ''))
+
+/** Whether something is named by an address that this provider does not fetch. */
+export const needsFetching = (turn: Turn, { endpoint }: Offer): boolean => {
+  let found = false
+  if (fetchesNothing(endpoint)) eachMedia(turn, ({ source }) => void (found ||= isElsewhere(source, endpoint)))
+  return found
+}
+
+/** In the place of what is not fetched yet: how it is asked for is known without it. */
+export const withStandIns = (turn: Turn, { endpoint }: Offer): Turn =>
+  mapMedia(turn, (part) =>
+    isElsewhere(part.source, endpoint)
+      ? { ...part, source: { kind: 'base64', media_type: usual[part.type], data: 'AA==' } }
+      : part,
+  )
+
+const usual = { image: 'image/png', file: 'application/pdf' } as const
+
+/** The turn with the bytes of what it names; a fault of the request where something cannot be had. */
+export async function fetchMedia(
+  turn: Turn,
+  { endpoint }: Offer,
+  outside: Outbound,
+  party: Id,
+  signal: AbortSignal,
+): Promise<Turn | UpstreamFault> {
+  const wanted = new Map<string, Media['type']>()
+  eachMedia(turn, ({ type, source }) => {
+    if (isElsewhere(source, endpoint)) wanted.set(source.url, type)
+  })
+  if (wanted.size > MOST) return unread(`more than ${MOST} addresses are not fetched for one request`)
+  const fetched = new Map<string, MediaSource>()
+  let left = MOST_BYTES
+  const until = performance.now() + TIMEOUT_MS
+  for (const [url, type] of wanted) {
+    const bounds = {
+      mostBytes: Math.max(1, Math.min(left, LARGEST)),
+      timeoutMs: Math.max(1, until - performance.now()),
+    }
+    const found = await fetchOne(url, type, outside, { ...bounds, party, signal })
+    if (typeof found === 'string') return unread(`${url.slice(0, 200)}: ${found}`)
+    left -= found.data.length
+    fetched.set(url, found)
+  }
+  return mapMedia(turn, (part) =>
+    part.source.kind === 'url' ? { ...part, source: fetched.get(part.source.url) ?? part.source } : part,
+  )
+}
+
+const unread = (why: string): UpstreamFault => ({
+  kind: 'bad_request',
+  message: `This provider takes images and files as bytes, and they could not be fetched for it: ${why}`,
+  param: 'messages',
+})
+
+async function fetchOne(
+  address: string,
+  type: Media['type'],
+  outside: Outbound,
+  how: Pick<Wanted, 'mostBytes' | 'timeoutMs' | 'party' | 'signal'>,
+): Promise<Extract<MediaSource, { kind: 'base64' }> | string> {
+  const url = URL.parse(address)
+  if (url === null) return 'this is no address.'
+  try {
+    const { status, headers, bytes } = await retrieve(outside, {
+      url,
+      headers: ['accept', type === 'image' ? 'image/*' : 'application/pdf, text/*'],
+      ...how,
+      hops: HOPS,
+      credential: '',
+    })
+    if (status !== 200) return `the server answered ${status}.`
+    const data = bytes.toString('base64')
+    const said = (headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase()
+    const media_type = magicType(data) ?? said
+    if (type === 'image' ? media_type.startsWith('image/') : /^(?:application|text)\//.test(media_type))
+      return { kind: 'base64', media_type, data }
+    return `it is no ${type}, but ${said === '' ? 'of no type' : said}.`
+  } catch (error) {
+    if (error instanceof RetrieveFailed) return error.message
+    throw error
+  }
+}
+
+const isMedia = (part: TurnPart): part is Media => part.type === 'image' || part.type === 'file'
+
+function eachMedia({ messages }: Turn, look: (part: Media) => void): void {
+  const walk = (parts: readonly TurnPart[]): void => {
+    for (const part of parts)
+      if (isMedia(part)) look(part)
+      else if (part.type === 'tool_result') walk(part.content)
+  }
+  for (const { content } of messages) walk(content)
+}
+
+function mapMedia(turn: Turn, change: (part: Media) => Media): Turn {
+  const one = (part: TurnPart): TurnPart => {
+    if (isMedia(part)) return change(part)
+    return part.type === 'tool_result' ? { ...part, content: part.content.map(one) } : part
+  }
+  return { ...turn, messages: turn.messages.map((message) => ({ ...message, content: message.content.map(one) })) }
+}

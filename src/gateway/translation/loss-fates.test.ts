@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Refusal } from '#kernel/errors.ts'
+import { fateOf, fates, refuseLost } from './loss-fates.ts'
+
+const gateway = join(import.meta.dirname, '..')
+
+/** Every loss that the code can name, as it stands there: `*` for a word that is not known before. */
+function lossesInSource(): Map<string, string> {
+  const found = new Map<string, string>()
+  const files = readdirSync(gateway, { recursive: true, encoding: 'utf8' })
+  for (const file of files.filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))) {
+    const text = readFileSync(join(gateway, file), 'utf8')
+    for (const [, call = ''] of text.matchAll(/\blosses\.(?:add|push)\(([^\n]*)\)/gi))
+      for (const [, quoted, template] of call.replaceAll(/\['\w+'\]/g, '').matchAll(/'([^']+)'|`([^`]+)`/g))
+        found.set((quoted ?? template!).replaceAll(/\$\{[^}]*\}/g, '*'), file)
+  }
+  return found
+}
+
+test('every loss that a translation can name is judged: it is named beside the answer, or refused', () => {
+  const losses = lossesInSource()
+  assert.ok(losses.size >= 40, String(losses.size))
+  const judged = Object.keys(fates).map((name) => new RegExp(`^${name.replaceAll('.', '\\.').replaceAll('*', '.+')}$`))
+  for (const [loss, file] of losses)
+    // `*.*`: a keyword of a schema, under the field that holds it.
+    if (loss !== '*.*')
+      assert.ok(
+        judged.some((pattern) => pattern.test(loss)),
+        `${file}: ${loss} is not judged`,
+      )
+})
+
+test('what the client says, shows and returns is refused; how words are drawn and what agents offer is not', () => {
+  const refused = [
+    'messages.input_audio',
+    'messages.video_url',
+    'messages.compaction',
+    'messages.tool_addition',
+    'input.input_audio',
+    'input.computer_call_output',
+    'input.input_image',
+    'response_format.grammar',
+    'modalities',
+    'system',
+    'tool_choice',
+  ]
+  const named = [
+    'temperature',
+    'cache_control',
+    'tools.web_search_20250305',
+    'tools.strict',
+    'input.web_search_call',
+    'messages.web_search_tool_result',
+    'messages.reasoning',
+    'response_format',
+    'response_format.minLength',
+    'context_management',
+    'messages.from_a_newer_client',
+    'input.from_a_newer_client',
+    'what_comes_next_year',
+  ]
+  for (const name of refused) {
+    assert.equal(fateOf(name), 'refused', name)
+    assert.throws(
+      () => refuseLost(['seed', name]),
+      (error) => error instanceof Refusal && error.param === name,
+    )
+  }
+  for (const name of named) assert.equal(fateOf(name), 'named', name)
+  refuseLost(named)
+})

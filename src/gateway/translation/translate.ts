@@ -1,0 +1,180 @@
+import type { Outbound } from '#engine/outbound/outbound.ts'
+import { Refusal, refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { usageOf } from '#kernel/usage.ts'
+import type { Offer, Shape } from '../model/offer.ts'
+import { fetchMedia, needsFetching, withStandIns } from './fetched-media.ts'
+import { addressIn, keptIn } from '../kept/find.ts'
+import { refuseKept } from '../kept/refuse.ts'
+import { refuseLost } from './loss-fates.ts'
+import { type Prepared, prepare, turnShapes } from './upstream-stream.ts'
+import type { Candidate } from '../routing/router.ts'
+import { simLosses } from '../sim/losses.ts'
+import { isSimulated } from '../sim/offers.ts'
+import { simulate } from '../sim/simulate.ts'
+import { countInput } from '../sim/words.ts'
+import { speaks, speaksConverse } from '../providers/supports.ts'
+import type { Surface } from '../surfaces/surface.ts'
+import type { Chunk, Loss, Turn } from '../model/canonical-request.ts'
+
+/** Whether the client's bytes travel on as they are. */
+export const travels = (surface: Pick<Surface, 'shapes'>, offer: Offer): boolean =>
+  surface.shapes.some((shape) => speaks(offer.endpoint, shape)) && !isSimulated(offer) && !speaksConverse(offer)
+
+/** Whether a Turn can be put to the offer. */
+export const isAsked = (offer: Offer): boolean => turnShapes.includes(offer.endpoint.shape) || isSimulated(offer)
+
+/** Whether a client of this surface can be served by the offer at all. */
+export const isServed = (surface: Surface, offer: Offer): boolean =>
+  travels(surface, offer) || (surface.translates && isAsked(offer))
+
+/** The same for a client of whom only the shape is known. */
+export const isServedIn = (shape: Shape, offer: Offer): boolean => speaks(offer.endpoint, shape) || isAsked(offer)
+
+/** The way to providers, and to whatever else a request names. */
+export interface Net {
+  outbound: Outbound
+  outside: Outbound
+  /** For whom they are gone. */
+  party: Id
+}
+
+/** How one offer is asked what a client asked in another shape. */
+export interface Way {
+  /** What cannot be carried there, by the names of the client's fields. */
+  losses: readonly Loss[]
+  /** What is sent, to be weighed before it is: of a simulated model what was asked. */
+  body: Record<string, unknown>
+  /** `limit`: the output tokens that money was put aside for; null: as asked. Its last chunk is a `finish` or an `error`. */
+  play(limit: number | null, net: Net, signal: AbortSignal): AsyncIterable<Chunk>
+}
+
+/** A client's request, read once, and the ways to put it to offers that do not speak its shape. */
+export class Translation {
+  readonly turn: Turn
+  /** The client wants the usage inside the stream. */
+  readonly includeUsage: boolean
+  readonly #losses: readonly Loss[]
+  readonly #json: Record<string, unknown>
+  readonly #ways = new Map<Offer, Way>()
+
+  /** Refuses what the surface's vendor would refuse. */
+  constructor(surface: Surface, json: Record<string, unknown>, headers: Readonly<Record<string, unknown>>) {
+    const { turn, includeUsage, losses } = surface.decode(json, headers)
+    this.turn = turn
+    this.includeUsage = includeUsage
+    this.#losses = losses
+    this.#json = json
+    const kept = keptIn(json)
+    if (kept !== null) refuseKept(kept)
+    refuseLost(losses)
+  }
+
+  /** Refuses what the offer's shape cannot be asked at all. */
+  to(offer: Offer): Way {
+    const known = this.#ways.get(offer)
+    if (known) return known
+    const address = offer.endpoint.billing === 'byok' ? null : addressIn(this.#json)
+    if (address !== null) refuseKept(address)
+    const { losses, ...rest } = wayOf(this.turn, offer)
+    const way = { losses: union(this.#losses, losses), ...rest, ...(isSimulated(offer) && { body: this.#json }) }
+    refuseLost(way.losses)
+    this.#ways.set(offer, way)
+    return way
+  }
+}
+
+/** How an offer is asked a Turn, whoever asks it. Refuses what the offer's shape cannot be asked at all. */
+export function wayOf(turn: Turn, offer: Offer): Way {
+  if (isSimulated(offer)) {
+    const named = { ...turn, model: offer.upstreamModel }
+    return {
+      losses: simLosses(named),
+      body: turn as unknown as Record<string, unknown>,
+      play: (limit, _, signal) => simulate(limited(named, limit), signal),
+    }
+  }
+  const fetches = needsFetching(turn, offer)
+  const prepared = prepare(offer, fetches ? withStandIns(turn, offer) : turn)
+  return {
+    losses: prepared.losses,
+    // What is fetched weighs as what it is, not as what stands in for it.
+    body: fetches ? (turn as unknown as Record<string, unknown>) : prepared.body,
+    play: (limit, net, signal) => {
+      // Anthropic's clients warm a cache so; others would be asked for nothing and take that amiss.
+      if (turn.max_output_tokens === 0 && offer.endpoint.shape !== 'anthropic-messages') return nothing(turn)
+      if (fetches) return fetched(offer, limited(turn, limit), net, signal)
+      return (limit === null ? prepared : prepare(offer, limited(turn, limit))).chunks(net.outbound, net.party, signal)
+    },
+  }
+}
+
+const limited = (turn: Turn, limit: number | null): Turn =>
+  limit === null ? turn : { ...turn, max_output_tokens: limit }
+
+const union = (some: readonly Loss[], others: readonly Loss[]): Loss[] => [...new Set([...some, ...others])]
+
+/** The answer to a request whose images and files are fetched first. */
+async function* fetched(
+  offer: Offer,
+  turn: Turn,
+  { outbound, outside, party }: Net,
+  signal: AbortSignal,
+): AsyncGenerator<Chunk, void, undefined> {
+  const whole = await fetchMedia(turn, offer, outside, party, signal)
+  if ('kind' in whole) return yield { type: 'error', error: whole }
+  let prepared: Prepared
+  try {
+    prepared = prepare(offer, whole)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    // Of a type that the provider does not take, as only the bytes have shown.
+    return yield { type: 'error', error: { kind: 'bad_request', message: error.message, param: 'messages' } }
+  }
+  yield* prepared.chunks(outbound, party, signal)
+}
+
+/** An answer without a word, for who asked for none. */
+async function* nothing({ model }: Turn): AsyncGenerator<Chunk, void, undefined> {
+  yield { type: 'start', id: '', model }
+  yield { type: 'usage', usage: usageOf({}) }
+  yield { type: 'finish', reason: 'stop', native: null }
+}
+
+/** The offers that lose nothing, for a client that takes no other. Refuses with the fields, before anything is spent. */
+export function lossless(candidates: readonly Candidate[], lossesOf: (offer: Offer) => readonly Loss[]): Candidate[] {
+  const lost = new Set<Loss>()
+  let refused: Refusal | null = null
+  const kept = candidates.filter(({ offer }) => {
+    try {
+      const losses = lossesOf(offer)
+      for (const name of losses) lost.add(name)
+      return losses.length === 0
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      refused ??= error
+      return false
+    }
+  })
+  if (kept.length > 0 || candidates.length === 0) return kept
+  if (lost.size === 0 && refused !== null) throw refused
+  const names = [...lost]
+  return refuse('invalid_parameter', {
+    message: `No provider of this model can carry ${names.map((name) => `\`${name}\``).join(', ')}, and \`x-uk-strict: 1\` asks for all of it.`,
+    param: names[0]!,
+    details: { losses: names },
+  })
+}
+
+/** Tokens of a request for a model that nobody counts for: words where they are the tokens, else a fair guess. */
+export const countFor = (offer: Offer, { turn }: Translation, guess: () => number): number =>
+  isSimulated(offer) ? countInput(turn.messages) : guess()
+
+const MOST_NAMES = 32
+
+/** Losses as a header's value. Names of unknown fields are the client's own words. */
+export const lossesHeader = (losses: readonly Loss[]): string =>
+  losses
+    .slice(0, MOST_NAMES)
+    .map((name) => name.slice(0, 64).replaceAll(/[^\w.-]/g, '_'))
+    .join(', ')

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { test } from 'node:test'
+import type { Attempt } from '../passthrough/text-passthrough.ts'
+import { Played } from './translated-response.ts'
+import type { Chunk, Turn, UpstreamFault } from '../model/canonical-request.ts'
+
+const turn = { model: 'm', messages: [] } as unknown as Turn
+const text = (words: string): Chunk => ({ type: 'text', text: words })
+
+function attempt(): Attempt & { faults: UpstreamFault[] } {
+  const faults: UpstreamFault[] = []
+  return { faults, begin() {}, ended() {}, failed: (fault) => void faults.push(fault) }
+}
+
+test('a client that does not read for five minutes has left', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const written = Promise.withResolvers<void>()
+  const response = Object.assign(new EventEmitter(), {
+    write() {
+      written.resolve()
+      return false
+    },
+    end() {},
+    destroy() {
+      played.leave()
+      response.emit('close')
+    },
+  })
+  const stream = { write: () => 'x', end: () => '', fail: () => '', keepAlive: ':\n\n' }
+  const played: Played = new Played(attempt(), response as unknown as ServerResponse, { stream }, turn, false)
+  async function* chunks(): AsyncGenerator<Chunk> {
+    yield text('one')
+    yield { type: 'finish', reason: 'stop', native: null }
+  }
+  const run = played.run(chunks())
+  await written.promise
+  t.mock.timers.tick(299_999)
+  assert.equal(response.listenerCount('close'), 1, 'it is waited for')
+  t.mock.timers.tick(1)
+  await run
+  assert.equal(response.listenerCount('close'), 0)
+})
+
+test('an answer that does not end is given up before it fills the memory', async () => {
+  const piece = 'x'.repeat(1 << 20)
+  let pieces = 0
+  async function* chunks(): AsyncGenerator<Chunk> {
+    for (; pieces < 200; pieces++) yield text(piece)
+  }
+  const told = attempt()
+  const response = new EventEmitter() as unknown as ServerResponse
+  await new Played(told, response, { whole: () => ({}) }, turn, false).run(chunks())
+  assert.ok(pieces < 40, `${pieces} MiB were taken`)
+  assert.deepEqual(
+    told.faults.map(({ kind, message }) => [kind, message]),
+    [['garbage', 'The answer of the provider does not end.']],
+  )
+})
+
+test('calls, citations and thoughts without end are given up as words are; ten thousand calls are not', async () => {
+  const kinds: Record<string, (n: number) => Chunk> = {
+    'calls without words': (n) => ({ type: 'tool_call_start', id: `call_${n}`, name: 'f' }),
+    'calls of long names': (n) => ({ type: 'tool_call_start', id: `call_${n}`, name: 'f'.repeat(10_000) }),
+    'sealed thoughts': () => ({ type: 'reasoning_end', signature: 'x'.repeat(10_000) }),
+    citations: () => ({ type: 'citation', citation: { url: 'https://example.com' } }) as Chunk,
+  }
+  const play = async (chunkOf: (n: number) => Chunk, most: number) => {
+    let taken = 0
+    async function* chunks(): AsyncGenerator<Chunk> {
+      for (; taken < most; taken++) yield chunkOf(taken)
+      yield { type: 'finish', reason: 'stop', native: null }
+    }
+    const told = attempt()
+    const response = Object.assign(new EventEmitter(), { end() {} }) as unknown as ServerResponse
+    await new Played(told, response, { whole: () => ({}) }, turn, false).run(chunks())
+    return { taken, faults: told.faults.length }
+  }
+  for (const [kind, chunkOf] of Object.entries(kinds)) {
+    const { taken, faults } = await play(chunkOf, 1_000_000)
+    assert.ok(taken < 200_000 && faults === 1, `${kind}: ${taken}`)
+  }
+  assert.deepEqual(await play(kinds['calls without words']!, 10_000), { taken: 10_000, faults: 0 })
+})

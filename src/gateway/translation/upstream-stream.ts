@@ -1,0 +1,247 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+import type { Outbound } from '#engine/outbound/outbound.ts'
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { anthropicMessages } from '../passthrough/formats/anthropic-messages.ts'
+import { openaiChat } from '../passthrough/formats/openai-chat.ts'
+import { openaiResponses } from '../passthrough/formats/openai-responses.ts'
+import { dispatch } from '../providers/transport/dispatch.ts'
+import type { Offer, Shape } from '../model/offer.ts'
+import { ERROR_BODY, faultOf } from '../passthrough/text-passthrough.ts'
+import { scrub } from '../model/fault-rules.ts'
+import { encode as encodeAnthropic } from '../wire/anthropic-messages/encode/encode.ts'
+import { readAnswer as readAnthropicAnswer } from '../wire/anthropic-messages/read/answer.ts'
+import { StreamReader as AnthropicReader } from '../wire/anthropic-messages/read/stream.ts'
+import { encode as encodeConverse } from '../wire/converse/encode.ts'
+import { StreamReader as ConverseReader, readAnswer as readConverse } from '../wire/converse/read.ts'
+import { fault, readFault } from '../wire/faults.ts'
+import { encode as encodeGemini } from '../wire/gemini/encode.ts'
+import { readAnswer as readGeminiAnswer } from '../wire/gemini/read-answer.ts'
+import { StreamReader as GeminiReader } from '../wire/gemini/read-stream.ts'
+import { parseJson } from '../model/json.ts'
+import { encode as encodeOpenai } from '../wire/openai-chat/encode/encode.ts'
+import { readAnswer as readOpenaiAnswer } from '../wire/openai-chat/read/answer.ts'
+import { StreamReader as OpenaiReader } from '../wire/openai-chat/read/stream.ts'
+import { encode as encodeResponses } from '../wire/openai-responses/encode.ts'
+import { readAnswer as readResponse } from '../wire/openai-responses/read-answer.ts'
+import { StreamReader as ResponsesReader } from '../wire/openai-responses/read-stream.ts'
+import type { Encoded, Target } from '../wire/shared/target.ts'
+import { renameBack } from '../wire/shared/tool-names.ts'
+import { speaksConverse, vendorOf } from '../providers/supports.ts'
+import { stopAt } from './stop-at.ts'
+import type { Chunk, Loss, Turn } from '../model/canonical-request.ts'
+import { upstreamOf } from '../providers/transport/upstream.ts'
+
+/** How a Turn is put to a provider, and how its answer is read. */
+interface Translator {
+  /** Behind the upstream's base. */
+  path(model: string): string
+  encode(turn: Turn, target: Target, how: { stream: boolean }): Encoded
+  reader(): { feed(bytes: Uint8Array): Chunk[]; end(): Chunk[] }
+  readAnswer(body: unknown): Chunk[]
+}
+
+const openai: Translator = {
+  path: () => openaiChat.path,
+  encode: encodeOpenai,
+  reader: () => new OpenaiReader(),
+  readAnswer: readOpenaiAnswer,
+}
+const translators: Partial<Record<Shape, Translator>> = {
+  'openai-chat': openai,
+  // Ollama's own path that speaks OpenAI's shape.
+  ollama: openai,
+  'openai-responses': {
+    path: () => openaiResponses.path,
+    encode: encodeResponses,
+    reader: () => new ResponsesReader(),
+    readAnswer: readResponse,
+  },
+  'anthropic-messages': {
+    path: () => anthropicMessages.path,
+    encode: encodeAnthropic,
+    reader: () => new AnthropicReader(),
+    readAnswer: readAnthropicAnswer,
+  },
+  gemini: {
+    path: (model) => `/models/${encodeURIComponent(model)}:streamGenerateContent?alt=sse`,
+    encode: encodeGemini,
+    reader: () => new GeminiReader(),
+    readAnswer: readGeminiAnswer,
+  },
+}
+
+/** Bedrock's Converse, to which requests of no client travel as they are. */
+const converse: Translator = {
+  path: (model) => `/model/${encodeURIComponent(model)}/converse-stream`,
+  encode: encodeConverse,
+  reader: () => new ConverseReader(),
+  readAnswer: readConverse,
+}
+
+/** Shapes that a Turn can be put to. */
+export const turnShapes = Object.keys(translators) as Shape[]
+
+/** A Turn as the request of a provider. */
+export interface Prepared {
+  losses: Loss[]
+  /** What is sent. */
+  body: Record<string, unknown>
+  /** Sends it for this account. The last chunk is one `finish` or one `error`; nothing more comes after the signal. */
+  chunks(outbound: Outbound, party: Id, signal: AbortSignal): AsyncGenerator<Chunk, void, undefined>
+}
+
+/** Refuses what the provider's shape cannot be asked. */
+export function prepare(offer: Offer, turn: Turn): Prepared {
+  const { endpoint } = offer
+  const translator =
+    (speaksConverse(offer) ? converse : translators[endpoint.shape]) ??
+    refuse('unsupported_model', {
+      message: `${offer.slug} is served in a shape that is not spoken here: ${endpoint.shape}.`,
+    })
+  const target: Target = {
+    model: offer.upstreamModel,
+    maxOutputTokens: offer.maxOutputTokens,
+    capabilities: offer.capabilities,
+    preset: vendorOf(endpoint),
+  }
+  const { body, losses, renamed, watched = [] } = translator.encode(turn, target, { stream: true })
+  const stops = watched.filter((words) => words !== '')
+  const upstream = upstreamOf(endpoint)
+  const headers = [...upstream.headers]
+  if (endpoint.shape === 'anthropic-messages' && !upstream.names.has('anthropic-version'))
+    headers.push('anthropic-version', '2023-06-01')
+  return {
+    losses,
+    body,
+    async *chunks(outbound, party, signal) {
+      const arrival = new Arrival(translator, signal)
+      dispatch(
+        outbound,
+        upstream,
+        {
+          origin: upstream.origin,
+          path: upstream.base + translator.path(offer.upstreamModel),
+          method: 'POST',
+          headers,
+          body: Buffer.from(JSON.stringify(body)),
+          mayBePrivate: upstream.mayBePrivate,
+          credential: upstream.credential,
+          party,
+        },
+        { model: offer.upstreamModel, stream: true },
+        arrival,
+      )
+      try {
+        const arrived = arrival.chunks()
+        for await (const chunk of stops.length === 0 ? arrived : stopAt(arrived, stops))
+          // Into a stream that has begun a fault is written as it is.
+          if (chunk.type === 'error') yield { type: 'error', error: scrub(chunk.error, endpoint) }
+          else yield renamed.size === 0 ? chunk : renameBack(chunk, renamed)
+      } finally {
+        arrival.leave()
+      }
+    },
+  }
+}
+
+/** Chunks that wait to be taken; beyond it the provider waits too. */
+const MOST_WAITING = 512
+const MOST_BODY = 32 << 20
+
+/** A provider's answer as it arrives, read into chunks that are taken one by one. */
+class Arrival implements Dispatcher.DispatchHandler {
+  readonly #translator: Translator
+  readonly #signal: AbortSignal
+  readonly #reader: { feed(bytes: Uint8Array): Chunk[]; end(): Chunk[] }
+  #controller: Dispatcher.DispatchController | null = null
+  #waiting: Chunk[] = []
+  #wake: (() => void) | null = null
+  #over = false
+  #status = 0
+  #headers: IncomingHttpHeaders = {}
+  #events = false
+  #parts: Buffer[] = []
+  #size = 0
+  readonly #onAbort = (): void => this.leave()
+
+  constructor(translator: Translator, signal: AbortSignal) {
+    this.#translator = translator
+    this.#reader = translator.reader()
+    this.#signal = signal
+    signal.addEventListener('abort', this.#onAbort)
+  }
+
+  async *chunks(): AsyncGenerator<Chunk, void, undefined> {
+    for (;;) {
+      this.#signal.throwIfAborted()
+      const next = this.#waiting.shift()
+      if (next !== undefined) {
+        if (this.#waiting.length === 0) this.#controller?.resume()
+        yield next
+      } else if (this.#over) return
+      else await new Promise<void>((resolve) => (this.#wake = resolve))
+    }
+  }
+
+  leave(): void {
+    this.#signal.removeEventListener('abort', this.#onAbort)
+    if (!this.#over) this.#controller?.abort(new Error('the caller left'))
+    this.#finish([])
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#over) controller.abort(new Error('the caller left'))
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    this.#status = status
+    this.#headers = headers
+    this.#events = status < 300 && /^text\/event-stream/i.test(headers['content-type'] ?? '')
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    if (this.#events) this.#put(this.#reader.feed(bytes))
+    else if ((this.#size += bytes.length) <= (this.#status >= 300 ? ERROR_BODY : MOST_BODY)) this.#parts.push(bytes)
+    else return this.#tooMuch(controller)
+    if (this.#waiting.length > MOST_WAITING) controller.pause()
+  }
+
+  onResponseEnd(): void {
+    if (this.#events) return this.#finish(this.#reader.end())
+    const text = Buffer.concat(this.#parts).toString()
+    if (this.#status >= 300) this.#finish([{ type: 'error', error: readFault(this.#status, this.#headers, text) }])
+    else this.#finish(this.#translator.readAnswer(parseJson(text)))
+  }
+
+  /** What there is of an error tells enough; what there is of an answer is none. */
+  #tooMuch(controller: Dispatcher.DispatchController): void {
+    if (this.#over) return
+    if (this.#status >= 300) this.onResponseEnd()
+    else
+      this.#finish([
+        { type: 'error', error: fault('garbage', 'The provider answered with more than any answer is.', null) },
+      ])
+    controller.abort(new Error('too much'))
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    if (!this.#over) this.#finish([{ type: 'error', error: faultOf(error) }])
+  }
+
+  #put(chunks: Chunk[]): void {
+    if (this.#over) return
+    this.#waiting.push(...chunks)
+    this.#wake?.()
+    this.#wake = null
+  }
+
+  #finish(chunks: Chunk[]): void {
+    this.#put(chunks)
+    this.#over = true
+    this.#wake?.()
+    this.#wake = null
+  }
+}

@@ -1,0 +1,123 @@
+import type { MediaSource, TurnPart } from '../../../model/canonical-request.ts'
+import { readBlockCitation } from '../../shared/citations.ts'
+import {
+  boolean,
+  compact,
+  type Json,
+  list,
+  missing,
+  object,
+  objectOf,
+  partsOf,
+  string,
+  textOf,
+} from '../../../model/json.ts'
+import { Losses, matters } from '../../shared/losses.ts'
+import { cacheOf } from '../cache.ts'
+import { ANTHROPIC_FORMAT, openSignature } from '../signature.ts'
+
+/** What the vendor takes, and a Turn has no place for; its own tools' results besides. */
+export const lostBlocks: ReadonlySet<string> = new Set(
+  `server_tool_use mcp_tool_use mcp_tool_listing container_upload tool_reference tool_addition tool_removal browser_state
+  compaction fallback cache_edits connector_text`.split(/\s+/),
+)
+
+/** Content as a string or as blocks; empty text is no content. */
+export function contentOf(content: unknown, at: string, losses: Losses): TurnPart[] {
+  if (content === undefined || content === null) return []
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  const blocks = list(content, at, 'a string or an array') ?? []
+  const right = 'text, image, document, search_result, thinking, redacted_thinking, tool_use or tool_result'
+  return partsOf(
+    blocks.map((block, i) => decodeBlock(block, `${at}.${i}`, losses)),
+    at,
+    right,
+  )
+}
+
+/** One content block. Kinds that a Turn has no place for, such as the vendor's own tools' results, are losses; null: it is not known. */
+export function decodeBlock(given: unknown, at: string, losses: Losses): TurnPart[] | null {
+  const block = object(given, at) ?? missing(at)
+  const type = string(block['type'], `${at}.type`) ?? missing(`${at}.type`)
+  const cache = cacheOf(block)
+  switch (type) {
+    case 'text': {
+      const text = string(block['text'], `${at}.text`) ?? missing(`${at}.text`)
+      const cited = (list(block['citations'], `${at}.citations`) ?? []).map((one) =>
+        readBlockCitation(one, 0, text.length),
+      )
+      return text === '' ? [] : [compact({ type, text, cache, citations: cited.length > 0 ? cited : undefined })]
+    }
+    case 'image': {
+      const source = sourceOf(block, at)
+      if (source) return [compact({ type, source, cache })]
+      losses.add('messages.image.file_id')
+      return []
+    }
+    case 'document':
+      return documentOf(block, at, losses).map((part) => compact({ ...part, cache }))
+    case 'search_result': {
+      const [title, source] = [textOf(block['title']), textOf(block['source'])]
+      if (matters(block['citations'])) losses.add('messages.search_result.citations')
+      return [
+        { type: 'text', text: `${title} (${source}):` },
+        ...contentOf(block['content'], `${at}.content`, losses).map((part) => compact({ ...part, cache })),
+      ]
+    }
+    case 'thinking': {
+      const text = string(block['thinking'], `${at}.thinking`) ?? ''
+      const sealed = string(block['signature'], `${at}.signature`)
+      return [{ type: 'reasoning', text, ...(sealed ? openSignature(sealed) : {}) }]
+    }
+    case 'redacted_thinking': {
+      const redacted = string(block['data'], `${at}.data`) ?? missing(`${at}.data`)
+      return [{ type: 'reasoning', text: '', redacted, format: ANTHROPIC_FORMAT }]
+    }
+    case 'tool_use': {
+      const id = string(block['id'], `${at}.id`) ?? missing(`${at}.id`)
+      const name = string(block['name'], `${at}.name`) ?? missing(`${at}.name`)
+      const input = object(block['input'], `${at}.input`) ?? {}
+      return [compact({ type: 'tool_call', id, name, arguments: JSON.stringify(input), cache })]
+    }
+    case 'tool_result': {
+      const id = string(block['tool_use_id'], `${at}.tool_use_id`) ?? missing(`${at}.tool_use_id`)
+      const content = contentOf(block['content'], `${at}.content`, losses)
+      const is_error = boolean(block['is_error'], `${at}.is_error`) ?? false
+      return [compact({ type, id, content, is_error, cache })]
+    }
+    default:
+      losses.add(`messages.${type}`)
+      return lostBlocks.has(type) || type.endsWith('_tool_result') ? [] : null
+  }
+}
+
+function sourceOf(block: Json, at: string): MediaSource | null {
+  const source = object(block['source'], `${at}.source`) ?? missing(`${at}.source`)
+  const type = string(source['type'], `${at}.source.type`)
+  if (type === 'url')
+    return { kind: 'url', url: string(source['url'], `${at}.source.url`) ?? missing(`${at}.source.url`) }
+  if (type !== 'base64') return null
+  return {
+    kind: 'base64',
+    media_type: string(source['media_type'], `${at}.source.media_type`) ?? missing(`${at}.source.media_type`),
+    data: string(source['data'], `${at}.source.data`) ?? missing(`${at}.source.data`),
+  }
+}
+
+/** PDFs by bytes or by URL are files; a document of plain text or of blocks is what it says. */
+function documentOf(block: Json, at: string, losses: Losses): TurnPart[] {
+  const title = string(block['title'], `${at}.title`)
+  if (objectOf(block['citations'])['enabled'] === true) losses.add('messages.document.citations')
+  if (matters(block['context'])) losses.add('messages.document.context')
+  const source = object(block['source'], `${at}.source`) ?? missing(`${at}.source`)
+  const heading: TurnPart[] = title === undefined ? [] : [{ type: 'text', text: `${title}:` }]
+  if (source['type'] === 'text') {
+    const text = string(source['data'], `${at}.source.data`) ?? ''
+    return text === '' ? [] : [...heading, { type: 'text', text }]
+  }
+  if (source['type'] === 'content') return [...heading, ...contentOf(source['content'], `${at}.source.content`, losses)]
+  const found = sourceOf(block, at)
+  if (found) return [compact({ type: 'file', source: found, name: title })]
+  losses.add('messages.document.file_id')
+  return []
+}

@@ -1,0 +1,34 @@
+import { refuse } from '#kernel/errors.ts'
+import type { TurnMessage } from '../../../model/canonical-request.ts'
+import { missing, object, string } from '../../../model/json.ts'
+import { Losses } from '../../shared/losses.ts'
+import { contentOf } from './blocks.ts'
+
+export function decodeSystem(system: unknown, losses: Losses): TurnMessage[] {
+  const content = contentOf(system, 'system', losses)
+  return content.length > 0 ? [{ role: 'system', content }] : []
+}
+
+/** Messages in their order; the tool results of a user message become a `tool` message before the rest of it. */
+export function decodeMessages(messages: unknown[], losses: Losses): TurnMessage[] {
+  return messages.flatMap((given, i): TurnMessage[] => {
+    const at = `messages.${i}`
+    const message = object(given, at) ?? missing(at)
+    const role = string(message['role'], `${at}.role`) ?? missing(`${at}.role`)
+    if (message['content'] === undefined || message['content'] === null) missing(`${at}.content`)
+    const content = contentOf(message['content'], `${at}.content`, losses)
+    if (role === 'assistant' || role === 'system') return [{ role, content }]
+    if (role !== 'user') {
+      return refuse('invalid_parameter', {
+        message: `\`${at}.role\` must be user, assistant or system.`,
+        param: `${at}.role`,
+      })
+    }
+    const results = content.filter(({ type }) => type === 'tool_result')
+    const rest = content.filter(({ type }) => type !== 'tool_result')
+    return [
+      ...(results.length > 0 ? [{ role: 'tool' as const, content: results }] : []),
+      ...(rest.length > 0 || results.length === 0 ? [{ role, content: rest } as const] : []),
+    ]
+  })
+}

@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto'
+import type { Turn } from '../../../model/canonical-request.ts'
+import { compact, type Json } from '../../../model/json.ts'
+import { Losses } from '../../shared/losses.ts'
+import { pairToolResults, toolsWithHistory } from '../../shared/pairing.ts'
+import { losePenalties, loseVerbosity } from '../../shared/sampling.ts'
+import { closedSchema } from '../../shared/schema.ts'
+import { type Encoded, mayReason, type Target } from '../../shared/target.ts'
+import { fit, ToolNames } from '../../shared/tool-names.ts'
+import { keepLastMarks } from '../cache.ts'
+import { block, encodeMessages } from './messages.ts'
+import { type Quirks, quirksOf } from './quirks.ts'
+import { thinkingOf } from './thinking.ts'
+
+const LONGEST_NAME = 128
+const LONGEST_ID = 128
+/** Where neither the client nor the catalogue knows a limit: what every model of this shape takes. */
+const USUAL_LIMIT = 8192
+
+/**
+ * A Turn as a messages request. Throws a Refusal (`unsupported_model`) for a file that the vendor has no place for:
+ * to leave it out would answer another question.
+ */
+export function encode(turn: Turn, target: Target, { stream }: { stream: boolean }): Encoded {
+  const losses = new Losses()
+  const names = new ToolNames(LONGEST_NAME)
+  const quirks = quirksOf(target)
+  const rules = { names, ids: (id: string) => fit(id, LONGEST_ID), losses, midSystem: quirks.midSystem }
+  const most = target.maxOutputTokens ?? USUAL_LIMIT
+  const maxTokens =
+    target.maxOutputTokens === null ? (turn.max_output_tokens ?? most) : Math.min(turn.max_output_tokens ?? most, most)
+  const { system, messages } = encodeMessages(pairToolResults(turn.messages), rules)
+  const tools = encodeTools(turn, names, quirks, losses)
+  const { thinking, effort, on } = mayReason(target)
+    ? thinkingOf(turn, maxTokens, quirks, losses)
+    : withoutThinking(turn, losses)
+  if (turn.response_format?.type === 'json_object') {
+    losses.add('response_format')
+    system.push({ type: 'text', text: 'Answer with a single JSON object and nothing else.' })
+  }
+  if (!keepLastMarks([tools, system, messages.flatMap(({ content }) => content)])) losses.add('cache_control')
+  if (turn.seed !== undefined) losses.add('seed')
+  if (turn.n !== undefined && turn.n > 1) losses.add('n')
+  losePenalties(turn, losses)
+  loseVerbosity(turn, losses)
+  const format = formatOf(turn, losses)
+  const body: Json = compact({
+    model: target.model,
+    max_tokens: maxTokens,
+    system: system.length > 0 ? system : undefined,
+    messages,
+    ...sampling(turn, quirks, on, losses),
+    stop_sequences: stops(turn),
+    tools: tools.length > 0 ? tools : undefined,
+    tool_choice: tools.length > 0 ? toolChoice(turn, names) : undefined,
+    thinking,
+    output_config: effort === undefined && format === undefined ? undefined : compact({ effort, format }),
+    // The vendor wants no names of people; the same user is still the same word.
+    metadata: turn.user === undefined ? undefined : { user_id: createHash('sha256').update(turn.user).digest('hex') },
+    stream: stream || undefined,
+  })
+  return { body, losses: losses.all(), renamed: names.renamed }
+}
+
+function withoutThinking({ reasoning }: Turn, losses: Losses): { thinking?: Json; effort?: string; on: boolean } {
+  if (reasoning !== undefined && reasoning.effort !== 'none') losses.add('reasoning')
+  return { on: false }
+}
+
+function sampling(turn: Turn, { noSampling }: Quirks, thinks: boolean, losses: Losses): Json {
+  const { temperature, top_p, top_k } = turn
+  const gone = (name: 'temperature' | 'top_p' | 'top_k', same?: number) => {
+    if (turn[name] !== undefined && turn[name] !== same) losses.add(name)
+  }
+  if (noSampling || thinks) {
+    gone('temperature', 1)
+    gone('top_p', 1)
+    gone('top_k')
+    return {}
+  }
+  if (temperature !== undefined && temperature > 1) losses.add('temperature')
+  // Together they are refused; the temperature is what clients mean when they set both.
+  if (temperature !== undefined) gone('top_p', 1)
+  return {
+    temperature: temperature === undefined ? undefined : Math.min(1, temperature),
+    top_p: temperature === undefined ? top_p : undefined,
+    top_k,
+  }
+}
+
+function stops({ stop }: Turn): string[] | undefined {
+  const kept = stop?.filter((words) => words.trim() !== '') ?? []
+  return kept.length > 0 ? kept : undefined
+}
+
+function encodeTools(turn: Turn, names: ToolNames, { strictTools }: Quirks, losses: Losses): Json[] {
+  return toolsWithHistory(turn).map(({ name, description, parameters, strict, cache }) => {
+    if (strict === true && !strictTools) losses.add('tools.strict')
+    const schema: Json = { ...parameters, type: 'object' }
+    return block(
+      compact({
+        name: names.sent(name),
+        description,
+        input_schema: 'properties' in schema ? schema : { ...schema, properties: {} },
+        strict: strictTools ? strict : undefined,
+      }),
+      cache,
+    )
+  })
+}
+
+function toolChoice({ tool_choice: choice, parallel_tool_calls: parallel }: Turn, names: ToolNames): Json | undefined {
+  if (choice === 'none') return { type: 'none' }
+  const one = parallel === false ? { disable_parallel_tool_use: true } : {}
+  if (choice === undefined) return parallel === false ? { type: 'auto', ...one } : undefined
+  if (typeof choice === 'object') return { type: 'tool', name: names.sent(choice.name), ...one }
+  return { type: choice === 'required' ? 'any' : 'auto', ...one }
+}
+
+function formatOf({ response_format: format }: Turn, losses: Losses): Json | undefined {
+  return format?.type === 'json_schema'
+    ? { type: 'json_schema', schema: closedSchema(format.schema, losses) }
+    : undefined
+}

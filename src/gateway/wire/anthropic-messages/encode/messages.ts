@@ -1,0 +1,69 @@
+import type { CacheMark, TurnMessage, TurnPart } from '../../../model/canonical-request.ts'
+import type { Json } from '../../../model/json.ts'
+import { Losses } from '../../shared/losses.ts'
+import type { ToolNames } from '../../shared/tool-names.ts'
+import { encodePart } from './parts.ts'
+
+export interface MessageRules {
+  names: ToolNames
+  ids: (id: string) => string
+  losses: Losses
+  midSystem: boolean
+}
+
+export interface AnthropicMessage {
+  role: 'user' | 'assistant' | 'system'
+  content: Json[]
+}
+
+/** The block with its mark for the vendor's cache. */
+export const block = (fields: Json, cache: CacheMark | undefined): Json =>
+  cache === undefined
+    ? fields
+    : { ...fields, cache_control: { type: 'ephemeral', ...(cache === '1h' && { ttl: '1h' }) } }
+
+/**
+ * Messages with paired tool results as the vendor has them: the leading system messages apart, neighbours of one role
+ * merged, what is empty left out. Where the model takes no system message in between, it becomes part of the user's
+ * turn in a tag: at the top it would change what was said before it, and every cached prefix.
+ */
+export function encodeMessages(
+  messages: TurnMessage[],
+  rules: MessageRules,
+): { system: Json[]; messages: AnthropicMessage[] } {
+  const first = messages.findIndex(({ role }) => role !== 'system')
+  const leading = first === -1 ? messages : messages.slice(0, first)
+  const system = leading.flatMap(({ content }) => blocks(content, rules))
+  const merged: AnthropicMessage[] = []
+  for (const message of messages.slice(leading.length)) {
+    const role = message.role === 'tool' || (message.role === 'system' && !rules.midSystem) ? 'user' : message.role
+    const content =
+      message.role === 'system' && role === 'user'
+        ? tagged(blocks(message.content, rules))
+        : blocks(message.content, rules)
+    if (content.length === 0) continue
+    const last = merged.at(-1)
+    if (last?.role === role) last.content.push(...content)
+    else merged.push({ role, content })
+  }
+  trimEnd(merged.at(-1))
+  return { system, messages: merged.filter(({ content }) => content.length > 0) }
+}
+
+const blocks = (content: TurnPart[], rules: MessageRules): Json[] =>
+  content.flatMap((part) => {
+    const encoded = encodePart(part, rules)
+    return encoded ? [block(encoded, 'cache' in part ? part.cache : undefined)] : []
+  })
+
+const tagged = (content: Json[]): Json[] =>
+  content.map((one) => (one['type'] === 'text' ? { ...one, text: `<system>\n${String(one['text'])}\n</system>` } : one))
+
+/** An answer that the model shall go on with must not end in white space. */
+function trimEnd(message: AnthropicMessage | undefined): void {
+  const last = message?.content.at(-1)
+  if (message?.role !== 'assistant' || last?.['type'] !== 'text') return
+  const text = String(last['text']).trimEnd()
+  if (text === '') message.content.pop()
+  else last['text'] = text
+}

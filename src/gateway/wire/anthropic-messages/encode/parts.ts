@@ -1,0 +1,88 @@
+import { refuse } from '#kernel/errors.ts'
+import type { TurnPart } from '../../../model/canonical-request.ts'
+import { compact, isObject, type Json, parseJson } from '../../../model/json.ts'
+import { Losses } from '../../shared/losses.ts'
+import { imageType } from '../../shared/media.ts'
+import type { ToolNames } from '../../shared/tool-names.ts'
+import { isAnthropic } from '../signature.ts'
+
+interface PartRules {
+  names: ToolNames
+  ids: (id: string) => string
+  losses: Losses
+}
+
+/** One part as a block, without its cache mark; null for what the vendor would refuse and nobody misses. */
+export function encodePart(part: TurnPart, rules: PartRules): Json | null {
+  switch (part.type) {
+    case 'text':
+      return part.text.trim() === '' ? null : textBlock(part)
+    case 'image':
+      return { type: 'image', source: imageSource(part) }
+    case 'file':
+      return fileBlock(part)
+    case 'reasoning':
+      return reasoningBlock(part, rules.losses)
+    case 'tool_call':
+      return {
+        type: 'tool_use',
+        id: rules.ids(part.id),
+        name: rules.names.sent(part.name),
+        input: inputOf(part.arguments),
+      }
+    case 'tool_result': {
+      const content = part.content.flatMap((inner) => encodePart(inner, rules) ?? [])
+      return compact({
+        type: 'tool_result',
+        tool_use_id: rules.ids(part.id),
+        content: content.length > 0 ? content : undefined,
+        is_error: part.is_error || undefined,
+      })
+    }
+  }
+}
+
+/** Citations of the vendor's own go back to it. */
+function textBlock({ text, citations = [] }: Extract<TurnPart, { type: 'text' }>): Json {
+  const native = citations.flatMap((one) => one.native ?? [])
+  return native.length === 0 ? { type: 'text', text } : { type: 'text', text, citations: native }
+}
+
+const imageSource = ({ source }: Extract<TurnPart, { type: 'image' }>): Json =>
+  source.kind === 'url'
+    ? { type: 'url', url: source.url }
+    : { type: 'base64', media_type: imageType(source), data: source.data }
+
+function fileBlock({ source, name }: Extract<TurnPart, { type: 'file' }>): Json {
+  const title = name === undefined ? {} : { title: name }
+  if (source.kind === 'url') return { type: 'document', source: { type: 'url', url: source.url }, ...title }
+  const { media_type, data } = source
+  if (media_type === 'application/pdf')
+    return { type: 'document', source: { type: 'base64', media_type, data }, ...title }
+  if (/^text\/|^application\/(json|xml|yaml|javascript)\b/.test(media_type)) {
+    const text = Buffer.from(data, 'base64').toString('utf8')
+    return { type: 'document', source: { type: 'text', media_type: 'text/plain', data: text }, ...title }
+  }
+  return refuse('unsupported_model', {
+    message: `The model takes files as PDF or text, not as ${media_type}.`,
+    param: 'messages',
+  })
+}
+
+/** Thinking that Anthropic signed goes back byte for byte; what others thought it would refuse. */
+function reasoningBlock(part: Extract<TurnPart, { type: 'reasoning' }>, losses: Losses): Json | null {
+  if (!isAnthropic(part)) {
+    losses.add('messages.reasoning')
+    return null
+  }
+  return part.redacted === undefined
+    ? { type: 'thinking', thinking: part.text, signature: part.signature }
+    : { type: 'redacted_thinking', data: part.redacted }
+}
+
+/** Arguments as the object that the vendor wants; what is none is kept in one. */
+function inputOf(words: string): Json {
+  if (words.trim() === '') return {}
+  const parsed = parseJson(words)
+  return isObject(parsed) ? parsed : { arguments: parsed === undefined ? words : parsed }
+}

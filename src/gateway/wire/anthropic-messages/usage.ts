@@ -1,0 +1,43 @@
+import { type Usage, usageOf } from '#kernel/usage.ts'
+import { countOf, isObject, type Json, objectOf } from '../../model/json.ts'
+
+/** Disjoint buckets from the vendor's `usage`, whose input already excludes both caches; null where there is none. */
+export function readUsage(given: unknown): { usage: Usage } | null {
+  if (!isObject(given)) return null
+  const creation = objectOf(given['cache_creation'])
+  const hour = countOf(creation['ephemeral_1h_input_tokens'])
+  const five = countOf(creation['ephemeral_5m_input_tokens'])
+  const written = countOf(given['cache_creation_input_tokens'])
+  const output = countOf(given['output_tokens'])
+  const thinking = Math.min(output, countOf(objectOf(given['output_tokens_details'])['thinking_tokens']))
+  return {
+    usage: usageOf({
+      input_tokens: countOf(given['input_tokens']),
+      cache_read_tokens: countOf(given['cache_read_input_tokens']),
+      // Where the split is missing or falls short, the rest was written for the usual five minutes.
+      cache_write_5m_tokens: Math.max(five, written - hour),
+      cache_write_1h_tokens: hour,
+      output_tokens: output - thinking,
+      reasoning_tokens: thinking,
+    }),
+  }
+}
+
+/** The vendor's `usage`, with the nullable keys that SDKs expect to find. */
+export function writeUsage(usage: Usage): Json {
+  return {
+    input_tokens: usage.input_tokens,
+    cache_creation_input_tokens: usage.cache_write_5m_tokens + usage.cache_write_1h_tokens,
+    cache_read_input_tokens: usage.cache_read_tokens,
+    cache_creation: {
+      ephemeral_5m_input_tokens: usage.cache_write_5m_tokens,
+      ephemeral_1h_input_tokens: usage.cache_write_1h_tokens,
+    },
+    output_tokens: usage.output_tokens + usage.reasoning_tokens,
+    output_tokens_details: { thinking_tokens: usage.reasoning_tokens },
+    server_tool_use: null,
+    service_tier: 'standard',
+    speed: null,
+    inference_geo: null,
+  }
+}

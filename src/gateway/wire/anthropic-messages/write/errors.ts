@@ -1,0 +1,50 @@
+import { type ErrorAnswer, type Problem, type ProblemKind, problemOf } from '../../problem.ts'
+import { type Json, objectOf, textOf } from '../../../model/json.ts'
+
+const rows: Record<ProblemKind, readonly [status: number, type: string]> = {
+  bad_request: [400, 'invalid_request_error'],
+  context_length: [400, 'invalid_request_error'],
+  platform_key: [401, 'authentication_error'],
+  budget: [402, 'billing_error'],
+  forbidden: [403, 'permission_error'],
+  model_not_found: [404, 'not_found_error'],
+  not_found: [404, 'not_found_error'],
+  conflict: [409, 'conflict_error'],
+  too_large: [413, 'request_too_large'],
+  rate_limited: [429, 'rate_limit_error'],
+  providers_limited: [429, 'rate_limit_error'],
+  no_provider: [404, 'not_found_error'],
+  provider_failed: [502, 'api_error'],
+  overloaded: [529, 'overloaded_error'],
+  timeout: [504, 'timeout_error'],
+  internal: [500, 'api_error'],
+}
+
+/** A refusal, an upstream fault or anything thrown, as the surface says it before the first byte of an answer. */
+export function writeError(failure: unknown, requestId: string | null): ErrorAnswer {
+  const problem = problemOf(failure)
+  return { status: rows[problem.kind][0], headers: problem.headers, body: errorEvent(problem, requestId) }
+}
+
+/** The error object, also the data of the `error` event inside a stream. */
+export const errorEvent = (problem: Problem, requestId: string | null): Json => ({
+  type: 'error',
+  error: { type: rows[problem.kind][1], message: sentence(problem), details: detailsOf(problem) },
+  request_id: requestId,
+})
+
+/** The vendor's own, whose SDKs act on them, else our word for it. */
+const detailsOf = ({ code, details }: Problem): Json => ({
+  error_code: textOf(details?.['code']) || code,
+  ...objectOf(details?.['vendor']),
+})
+
+/** Claude Code compacts its conversation when it reads `prompt is too long`, and not when it reads another vendor's words. */
+function sentence({ kind, message }: Problem): string {
+  if (kind !== 'context_length' || /^prompt is too long/i.test(message)) return message
+  const limit = /(?:maximum|context)[^.]*?\b(\d{3,})\s*tokens?/i.exec(message)?.[1]
+  const asked = /(?:resulted in|requested|input(?: length)?(?: is| of)?|contains|has)[^.\d]*?(\d{3,})\s*tokens?/i.exec(
+    message,
+  )?.[1]
+  return limit && asked ? `prompt is too long: ${asked} tokens > ${limit} maximum` : `prompt is too long: ${message}`
+}

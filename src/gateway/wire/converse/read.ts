@@ -1,0 +1,182 @@
+import { type Usage, usageOf } from '#kernel/usage.ts'
+import type { Chunk, FinishReason } from '../../model/canonical-request.ts'
+import { ChunkStream, brokenOff } from '../streams/chunk-stream.ts'
+import { readStreamFault } from '../faults.ts'
+import { countOf, isObject, type Json, listOf, objectOf, parseJson, textOf } from '../../model/json.ts'
+import type { SseEvent } from '../streams/sse.ts'
+import { WholeText } from '../streams/whole-text.ts'
+import { CONVERSE_FORMAT } from './encode-messages.ts'
+
+const reasons: Record<string, FinishReason> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  tool_use: 'tool_calls',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  guardrail_intervened: 'content_filter',
+  content_filtered: 'content_filter',
+  malformed_model_output: 'error',
+  malformed_tool_use: 'error',
+}
+
+type Open =
+  | { kind: 'text'; whole: WholeText }
+  | { kind: 'reasoning'; whole: WholeText; signature: string; redacted: string }
+  | { kind: 'tool'; whole: WholeText; id: string; spoke: boolean }
+
+/** Content blocks by index. Only a tool's has a start; text and reasoning begin with their first delta. */
+class Blocks {
+  readonly #open = new Map<unknown, Open>()
+  calls = 0
+
+  start(index: unknown, use: Json): Chunk[] {
+    const id = textOf(use['toolUseId'])
+    this.calls++
+    this.#open.set(index, { kind: 'tool', whole: new WholeText(), id, spoke: false })
+    return [{ type: 'tool_call_start', id, name: textOf(use['name']) }]
+  }
+
+  delta(index: unknown, delta: Json): Chunk[] {
+    const thought = delta['reasoningContent']
+    if (isObject(thought)) return this.#thought(index, thought)
+    const open = this.#open.get(index)
+    if (isObject(delta['toolUse']) && open?.kind === 'tool') {
+      const piece = open.whole.push(textOf(delta['toolUse']['input']))
+      open.spoke ||= piece !== ''
+      return piece === '' ? [] : [{ type: 'tool_call_delta', id: open.id, delta: piece }]
+    }
+    if (typeof delta['text'] !== 'string') return []
+    const text = open?.kind === 'text' ? open : { kind: 'text' as const, whole: new WholeText() }
+    this.#open.set(index, text)
+    return said('text', text.whole.push(delta['text']))
+  }
+
+  #thought(index: unknown, thought: Json): Chunk[] {
+    const known = this.#open.get(index)
+    const open =
+      known?.kind === 'reasoning'
+        ? known
+        : { kind: 'reasoning' as const, whole: new WholeText(), signature: '', redacted: '' }
+    this.#open.set(index, open)
+    open.signature += textOf(thought['signature'])
+    open.redacted += textOf(thought['redactedContent'])
+    return said('reasoning', open.whole.push(textOf(thought['text'])))
+  }
+
+  stop(index: unknown): Chunk[] {
+    const open = this.#open.get(index)
+    this.#open.delete(index)
+    if (open === undefined) return []
+    const rest = open.whole.rest()
+    if (open.kind === 'text') return said('text', rest)
+    if (open.kind === 'tool') {
+      const delta = rest || (open.spoke ? '' : '{}')
+      const last: Chunk[] = delta === '' ? [] : [{ type: 'tool_call_delta', id: open.id, delta }]
+      return [...last, { type: 'tool_call_end', id: open.id }]
+    }
+    const { signature, redacted } = open
+    const opaque = {
+      ...(signature !== '' && { signature }),
+      ...(redacted !== '' && { redacted }),
+      ...((signature !== '' || redacted !== '') && { format: CONVERSE_FORMAT }),
+    }
+    return [...said('reasoning', rest), { type: 'reasoning_end', ...opaque }]
+  }
+
+  stopAll(): Chunk[] {
+    return [...this.#open.keys()].flatMap((index) => this.stop(index))
+  }
+}
+
+const said = (type: 'text' | 'reasoning', text: string): Chunk[] => (text === '' ? [] : [{ type, text }])
+
+/** Input leaves out what the cache read and wrote. */
+const readUsage = (given: unknown): Usage =>
+  usageOf({
+    input_tokens: countOf(objectOf(given)['inputTokens']),
+    cache_read_tokens: countOf(objectOf(given)['cacheReadInputTokens']),
+    cache_write_5m_tokens: countOf(objectOf(given)['cacheWriteInputTokens']),
+    output_tokens: countOf(objectOf(given)['outputTokens']),
+  })
+
+function finished(native: string, calls: number): Chunk {
+  const reason = reasons[native] ?? 'stop'
+  if (reason === 'error')
+    return {
+      type: 'error',
+      error: { kind: 'server_error', message: `The provider failed while it answered: ${native}.` },
+    }
+  return { type: 'finish', reason: reason === 'stop' && calls > 0 ? 'tool_calls' : reason, native }
+}
+
+/** The events of ConverseStream, out of their framing. The usage comes behind the stop, so the finish waits for the end. */
+export class StreamReader extends ChunkStream {
+  readonly #blocks = new Blocks()
+  #stop = ''
+  #spoke = false
+
+  protected last(): Chunk[] {
+    if (this.#stop === '') return [brokenOff(this.#spoke)]
+    return [...this.#blocks.stopAll(), finished(this.#stop, this.#blocks.calls)]
+  }
+
+  protected event({ event: name, data }: SseEvent): Chunk[] {
+    const event = objectOf(parseJson(data))
+    const index = event['contentBlockIndex']
+    switch (name) {
+      case 'messageStart':
+        return [{ type: 'start', id: '', model: '' }]
+      case 'contentBlockStart': {
+        const { toolUse } = objectOf(event['start'])
+        this.#spoke = true
+        return isObject(toolUse) ? this.#blocks.start(index, toolUse) : []
+      }
+      case 'contentBlockDelta':
+        this.#spoke = true
+        return this.#blocks.delta(index, objectOf(event['delta']))
+      case 'contentBlockStop':
+        return this.#blocks.stop(index)
+      case 'messageStop':
+        this.#stop = textOf(event['stopReason']) || 'end_turn'
+        return this.#blocks.stopAll()
+      case 'metadata':
+        return [{ type: 'usage', usage: readUsage(event['usage']) }]
+      case 'error':
+        return [{ type: 'error', error: readStreamFault(event['error']) }]
+      default:
+        return []
+    }
+  }
+}
+
+/** A whole answer of Converse. */
+export function readAnswer(body: unknown): Chunk[] {
+  const message = objectOf(objectOf(objectOf(body)['output'])['message'])
+  if (!Array.isArray(message['content'])) {
+    const error = { kind: 'garbage' as const, message: 'The provider answered with something that is no message.' }
+    return [{ type: 'error', error }]
+  }
+  const blocks = new Blocks()
+  const content = listOf(message['content'])
+    .map(objectOf)
+    .flatMap((block, index): Chunk[] => {
+      const { toolUse, reasoningContent: thought } = block
+      if (isObject(toolUse))
+        return [
+          ...blocks.start(index, toolUse),
+          ...blocks.delta(index, { toolUse: { input: JSON.stringify(objectOf(toolUse['input'])) } }),
+          ...blocks.stop(index),
+        ]
+      const reasoning = isObject(thought)
+        ? { reasoningContent: { ...thought, ...objectOf(thought['reasoningText']) } }
+        : block
+      return [...blocks.delta(index, reasoning), ...blocks.stop(index)]
+    })
+  const { usage, stopReason } = objectOf(body)
+  return [
+    { type: 'start', id: '', model: '' },
+    ...content,
+    ...(isObject(usage) ? [{ type: 'usage' as const, usage: readUsage(usage) }] : []),
+    finished(textOf(stopReason) || 'end_turn', blocks.calls),
+  ]
+}

@@ -1,0 +1,55 @@
+/** How vectors are asked for, per wire. Pure. */
+import { z } from 'zod'
+import type { Shape } from '../model/offer.ts'
+
+export interface EmbeddingWire {
+  /** Behind the base of the shape. */
+  path(model: string): string
+  body(model: string, texts: readonly string[]): unknown
+  /** A vector for each of `count` texts, in their order; `tokens` null where the provider does not tell. Null is no such answer. */
+  read(answer: unknown, count: number): { vectors: number[][]; tokens: number | null } | null
+}
+
+const vector = z.array(z.number()).min(1)
+const tokens = z.number().int().nonnegative().optional()
+
+/** POST /v1/embeddings, which OpenAI, Ollama and most others speak (platform.openai.com/docs/api-reference/embeddings). */
+const OpenaiAnswer = z.object({
+  data: z.array(z.object({ index: z.number().int(), embedding: vector })),
+  usage: z.object({ prompt_tokens: tokens }).nullish(),
+})
+const openai: EmbeddingWire = {
+  path: () => '/embeddings',
+  body: (model, texts) => ({ model, input: texts, encoding_format: 'float' }),
+  read(answer, count) {
+    const { data } = OpenaiAnswer.safeParse(answer)
+    const byIndex = new Map(data?.data.map(({ index, embedding }) => [index, embedding]))
+    const vectors = Array.from({ length: count }, (_, i) => byIndex.get(i))
+    if (data === undefined || !vectors.every((one) => one !== undefined)) return null
+    return { vectors, tokens: data.usage?.prompt_tokens ?? null }
+  },
+}
+
+/** models.batchEmbedContents, 100 texts at most (ai.google.dev/api/embeddings). */
+const GeminiAnswer = z.object({
+  embeddings: z.array(z.object({ values: vector })),
+  usageMetadata: z.object({ promptTokenCount: tokens }).nullish(),
+})
+const gemini: EmbeddingWire = {
+  path: (model) => `/models/${encodeURIComponent(model)}:batchEmbedContents`,
+  body: (model, texts) => ({
+    requests: texts.map((text) => ({ model: `models/${model}`, content: { parts: [{ text }] } })),
+  }),
+  read(answer, count) {
+    const { data } = GeminiAnswer.safeParse(answer)
+    if (data?.embeddings.length !== count) return null
+    return {
+      vectors: data.embeddings.map(({ values }) => values),
+      tokens: data.usageMetadata?.promptTokenCount ?? null,
+    }
+  },
+}
+
+/** Null: nothing of this shape embeds. */
+export const embeddingWireOf = (shape: Shape): EmbeddingWire | null =>
+  shape === 'gemini' ? gemini : shape === 'anthropic-messages' ? null : openai

@@ -1,0 +1,170 @@
+import type { FaultKind, UpstreamFault } from '../model/canonical-request.ts'
+import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../model/json.ts'
+
+/** An answer's headers as node and undici give them, in lower case. */
+export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
+
+const tooLong =
+  /context[ _]?(length|window|size)|maximum context|prompt is too long|input is too long|too many (input )?tokens|exceeds? the (available )?context|maximum (allowed )?(number of )?(input )?tokens/i
+const outOfMoney =
+  /insufficient_quota|insufficient[ _](credit|fund|balance)|credit balance is too low|billing|payment required/i
+const unknownModel =
+  /model_not_found|no such model|model identifier is invalid|DeploymentNotFound|model .{0,120}(not found|does not exist|not exist)/i
+
+/** What a request names of things that lie at the vendor. */
+const unknownThing =
+  /thread_not_found|\b(?:thread|files?|container|item|response|conversation|vector store|skill|prompt|voice)\b[^.]{0,160}\bnot found/i
+
+const QUOTED = /(?<!\w)'[^']*'(?!\w)|"[^"]*"|`[^`]*`/g
+
+/**
+ * What a provider's refusal means, from its status and whatever its body says; for statuses of 400 and above, and for
+ * errors inside a stream (`status` null). `words` are the body's type, code and message.
+ */
+export function kindOf(status: number | null, words: string): FaultKind {
+  // What is quoted may be the client's own words, and is no word about the endpoint, which all its callers would suffer from.
+  const unquoted = words.replaceAll(QUOTED, '')
+  // Google says so with a 400, and of a full quota that one should look at one's plan and billing.
+  if (status === 401 || /API_KEY_INVALID|API key not valid/.test(unquoted)) return 'upstream_key'
+  if (status === 429 && /RESOURCE_EXHAUSTED/.test(words)) return 'rate_limited'
+  if (status === 402 || ((status === 429 || status === 400 || status === 403) && outOfMoney.test(unquoted))) {
+    return 'upstream_payment'
+  }
+  if (status === 403) return /moderat|flagged|policy|safety/i.test(words) ? 'bad_request' : 'upstream_key'
+  if (status === 413) return tooLong.test(words) ? 'context_length' : 'too_large'
+  if (status === 429) return 'rate_limited'
+  if (status === 408 || status === 504 || status === 524) return 'timeout'
+  if (status === 503 || status === 529) return 'overloaded'
+  // Bedrock: the model failed, the request did not.
+  if (status === 424) return 'server_error'
+  if (status !== null && status >= 500) return 'server_error'
+  if (tooLong.test(words)) return 'context_length'
+  if (status === 404 && unknownThing.test(words)) return 'bad_request'
+  if (status === 404 || unknownModel.test(words)) return 'model_not_found'
+  if (status !== null) return status >= 400 ? 'bad_request' : 'garbage'
+  return kindOfWord(words) ?? 'server_error'
+}
+
+/** The fault that a vendor's own word names (`overloaded_error`, `rate_limit_exceeded`, `503`), or null. */
+export function kindOfWord(words: string): FaultKind | null {
+  const status = /(?:^|\s)([45]\d\d)(?:\s|$)/.exec(words)
+  if (status) return kindOf(Number(status[1]), words)
+  if (tooLong.test(words)) return 'context_length'
+  if (/overloaded|unavailable|capacity/i.test(words)) return 'overloaded'
+  if (/rate.?limit|too_many_requests/i.test(words)) return 'rate_limited'
+  if (/time.?d?.?out|deadline/i.test(words)) return 'timeout'
+  if (outOfMoney.test(words)) return 'upstream_payment'
+  if (/authentication|permission|invalid_api_key/i.test(words)) return 'upstream_key'
+  if (/not_found/i.test(words)) return 'model_not_found'
+  if (/too_large/i.test(words)) return 'too_large'
+  if (/invalid_request|bad_request/i.test(words)) return 'bad_request'
+  return null
+}
+
+/** Our own words where the provider's would tell of credentials, or say nothing. */
+const instead: Partial<Record<FaultKind, string>> = {
+  upstream_key: 'The provider did not accept the key of this endpoint.',
+  upstream_payment: 'The account at the provider cannot pay for this call.',
+}
+
+export function fault(
+  kind: FaultKind,
+  sentence: string,
+  status: number | null,
+  headers: AnswerHeaders = {},
+): UpstreamFault {
+  const message = instead[kind] ?? (withoutKeys(sentence).slice(0, 2000) || 'The provider gave no reason.')
+  const seconds = retryAfter(headers)
+  return {
+    kind,
+    message,
+    // The vendors' own word for it; 501 and 505 say that the server cannot do this at all (RFC 9110).
+    ...((headers['x-should-retry'] === 'false' || status === 501 || status === 505) && { lasts: true }),
+    ...(status !== null && { status }),
+    ...(seconds !== null && { retry_after_seconds: seconds }),
+  }
+}
+
+/** A sentence that may be shown: whatever looks like a credential is taken out. */
+export const withoutKeys = (sentence: string): string =>
+  sentence
+    .replace(/\b(sk|pk|rk|gsk|xai|uk|ukm)[-_][\w*.-]{6,}|\bAIza[\w-]{10,}/g, '[key]')
+    .replace(/\bBearer\s+\S+/gi, 'Bearer [key]')
+
+/** Seconds until the provider wants to be asked again: `retry-after-ms`, else `retry-after` in seconds or as a date. */
+export function retryAfter(headers: AnswerHeaders, now: number = Date.now()): number | null {
+  const ms = Number(one(headers['retry-after-ms']) ?? Number.NaN)
+  if (Number.isFinite(ms) && ms >= 0) return ms / 1000
+  const words = one(headers['retry-after'])
+  if (words === undefined) return null
+  const seconds = words.trim() === '' ? Number.NaN : Number(words)
+  if (Number.isFinite(seconds)) return seconds >= 0 ? seconds : null
+  const at = Date.parse(words)
+  return Number.isNaN(at) ? null : Math.max(0, (at - now) / 1000)
+}
+
+const one = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value)
+
+/**
+ * The fault in an error answer of any vendor: `{error: {…}}`, `{error: "…"}`, `{message}`, `{detail}`, a list around
+ * one of these, or plain text. HTML pages of proxies are not shown.
+ */
+export function readFault(status: number, headers: AnswerHeaders, body: string): UpstreamFault {
+  const parsed = parseJson(body)
+  const outer = objectOf(Array.isArray(parsed) ? parsed[0] : parsed)
+  const error = outer['error'] ?? outer
+  const { words, sentence } = readError(error)
+  const plain = parsed === undefined && !body.trimStart().startsWith('<') ? body.trim() : ''
+  const said = sentence || plain
+  const read = fault(kindOf(status, `${words} ${said}`), said || `The provider answered ${status}.`, status, {
+    ...delayIn(error),
+    ...headers,
+  })
+  return read.kind === 'bad_request' ? { ...read, ...atFault(error) } : read
+}
+
+/** Google's `RetryInfo`, whose delay is like `34s`, as the header that others send. */
+function delayIn(error: unknown): AnswerHeaders {
+  const delay = listOf(objectOf(error)['details'])
+    .map((detail) => /^([\d.]+)s$/.exec(textOf(objectOf(detail)['retryDelay']))?.[1])
+    .find((seconds) => seconds !== undefined)
+  return delay === undefined ? {} : { 'retry-after': delay }
+}
+
+const MOST_DETAILS = 2_000
+
+/** What a refused request was refused for, in the provider's words; of other faults they would mean nothing to a caller. */
+function atFault(error: unknown): Pick<UpstreamFault, 'code' | 'param' | 'details'> {
+  const { code: own, param, details } = objectOf(error)
+  // Anthropic's word stands deeper, with what its SDK needs to go on.
+  const code = own ?? objectOf(details)['error_code']
+  const isShort = isObject(details) && JSON.stringify(details).length <= MOST_DETAILS
+  return {
+    ...(typeof code === 'string' && code !== '' && { code: code.slice(0, 100) }),
+    ...(isShort && { details }),
+    ...(typeof param === 'string' && { param: param.slice(0, 200) }),
+  }
+}
+
+/** The error object of a stream: its own code counts as the status where it is one. */
+export function readStreamFault(error: unknown): UpstreamFault {
+  const { words, sentence, status } = readError(error)
+  return fault(kindOf(status, `${words} ${sentence}`), sentence || 'The provider broke off.', status)
+}
+
+function readError(error: unknown): { words: string; sentence: string; status: number | null } {
+  if (typeof error === 'string') return { words: '', sentence: error, status: null }
+  const inner: Json = objectOf(error)
+  const words = [
+    inner['type'],
+    inner['code'],
+    objectOf(inner['details'])['error_code'],
+    inner['status'],
+    objectOf(inner['metadata'])['error_type'],
+  ]
+    .filter((word) => typeof word === 'string' || typeof word === 'number')
+    .join(' ')
+  const detail = isObject(inner['detail']) ? textOf(inner['detail']['message']) : textOf(inner['detail'])
+  const code = [inner['code'], inner['status']].map(Number).find((n) => Number.isInteger(n) && n >= 400 && n < 600)
+  return { words, sentence: textOf(inner['message']) || detail, status: code ?? null }
+}

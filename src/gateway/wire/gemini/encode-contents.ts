@@ -1,0 +1,137 @@
+import type { MediaSource, TurnMessage, TurnPart } from '../../model/canonical-request.ts'
+import { compact, isObject, type Json, parseJson } from '../../model/json.ts'
+import type { Losses } from '../shared/losses.ts'
+import { imageType } from '../shared/media.ts'
+import type { ToolNames } from '../shared/tool-names.ts'
+import { NO_SIGNATURE, type Quirks } from './quirks.ts'
+import { GEMINI_FORMAT } from './signature.ts'
+
+export interface ContentRules {
+  names: ToolNames
+  quirks: Quirks
+  losses: Losses
+}
+
+export interface Content {
+  role: 'user' | 'model'
+  parts: Json[]
+}
+
+/**
+ * Messages with paired tool results as the vendor has them: the leading system messages apart, neighbours of one role
+ * merged, what is empty left out. A system message in between becomes part of the user's turn, in a tag.
+ */
+export function encodeContents(messages: TurnMessage[], rules: ContentRules): { system: Json[]; contents: Content[] } {
+  const first = messages.findIndex(({ role }) => role !== 'system')
+  const leading = first === -1 ? messages : messages.slice(0, first)
+  const system = leading.flatMap(({ content }) => content.flatMap((part) => plainPart(part, rules)))
+  const contents: Content[] = []
+  const called = new Map<string, string>()
+  for (const message of messages.slice(leading.length)) {
+    const role = message.role === 'assistant' ? 'model' : 'user'
+    const parts = partsOf(message, called, rules)
+    const last = contents.at(-1)
+    if (parts.length === 0) continue
+    if (last?.role === role) last.parts.push(...parts)
+    else contents.push({ role, parts })
+  }
+  // A conversation begins with the user; one that a model began has lost what it answered.
+  if (contents[0]?.role === 'model') contents.unshift({ role: 'user', parts: [{ text: '…' }] })
+  return { system, contents }
+}
+
+function partsOf({ role, content }: TurnMessage, called: Map<string, string>, rules: ContentRules): Json[] {
+  switch (role) {
+    case 'assistant':
+      return modelParts(content, called, rules)
+    case 'tool':
+      return resultParts(content, called, rules)
+    case 'system':
+      return content
+        .flatMap((part) => plainPart(part, rules))
+        .map((part) => ('text' in part ? { text: `<system>\n${String(part['text'])}\n</system>` } : part))
+    case 'user':
+      return content.flatMap((part) => plainPart(part, rules))
+  }
+}
+
+/** What stands in the user's turns and in results. */
+function plainPart(part: TurnPart, { losses }: ContentRules): Json[] {
+  if ('cache' in part && part.cache !== undefined) losses.add('cache_control')
+  if (part.type === 'text') return part.text === '' ? [] : [{ text: part.text }]
+  if (part.type === 'image') return [media(part.source, 'image/*', undefined)]
+  if (part.type === 'file') return [media(part.source, 'application/pdf', part.name)]
+  return []
+}
+
+function media(source: MediaSource, usual: string, displayName: string | undefined): Json {
+  if (source.kind === 'url') return { fileData: { mimeType: typeOfUrl(source.url) ?? usual, fileUri: source.url } }
+  const mimeType = usual === 'image/*' ? imageType(source) : source.media_type
+  return { inlineData: compact({ mimeType, data: source.data, displayName }) }
+}
+
+const endings: Record<string, string> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  pdf: 'application/pdf',
+  txt: 'text/plain',
+}
+
+function typeOfUrl(url: string): string | null {
+  const ending = /\.([a-z0-9]{1,5})$/i.exec(URL.parse(url)?.pathname ?? '')?.[1]?.toLowerCase()
+  return ending === undefined ? null : (endings[ending] ?? null)
+}
+
+function modelParts(content: TurnPart[], called: Map<string, string>, rules: ContentRules): Json[] {
+  const { names, losses, quirks } = rules
+  const signatures = new Map<string, string>()
+  for (const part of content) {
+    if (part.type !== 'reasoning') continue
+    const sealed = part.redacted ?? part.signature
+    if (part.format === GEMINI_FORMAT && sealed !== undefined && part.id !== undefined) signatures.set(part.id, sealed)
+    // Its own thoughts the vendor does not want back; those of others it could not take.
+    else if (sealed !== undefined) losses.add('messages.reasoning')
+  }
+  let first = true
+  return content.flatMap((part): Json[] => {
+    if (part.type !== 'tool_call') return plainPart(part, rules)
+    if (part.cache !== undefined) losses.add('cache_control')
+    const name = names.sent(part.name)
+    called.set(part.id, name)
+    const own = signatures.get(part.id)
+    const thoughtSignature = own ?? (first && quirks.signedCalls ? NO_SIGNATURE : undefined)
+    first = false
+    return [compact({ functionCall: { id: part.id, name, args: argumentsOf(part.arguments) }, thoughtSignature })]
+  })
+}
+
+function argumentsOf(words: string): Json {
+  if (words.trim() === '') return {}
+  const parsed = parseJson(words)
+  return isObject(parsed) ? parsed : { arguments: parsed === undefined ? words : parsed }
+}
+
+/** The responses stand together; what in them is no text follows them all. */
+function resultParts(content: TurnPart[], called: Map<string, string>, rules: ContentRules): Json[] {
+  const after: Json[] = []
+  const responses = content.flatMap((part): Json[] => {
+    if (part.type !== 'tool_result') return []
+    if (part.cache !== undefined) rules.losses.add('cache_control')
+    const texts = part.content.flatMap((inner) => (inner.type === 'text' ? [inner.text] : []))
+    const other = part.content.flatMap((inner) => (inner.type === 'text' ? [] : plainPart(inner, rules)))
+    if (other.length > 0) after.push({ text: `From the result of tool call ${part.id}:` }, ...other)
+    const response = responseOf(texts.join('\n'), part.is_error)
+    return [{ functionResponse: { id: part.id, name: called.get(part.id) ?? rules.names.sent('tool'), response } }]
+  })
+  return [...responses, ...after]
+}
+
+/** The vendor wants an object. */
+function responseOf(text: string, isError: boolean): Json {
+  if (isError) return { error: text }
+  const parsed = parseJson(text)
+  return isObject(parsed) ? parsed : { result: text }
+}

@@ -1,0 +1,93 @@
+import type { Turn } from '../../model/canonical-request.ts'
+import { compact, type Json } from '../../model/json.ts'
+import { Losses } from '../shared/losses.ts'
+import { pairToolResults, toolsWithHistory } from '../shared/pairing.ts'
+import { type Encoded, mayReason, type Target } from '../shared/target.ts'
+import { ToolNames } from '../shared/tool-names.ts'
+import { encodeContents } from './encode-contents.ts'
+import { type Quirks, quirksOf } from './quirks.ts'
+import { loseVerbosity } from '../shared/sampling.ts'
+import { subsetSchema } from './schema.ts'
+import { thinkingOf } from './thinking.ts'
+
+const LONGEST_NAME = 64
+const MOST_STOPS = 5
+
+/** A Turn as a generateContent request. The model and whether it streams stand in the path. */
+export function encode(turn: Turn, target: Target): Encoded {
+  const losses = new Losses()
+  const names = new ToolNames(LONGEST_NAME, /^[a-zA-Z_]/)
+  const quirks = quirksOf(target)
+  const { system, contents } = encodeContents(pairToolResults(turn.messages), { names, quirks, losses })
+  const tools = toolsOf(turn, names, losses)
+  if (turn.n !== undefined && turn.n > 1) losses.add('n')
+  if (turn.user !== undefined) losses.add('user')
+  loseVerbosity(turn, losses)
+  const body: Json = compact({
+    systemInstruction: system.length > 0 ? { parts: system } : undefined,
+    contents: contents.length > 0 ? contents : [{ role: 'user', parts: [{ text: '…' }] }],
+    tools: tools.length > 0 ? [{ functionDeclarations: tools }] : undefined,
+    toolConfig: tools.length > 0 ? toolConfig(turn, names, losses) : undefined,
+    generationConfig: generationConfig(turn, target, quirks, tools.length > 0, losses),
+  })
+  return { body, losses: losses.all(), renamed: names.renamed, watched: turn.stop?.slice(MOST_STOPS) ?? [] }
+}
+
+function toolsOf(turn: Turn, names: ToolNames, losses: Losses): Json[] {
+  return toolsWithHistory(turn).map(({ name, description, parameters, strict, cache }) => {
+    if (strict === true) losses.add('tools.strict')
+    if (cache !== undefined) losses.add('cache_control')
+    const schema = subsetSchema(parameters, 'tools.parameters', losses)
+    return compact({ name: names.sent(name), description, parametersJsonSchema: { type: 'object', ...schema } })
+  })
+}
+
+function toolConfig(turn: Turn, names: ToolNames, losses: Losses): Json | undefined {
+  const { tool_choice: choice, parallel_tool_calls: parallel } = turn
+  if (parallel === false) losses.add('parallel_tool_calls')
+  if (choice === undefined) return undefined
+  const functionCallingConfig =
+    typeof choice === 'object'
+      ? { mode: 'ANY', allowedFunctionNames: [names.sent(choice.name)] }
+      : { mode: { auto: 'AUTO', required: 'ANY', none: 'NONE' }[choice] }
+  return { functionCallingConfig }
+}
+
+function generationConfig(
+  turn: Turn,
+  target: Target,
+  quirks: Quirks,
+  tools: boolean,
+  losses: Losses,
+): Json | undefined {
+  const { temperature, top_p: topP, top_k: topK, seed, stop, max_output_tokens: wanted, reasoning } = turn
+  const most = target.maxOutputTokens
+  const limit = wanted === undefined ? undefined : Math.max(1, most === null ? wanted : Math.min(wanted, most))
+  if (!mayReason(target) && reasoning !== undefined && reasoning.effort !== 'none') losses.add('reasoning')
+  const config = compact({
+    temperature,
+    topP,
+    topK,
+    seed,
+    frequencyPenalty: turn.frequency_penalty,
+    presencePenalty: turn.presence_penalty,
+    maxOutputTokens: limit,
+    stopSequences: stop === undefined || stop.length === 0 ? undefined : stop.slice(0, MOST_STOPS),
+    thinkingConfig: mayReason(target) ? thinkingOf(turn, quirks, losses) : undefined,
+    ...formatOf(turn, quirks, tools, losses),
+  })
+  return Object.keys(config).length > 0 ? config : undefined
+}
+
+function formatOf({ response_format: format }: Turn, quirks: Quirks, tools: boolean, losses: Losses): Json {
+  if (format === undefined || format.type === 'text') return {}
+  if (tools && !quirks.schemaWithTools) {
+    losses.add('response_format')
+    return {}
+  }
+  if (format.type === 'json_object') return { responseMimeType: 'application/json' }
+  return {
+    responseMimeType: 'application/json',
+    responseJsonSchema: subsetSchema(format.schema, 'response_format', losses),
+  }
+}

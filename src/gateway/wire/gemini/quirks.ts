@@ -1,0 +1,50 @@
+import type { Target } from '../shared/target.ts'
+
+/**
+ * What Gemini models take, read from the `thinkingLevelMap` data of @earendil-works/pi-ai 1.5.2 (2026-11-10) and
+ * https://ai.google.dev/gemini-api/docs/thinking (2026-11). A model of no known number is taken for one of today's.
+ */
+export interface Quirks {
+  /** How much to think is said by a level; else by a budget of tokens. */
+  levels: readonly ('minimal' | 'low' | 'medium' | 'high')[] | null
+  /** The fewest tokens of a budget; 0: thinking can be turned off. */
+  leastBudget: number
+  mostBudget: number
+  /** Calls in the history must carry the signature that they came with. */
+  signedCalls: boolean
+  /** Structured output and tools in one request. */
+  schemaWithTools: boolean
+}
+
+/** Google's own word for a call whose signature is not there: it is then not checked. */
+export const NO_SIGNATURE = 'skip_thought_signature_validator'
+
+const older = /gemini-(1|2)(\.\d)?-|gemini-(1|2)\.\d$/
+/** pi-ai 1.5.2: these know `minimal`. */
+const minimal = /gemini-3(\.[156])?-flash|flash(-lite)?-latest|robotics-er/
+
+export function quirksOf({ model }: Target): Quirks {
+  const name = model.toLowerCase()
+  if (!older.test(name)) {
+    const levels = ['low', 'medium', 'high'] as const
+    return {
+      levels: minimal.test(name) ? ['minimal', ...levels] : levels,
+      leastBudget: 0,
+      mostBudget: 0,
+      signedCalls: true,
+      schemaWithTools: true,
+    }
+  }
+  // 2.5 Pro: 128 to 32,768, never off; 2.5 Flash: up to 24,576; Flash-Lite: off, or from 512.
+  const pro = /2\.5-pro/.test(name)
+  return {
+    levels: null,
+    leastBudget: pro ? 128 : 0,
+    mostBudget: pro ? 32_768 : 24_576,
+    signedCalls: false,
+    schemaWithTools: false,
+  }
+}
+
+/** A budget below this one is refused by the small models. */
+export const LEAST_THOUGHT = 512

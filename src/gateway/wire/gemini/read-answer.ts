@@ -1,0 +1,19 @@
+import type { Chunk } from '../../model/canonical-request.ts'
+import { readStreamFault } from '../faults.ts'
+import { isObject } from '../../model/json.ts'
+import { ContentReader } from './read-content.ts'
+
+/** A whole answer, or the list of pieces that a stream without `alt=sse` is, as chunks. */
+export function readAnswer(body: unknown): Chunk[] {
+  const reader = new ContentReader()
+  const chunks: Chunk[] = []
+  for (const piece of Array.isArray(body) ? (body as unknown[]) : [body]) {
+    if (!isObject(piece)) {
+      const message = 'The provider answered with something that is no answer.'
+      return [...chunks, { type: 'error', error: { kind: 'garbage', message } }]
+    }
+    if (piece['error']) return [...chunks, { type: 'error', error: readStreamFault(piece['error']) }]
+    chunks.push(...reader.read(piece))
+  }
+  return [...chunks, ...reader.end()]
+}

@@ -1,0 +1,26 @@
+import type { Chunk } from '../../model/canonical-request.ts'
+import { ChunkStream, garbage } from '../streams/chunk-stream.ts'
+import { readStreamFault } from '../faults.ts'
+import { isObject, parseJson } from '../../model/json.ts'
+import type { SseEvent } from '../streams/sse.ts'
+import { ContentReader } from './read-content.ts'
+
+/**
+ * The stream of `streamGenerateContent?alt=sse`. It has no last word: the finish comes with `end()`, and is an `error`
+ * where no reason to finish was given.
+ */
+export class StreamReader extends ChunkStream {
+  readonly #content = new ContentReader()
+
+  protected event({ data }: SseEvent): Chunk[] {
+    if (data.trim() === '') return []
+    const answer = parseJson(data)
+    if (!isObject(answer)) return [garbage('The stream of the provider holds something that is no answer.')]
+    if (answer['error']) return [{ type: 'error', error: readStreamFault(answer['error']) }]
+    return this.#content.read(answer)
+  }
+
+  protected last(): Chunk[] {
+    return this.#content.end()
+  }
+}

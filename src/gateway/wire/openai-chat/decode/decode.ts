@@ -1,0 +1,155 @@
+import { refuse } from '#kernel/errors.ts'
+import type { Loss, Turn } from '../../../model/canonical-request.ts'
+import {
+  boolean,
+  compact,
+  integer,
+  isObject,
+  type Json,
+  list,
+  missing,
+  number,
+  object,
+  string,
+} from '../../../model/json.ts'
+import { efforts } from '../../shared/effort.ts'
+import { Losses, matters } from '../../shared/losses.ts'
+import { verbosityOf } from '../../shared/sampling.ts'
+import { decodeSystem } from '../../anthropic-messages/decode/messages.ts'
+import { decodeMessages } from './messages.ts'
+import { isPartlyAnthropic } from './mixed.ts'
+import { decodeToolChoice, decodeTools } from './tools.ts'
+
+export interface Decoded {
+  turn: Turn
+  stream: boolean
+  /** Whether the client wants a last chunk with the usage. */
+  includeUsage: boolean
+  losses: Loss[]
+}
+
+/** Fields that this file reads, that the router or the surface reads, or that only steer caching, logging and padding. */
+const carried = new Set(
+  `model models messages max_completion_tokens max_tokens temperature top_p top_k frequency_penalty presence_penalty verbosity stop seed n tools functions tool_choice
+  function_call parallel_tool_calls response_format reasoning reasoning_effort reasoningEffort include_reasoning user
+  safety_identifier stream stream_options provider route usage session_id trace metadata store debug prompt_cache_key
+  prompt_cache_options prompt_cache_retention cache_control`.split(/\s+/),
+)
+/** Values of further fields that ask for what happens anyway. */
+const usual = new Map<string, (value: unknown) => boolean>([
+  ['service_tier', (tier) => tier === 'auto' || tier === 'default'],
+  ['modalities', (given) => Array.isArray(given) && given.every((one) => one === 'text')],
+  ['repetition_penalty', (penalty) => penalty === 1],
+])
+
+/**
+ * A chat completion request of OpenAI or OpenRouter as a Turn. Unknown fields are named as losses and tolerated, null
+ * counts as absent. Refuses (`missing_parameter`, `invalid_parameter`) what the vendor refuses: no model, no messages,
+ * a field of the wrong type.
+ */
+export function decode(body: unknown): Decoded {
+  if (!isObject(body)) return refuse('invalid_parameter', { message: 'The body must be a JSON object.' })
+  const losses = new Losses()
+  const system = systemIn(body)
+  for (const [name, value] of Object.entries(body)) {
+    if (!carried.has(name) && matters(value) && !usual.get(name)?.(value) && !(name === 'system' && system !== null))
+      losses.add(name)
+  }
+  const messages = list(body['messages'], 'messages') ?? missing('messages')
+  if (messages.length === 0)
+    refuse('invalid_parameter', { message: '`messages` must not be empty.', param: 'messages' })
+  const tools = decodeTools(body, losses)
+  const turn: Turn = compact({
+    model: modelOf(body) ?? missing('model'),
+    messages: [...decodeSystem(system, losses), ...decodeMessages(messages, losses)],
+    max_output_tokens:
+      integer(body['max_completion_tokens'], 'max_completion_tokens', 0) ??
+      integer(body['max_tokens'], 'max_tokens', 0),
+    temperature: number(body['temperature'], 'temperature'),
+    top_p: number(body['top_p'], 'top_p'),
+    top_k: number(body['top_k'], 'top_k'),
+    frequency_penalty: number(body['frequency_penalty'], 'frequency_penalty'),
+    presence_penalty: number(body['presence_penalty'], 'presence_penalty'),
+    verbosity: verbosityOf(string(body['verbosity'], 'verbosity')),
+    cache_key: string(body['prompt_cache_key'], 'prompt_cache_key'),
+    stop: stopOf(body['stop']),
+    seed: number(body['seed'], 'seed'),
+    n: integer(body['n'], 'n', 1),
+    parallel_tool_calls: boolean(body['parallel_tool_calls'], 'parallel_tool_calls'),
+    response_format: responseFormat(body, losses),
+    reasoning: reasoningOf(body, losses),
+    user: string(body['safety_identifier'], 'safety_identifier') ?? string(body['user'], 'user'),
+    ...decodeToolChoice(body, tools, losses),
+  })
+  const options = object(body['stream_options'], 'stream_options')
+  return {
+    turn,
+    stream: boolean(body['stream'], 'stream') ?? false,
+    includeUsage: boolean(options?.['include_usage'], 'stream_options.include_usage') ?? false,
+    losses: losses.all(),
+  }
+}
+
+/** Anthropic's instruction, which stands beside the messages; null: there is none. */
+function systemIn(body: Json): unknown {
+  const { system = null } = body
+  const words =
+    typeof system === 'string' ||
+    (Array.isArray(system) &&
+      system.every((part) => isObject(part) && part['type'] === 'text' && typeof part['text'] === 'string'))
+  return words && isPartlyAnthropic(body) ? system : null
+}
+
+const modelOf = (body: Json): string | undefined => {
+  const first = list(body['models'], 'models')?.[0]
+  return string(body['model'], 'model') || string(first, 'models.0') || undefined
+}
+
+function stopOf(value: unknown): string[] | undefined {
+  if (typeof value === 'string') return [value]
+  const stops = list(value, 'stop', 'a string or an array of strings')?.map(
+    (stop, i) => string(stop, `stop.${i}`) ?? '',
+  )
+  return stops && stops.length > 0 ? stops : undefined
+}
+
+function responseFormat(body: Json, losses: Losses): Turn['response_format'] {
+  const format = object(body['response_format'], 'response_format')
+  const type = string(format?.['type'], 'response_format.type')
+  if (format === undefined || type === undefined) return undefined
+  if (type === 'text' || type === 'json_object') return { type }
+  if (type !== 'json_schema') {
+    losses.add(`response_format.${type}`)
+    return undefined
+  }
+  const given = object(format['json_schema'], 'response_format.json_schema') ?? missing('response_format.json_schema')
+  return compact({
+    type,
+    name: string(given['name'], 'response_format.json_schema.name') ?? missing('response_format.json_schema.name'),
+    schema: object(given['schema'], 'response_format.json_schema.schema') ?? {},
+    strict: boolean(given['strict'], 'response_format.json_schema.strict'),
+  })
+}
+
+/** `reasoning` as OpenRouter has it, `reasoning_effort` as OpenAI has it, `reasoningEffort` as some clients write it. */
+function reasoningOf(body: Json, losses: Losses): Turn['reasoning'] {
+  const given = object(body['reasoning'], 'reasoning') ?? {}
+  const word =
+    string(given['effort'], 'reasoning.effort') ??
+    string(body['reasoning_effort'], 'reasoning_effort') ??
+    string(body['reasoningEffort'], 'reasoningEffort') ??
+    (given['enabled'] === false
+      ? 'none'
+      : given['enabled'] === true && given['max_tokens'] == null
+        ? 'medium'
+        : undefined)
+  const effort = efforts.find((known) => known === word)
+  if (word !== undefined && effort === undefined) losses.add('reasoning_effort')
+  const exclude = boolean(given['exclude'], 'reasoning.exclude') ?? (body['include_reasoning'] === false || undefined)
+  const reasoning = compact({
+    effort: effort,
+    max_tokens: integer(given['max_tokens'], 'reasoning.max_tokens', 0),
+    exclude,
+  })
+  return Object.keys(reasoning).length > 0 ? reasoning : undefined
+}

@@ -1,0 +1,106 @@
+import { refuse } from '#kernel/errors.ts'
+import type { TurnMessage, TurnPart } from '../../../model/canonical-request.ts'
+import { compact, type Json, list, missing, object, string } from '../../../model/json.ts'
+import { Losses } from '../../shared/losses.ts'
+import { wholeResult } from './anthropic-parts.ts'
+import { contentOf } from './parts.ts'
+import { isSealed, readDetails } from '../reasoning.ts'
+import { Results } from './results.ts'
+
+type Reasoning = Extract<TurnPart, { type: 'reasoning' }>
+type Call = Extract<TurnPart, { type: 'tool_call' }>
+
+/** Messages of every role; tool results stay where they stood, one message each. Of Anthropic's those of a user come before the rest of it, which waits for all that follow. */
+export function decodeMessages(messages: unknown[], losses: Losses): TurnMessage[] {
+  // The old function calls have no ids: the n-th call and the n-th result belong together.
+  let calls = 0
+  let answers = 0
+  const results = new Results(losses)
+  const read = messages.flatMap((given, i): TurnMessage[] => {
+    const at = `messages.${i}`
+    const message = object(given, at) ?? missing(at)
+    const role = string(message['role'], `${at}.role`) ?? missing(`${at}.role`)
+    const content = () => contentOf(message['content'], `${at}.content`, role, losses)
+    if (role === 'system' || role === 'developer' || role === 'user') {
+      if ((message['content'] ?? null) === null) missing(`${at}.content`)
+      return role === 'user' ? results.among(content()) : [...results.held(), { role: 'system', content: content() }]
+    }
+    if (role === 'assistant') {
+      const call = object(message['function_call'], `${at}.function_call`)
+      const legacy = call ? [functionCall(call, `function_${calls++}`, `${at}.function_call`)] : []
+      const parts = [...assistantParts(message, at, content(), losses), ...legacy]
+      results.called(parts)
+      return [...results.held(), { role, content: parts }]
+    }
+    if (role === 'tool' || role === 'function') {
+      const id =
+        role === 'function'
+          ? `function_${answers++}`
+          : (string(message['tool_call_id'], `${at}.tool_call_id`) ?? missing(`${at}.tool_call_id`))
+      const whole = wholeResult(message)
+      if (whole)
+        return contentOf([whole], `${at}.content`, 'user', losses).flatMap((part) =>
+          part.type === 'tool_result' ? results.told(part) : [],
+        )
+      return results.told({ type: 'tool_result', id, content: content(), is_error: false })
+    }
+    return refuse('invalid_parameter', {
+      message: `\`${at}.role\` must be developer, system, user, assistant or tool.`,
+      param: `${at}.role`,
+    })
+  })
+  return [...read, ...results.held()]
+}
+
+/** Reasoning first, then text, then calls: the order in which models make them and vendors want them back. */
+function assistantParts(message: Json, at: string, content: TurnPart[], losses: Losses): TurnPart[] {
+  const details = readDetails(message['reasoning_details'])
+  const plain =
+    string(message['reasoning_content'], `${at}.reasoning_content`) || string(message['reasoning'], `${at}.reasoning`)
+  const isNew = plain && !content.some((part) => part.type === 'reasoning' && part.text === plain)
+  const reasoning: TurnPart[] =
+    details.length > 0 ? newDetails(details, content) : isNew ? [{ type: 'reasoning', text: plain }] : []
+  const refusal = string(message['refusal'], `${at}.refusal`)
+  if (message['audio']) losses.add('messages.audio')
+  if (message['images']) losses.add('messages.images')
+  const calls = (list(message['tool_calls'], `${at}.tool_calls`) ?? []).flatMap((given, i): Call[] => {
+    const path = `${at}.tool_calls.${i}`
+    const call = object(given, path) ?? {}
+    const called = object(call['function'], `${path}.function`)
+    if (!called) {
+      losses.add('messages.tool_calls.custom')
+      return []
+    }
+    return [functionCall(called, string(call['id'], `${path}.id`) ?? missing(`${path}.id`), `${path}.function`)]
+  })
+  // Some frameworks write a call, or a thought, in both ways.
+  const twins = new Map(calls.map((call) => [call.id, call]))
+  const sealed = new Set(details.filter(isSealed).map((part) => part.signature ?? part.redacted))
+  const own = content.filter((part) => {
+    if (part.type === 'reasoning') return !sealed.has(part.signature ?? part.redacted)
+    if (part.type !== 'tool_call') return true
+    const twin = twins.get(part.id)
+    if (twin !== undefined && part.cache !== undefined) twin.cache = part.cache
+    return twin === undefined
+  })
+  return [...reasoning, ...own, ...(refusal ? [{ type: 'text' as const, text: refusal }] : []), ...calls]
+}
+
+/** Without the unsigned ones that stand among the words with their seal, each for itself or all as one. */
+function newDetails(details: Reasoning[], content: TurnPart[]): Reasoning[] {
+  const sealed = content.filter((part) => part.type === 'reasoning').filter(isSealed)
+  const texts = sealed.map(({ text }) => text)
+  const told = new Set([...texts, texts.join('')])
+  return sealed.length === 0 ? details : details.filter((part) => isSealed(part) || !told.has(part.text))
+}
+
+const functionCall = (called: Json, id: string, at: string): Call =>
+  compact({
+    type: 'tool_call',
+    id,
+    name: string(called['name'], `${at}.name`) ?? missing(`${at}.name`),
+    arguments:
+      typeof called['arguments'] === 'object'
+        ? JSON.stringify(called['arguments'] ?? {})
+        : (string(called['arguments'], `${at}.arguments`) ?? ''),
+  })

@@ -1,0 +1,79 @@
+import { refuse } from '#kernel/errors.ts'
+import type { TurnPart } from '../../../model/canonical-request.ts'
+import { decodeBlock, lostBlocks } from '../../anthropic-messages/decode/blocks.ts'
+import { compact, type Json, list, missing, object, partsOf, string } from '../../../model/json.ts'
+import { Losses } from '../../shared/losses.ts'
+import { sourceOf } from '../../shared/media.ts'
+import { decodeAnthropicPart, RESULT } from './anthropic-parts.ts'
+import { cacheOf } from './cache.ts'
+
+/**
+ * What has no place in a Turn where it stands: sound, films, thoughts among the words, and of the blocks of another vendor
+ * that some frameworks send what is not plain.
+ */
+const lost: ReadonlySet<string> = new Set(
+  `input_audio audio_url video_url input_video input_file thinking redacted_thinking reasoning tool_use tool_result
+  document search_result`.split(/\s+/),
+)
+
+/** Content as a string or as parts; empty text is no content. */
+export function contentOf(content: unknown, at: string, role: string, losses: Losses): TurnPart[] {
+  if (content === undefined || content === null) return []
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  const parts = list(content, at, 'a string or an array') ?? []
+  return partsOf(
+    parts.map((part, i) => decodePart(part, `${at}.${i}`, role, losses)),
+    at,
+    'text, image_url, file or refusal',
+  )
+}
+
+/** One content part. Kinds that a Turn has no place for are losses; null: it is not known. */
+function decodePart(given: unknown, at: string, role: string, losses: Losses): TurnPart[] | null {
+  const part = object(given, at) ?? missing(at)
+  const type = string(part['type'], `${at}.type`) ?? missing(`${at}.type`)
+  const cache = cacheOf(part)
+  if (type === 'text' || type === 'input_text' || type === 'output_text') {
+    const text = string(part['text'], `${at}.text`) ?? missing(`${at}.text`)
+    return text === '' ? [] : [compact({ type: 'text', text, cache })]
+  }
+  if (type === 'refusal') return [{ type: 'text', text: string(part['refusal'], `${at}.refusal`) ?? '' }]
+  if (type === 'image_url' || type === 'input_image') return [{ ...imageOf(part, at), ...(cache && { cache }) }]
+  if (type === 'file') {
+    const file = fileOf(part, at, losses)
+    return file ? [{ ...file, ...(cache && { cache }) }] : []
+  }
+  const result = (content: unknown, at: string): TurnPart[] => contentOf(content, at, RESULT, losses)
+  const foreign = decodeAnthropicPart(role, part, at, losses, result)
+  if (foreign !== null) return foreign
+  // Pictures and papers that lie at Anthropic.
+  if (role === RESULT && (type === 'image' || type === 'document')) return decodeBlock(part, at, losses)
+  losses.add(`messages.${type}`)
+  return lost.has(type) || lostBlocks.has(type) || type.endsWith('_tool_result') ? [] : null
+}
+
+function imageOf(part: Json, at: string): Extract<TurnPart, { type: 'image' }> {
+  const given = part['image_url']
+  const image = typeof given === 'string' ? { url: given } : (object(given, `${at}.image_url`) ?? {})
+  const param = `${at}.image_url.url`
+  const source = sourceOf(string(image['url'], param) ?? missing(param))
+  if (!source)
+    return refuse('invalid_parameter', { message: `\`${param}\` must be an http(s) or a base64 data URL.`, param })
+  const detail = string(image['detail'], `${at}.image_url.detail`)
+  return detail === 'auto' || detail === 'low' || detail === 'high'
+    ? { type: 'image', source, detail }
+    : { type: 'image', source }
+}
+
+function fileOf(part: Json, at: string, losses: Losses): Extract<TurnPart, { type: 'file' }> | null {
+  const file = object(part['file'], `${at}.file`) ?? missing(`${at}.file`)
+  const param = `${at}.file.file_data`
+  const data = string(file['file_data'], param)
+  if (data === undefined) {
+    losses.add('messages.file_id')
+    return null
+  }
+  const source = sourceOf(data)
+  if (!source) return refuse('invalid_parameter', { message: `\`${param}\` must be a base64 data URL.`, param })
+  return compact({ type: 'file', source, name: string(file['filename'], `${at}.file.filename`) })
+}

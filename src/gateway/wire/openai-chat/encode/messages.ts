@@ -1,0 +1,95 @@
+import type { TurnMessage, TurnPart } from '../../../model/canonical-request.ts'
+import { compact, type Json } from '../../../model/json.ts'
+import { Losses } from '../../shared/losses.ts'
+import { urlOf } from '../../shared/media.ts'
+import type { ToolNames } from '../../shared/tool-names.ts'
+import type { Quirks } from '../quirks.ts'
+import { writeDetails } from '../reasoning.ts'
+import { askToGoOn } from '../../shared/prefill.ts'
+
+export interface MessageRules {
+  quirks: Quirks
+  names: ToolNames
+  ids: (id: string) => string
+  losses: Losses
+}
+
+/** Messages with paired tool results, as the vendor has them. */
+export function encodeMessages(messages: TurnMessage[], rules: MessageRules): Json[] {
+  if (messages.at(-1)?.role === 'assistant') rules.losses.add('messages.prefill')
+  return askToGoOn(messages).flatMap((message) => {
+    const { role, content } = message
+    if (role === 'tool') return toolMessages(content, rules)
+    if (role === 'assistant') return [assistantMessage(content, rules)]
+    return [{ role, content: userContent(content, rules) }]
+  })
+}
+
+/** A string where there is only text: every vendor of this shape takes that, few take parts everywhere. */
+function userContent(content: TurnPart[], rules: MessageRules): string | Json[] {
+  const marked = content.some((part) => 'cache' in part && part.cache !== undefined)
+  const keepMarks = marked && rules.quirks.openrouter
+  if (marked && !keepMarks) rules.losses.add('cache_control')
+  if (!keepMarks && content.every((part) => part.type === 'text')) return content.map(({ text }) => text).join('\n\n')
+  return content.flatMap((part) => {
+    const encoded = encodePart(part)
+    if (!encoded) return []
+    const ttl = 'cache' in part ? part.cache : undefined
+    return [keepMarks && ttl ? { ...encoded, cache_control: { type: 'ephemeral', ttl } } : encoded]
+  })
+}
+
+function encodePart(part: TurnPart): Json | null {
+  if (part.type === 'text') return { type: 'text', text: part.text }
+  if (part.type === 'image') {
+    return { type: 'image_url', image_url: compact({ url: urlOf(part.source), detail: part.detail }) }
+  }
+  if (part.type !== 'file') return null
+  return { type: 'file', file: { file_data: urlOf(part.source), filename: part.name ?? 'file' } }
+}
+
+function assistantMessage(content: TurnPart[], { quirks, names, ids, losses }: MessageRules): Json {
+  const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+  const reasoning = content.filter((part) => part.type === 'reasoning')
+  const calls = content.filter((part) => part.type === 'tool_call')
+  if (content.some(({ type }) => type === 'image' || type === 'file')) losses.add('messages.assistant.media')
+  if (content.some((part) => 'cache' in part && part.cache !== undefined)) losses.add('cache_control')
+  const message: Json = { role: 'assistant', content: text === '' && calls.length > 0 ? null : text }
+  if (calls.length > 0) {
+    message['tool_calls'] = calls.map(({ id, name, arguments: words }) => ({
+      id: ids(id),
+      type: 'function',
+      function: { name: names.sent(name), arguments: words === '' ? '{}' : words },
+    }))
+  }
+  if (reasoning.length === 0) return message
+  if (quirks.openrouter) message['reasoning_details'] = reasoning.flatMap(writeDetails)
+  else if (quirks.echoesReasoning && reasoning.some(unsigned)) {
+    message['reasoning_content'] = reasoning
+      .filter(unsigned)
+      .map((part) => part.text)
+      .join('')
+  } else losses.add('messages.reasoning')
+  return message
+}
+
+const unsigned = ({ signature, redacted }: Extract<TurnPart, { type: 'reasoning' }>): boolean =>
+  signature === undefined && redacted === undefined
+
+/** One message per result; a tool message holds only text, so what else there is follows them all as the user's. */
+function toolMessages(content: TurnPart[], rules: MessageRules): Json[] {
+  const media: TurnPart[] = []
+  const messages = content.flatMap((part): Json[] => {
+    if (part.type !== 'tool_result') return []
+    const words = part.content.flatMap((inner) => {
+      if (inner.type === 'text') return [inner.text]
+      if (inner.type !== 'image' && inner.type !== 'file') return []
+      media.push({ type: 'text', text: `From the result of tool call ${rules.ids(part.id)}:` }, inner)
+      return [`[${inner.type}: see the next user message]`]
+    })
+    const text = words.join('\n')
+    if (part.cache !== undefined && !rules.quirks.openrouter) rules.losses.add('cache_control')
+    return [{ role: 'tool', tool_call_id: rules.ids(part.id), content: part.is_error ? `Error: ${text}` : text }]
+  })
+  return media.length === 0 ? messages : [...messages, { role: 'user', content: userContent(media, rules) }]
+}

@@ -1,0 +1,19 @@
+import type { Chunk } from '../../../model/canonical-request.ts'
+import { readStreamFault } from '../../faults.ts'
+import { isObject } from '../../../model/json.ts'
+import { MessageReader } from './message.ts'
+
+/** A provider's whole answer as chunks. An error in a 200, or something else altogether, is an `error` chunk. */
+export function readAnswer(body: unknown): Chunk[] {
+  if (!isObject(body)) {
+    return [
+      {
+        type: 'error',
+        error: { kind: 'garbage', message: 'The provider answered with something that is no completion.' },
+      },
+    ]
+  }
+  if (body['error']) return [{ type: 'error', error: readStreamFault(body['error']) }]
+  const reader = new MessageReader()
+  return [...reader.read(body), ...reader.end(true)]
+}

@@ -1,0 +1,24 @@
+import type { FinishReason } from '../../../model/canonical-request.ts'
+
+const reasons: Record<string, FinishReason> = {
+  stop: 'stop',
+  length: 'length',
+  max_tokens: 'length',
+  model_length: 'length',
+  tool_calls: 'tool_calls',
+  function_call: 'tool_calls',
+  content_filter: 'content_filter',
+  error: 'error',
+}
+
+/**
+ * The provider's word as ours. Calls that were seen turn a plain end into `tool_calls` (providers say `stop` when a
+ * tool was forced) but never hide a `length`; a refusal that ended plainly was filtered. Unknown words end plainly.
+ */
+export function readFinish(native: string, calls: boolean, refused: boolean): FinishReason {
+  const reason = reasons[native] ?? 'stop'
+  if (reason === 'tool_calls') return calls ? reason : 'stop'
+  if (reason !== 'stop') return reason
+  if (calls) return 'tool_calls'
+  return refused ? 'content_filter' : 'stop'
+}

@@ -1,0 +1,103 @@
+import type { Chunk } from '../../../model/canonical-request.ts'
+import { readUrlCitation } from '../../shared/citations.ts'
+import { isObject, listOf, objectOf, textOf } from '../../../model/json.ts'
+import { WholeText } from '../../streams/whole-text.ts'
+import { readFinish } from './finish.ts'
+import { ReasoningReader } from './reasoning.ts'
+import { ToolCallReader } from './tool-calls.ts'
+import { readUsage } from '../usage.ts'
+
+/**
+ * What a whole message and the deltas of a stream have in common: both are fed here piece by piece. Only the first
+ * choice is read.
+ */
+export class MessageReader {
+  readonly #reasoning = new ReasoningReader()
+  readonly #calls = new ToolCallReader()
+  readonly #text = new WholeText()
+  #started = false
+  #native: string | null = null
+  #refused = false
+  #spoke = false
+  readonly #cited = new Set<string>()
+
+  /** A `chat.completion` or one of its chunks. */
+  read(answer: Record<string, unknown>): Chunk[] {
+    const chunks: Chunk[] = []
+    const choices = listOf(answer['choices']).map(objectOf)
+    const choice = choices.find(({ index }) => index === undefined || index === null || index === 0)
+    if (!this.#started && (choice || textOf(answer['id']) !== '')) {
+      this.#started = true
+      chunks.push({ type: 'start', id: textOf(answer['id']), model: textOf(answer['model']) })
+    }
+    if (choice) {
+      const message = isObject(choice['delta']) ? choice['delta'] : objectOf(choice['message'])
+      this.#message(message, chunks)
+      const native = textOf(choice['finish_reason'])
+      // A second word never hides that the answer was cut.
+      if (native !== '' && this.#native !== 'length') this.#native = native
+    }
+    const usage = readUsage(answer['usage'])
+    if (usage) chunks.push({ type: 'usage', ...usage })
+    return chunks
+  }
+
+  /** The end of the answer. `complete`: the provider said that it was one, if only by `[DONE]`. */
+  end(complete: boolean): Chunk[] {
+    const chunks = [...this.#reasoning.end(), ...this.#rest()]
+    const uncut = this.#calls.complete
+    chunks.push(...this.#calls.end())
+    const native = this.#native ?? ((this.#calls.any && uncut) || (complete && this.#spoke) ? 'stop' : null)
+    if (native === null) {
+      const message = this.#spoke ? 'The answer of the provider broke off.' : 'The provider ended without an answer.'
+      chunks.push({ type: 'error', error: { kind: 'garbage', message } })
+      return chunks
+    }
+    const reason = readFinish(native, this.#calls.any, this.#refused)
+    if (reason === 'error') {
+      chunks.push({ type: 'error', error: { kind: 'server_error', message: 'The provider failed while it answered.' } })
+    } else chunks.push({ type: 'finish', reason, native: this.#native })
+    return chunks
+  }
+
+  #message(message: Record<string, unknown>, chunks: Chunk[]): void {
+    const reasoning = this.#reasoning.read(message)
+    if (reasoning.length > 0) chunks.push(...this.#rest(), ...this.#calls.interrupt(), ...reasoning)
+    const refusal = textOf(message['refusal'])
+    this.#refused ||= refusal !== ''
+    const text = (textOf(message['content']) || partsText(message['content'])) + refusal
+    const deltas = [...listOf(message['tool_calls']), ...legacyCall(message['function_call'])]
+    if (text !== '') {
+      chunks.push(...this.#reasoning.end(), ...this.#calls.interrupt())
+      const whole = this.#text.push(text)
+      if (whole !== '') chunks.push({ type: 'text', text: whole })
+    }
+    for (const annotation of listOf(message['annotations'])) {
+      const citation = readUrlCitation(annotation)
+      const key = JSON.stringify(citation)
+      // Some vendors say all of them again in each piece.
+      if (citation === null || this.#cited.has(key)) continue
+      this.#cited.add(key)
+      chunks.push({ type: 'citation', citation })
+    }
+    if (deltas.length > 0) {
+      chunks.push(...this.#reasoning.end(), ...this.#rest())
+      for (const delta of deltas) chunks.push(...this.#calls.delta(delta))
+    }
+    this.#spoke ||= text !== '' || reasoning.length > 0 || deltas.length > 0
+  }
+
+  #rest(): Chunk[] {
+    const rest = this.#text.rest()
+    return rest === '' ? [] : [{ type: 'text', text: rest }]
+  }
+}
+
+/** Content as a list of parts, as Mistral sends it. */
+const partsText = (content: unknown): string =>
+  listOf(content)
+    .map(objectOf)
+    .map((part) => (part['type'] === 'text' ? textOf(part['text']) : ''))
+    .join('')
+
+const legacyCall = (call: unknown): object[] => (isObject(call) ? [{ index: 0, function: call }] : [])

@@ -1,0 +1,26 @@
+import type { Chunk } from '../../../model/canonical-request.ts'
+import { ChunkStream, garbage } from '../../streams/chunk-stream.ts'
+import { readStreamFault } from '../../faults.ts'
+import { isObject, parseJson } from '../../../model/json.ts'
+import type { SseEvent } from '../../streams/sse.ts'
+import { MessageReader } from './message.ts'
+
+/** The finish comes at `[DONE]` or at `end()`, once the usage that follows a finish reason is in. */
+export class StreamReader extends ChunkStream {
+  readonly #message = new MessageReader()
+
+  protected event({ event, data }: SseEvent): Chunk[] {
+    const words = data.trim()
+    if (words === '') return []
+    if (words === '[DONE]') return this.#message.end(true)
+    const answer = parseJson(words)
+    if (!isObject(answer)) return [garbage('The stream of the provider holds something that is no chunk.')]
+    if (answer['error'] || event === 'error')
+      return [{ type: 'error', error: readStreamFault(answer['error'] ?? answer) }]
+    return this.#message.read(answer)
+  }
+
+  protected last(): Chunk[] {
+    return this.#message.end(false)
+  }
+}

@@ -1,0 +1,121 @@
+import { newId } from '#kernel/ids.ts'
+import type { Chunk } from '../../../model/canonical-request.ts'
+import { type Json, objectOf, parseJson, textOf } from '../../../model/json.ts'
+import { WholeText } from '../../streams/whole-text.ts'
+
+interface Call {
+  index: unknown
+  id: string
+  name: string
+  /** All arguments so far. */
+  text: string
+  /** Arguments that wait for the call to be announced. */
+  waiting: string
+  state: 'unnamed' | 'open' | 'ended'
+  whole: WholeText
+}
+
+/**
+ * Tool calls from deltas as providers really send them: by index; all under index 0 with different ids; without an
+ * index; the id or the name late, twice or never; arguments whole, in pieces, or as an object. A call ends when another
+ * thing begins and its arguments are complete JSON, at the latest with the answer.
+ */
+export class ToolCallReader {
+  readonly #calls: Call[] = []
+  readonly #ids = new Set<string>()
+
+  /** Whether any call was made. */
+  get any(): boolean {
+    return this.#calls.some(({ state }) => state !== 'unnamed')
+  }
+
+  /** Whether every call's arguments are JSON: a sign that a stream without an end was not cut in one. */
+  get complete(): boolean {
+    return this.#calls.every(({ text }) => text === '' || parseJson(text) !== undefined)
+  }
+
+  delta(given: unknown): Chunk[] {
+    const delta = objectOf(given)
+    const called = objectOf(delta['function'])
+    const id = textOf(delta['id'])
+    const name = textOf(called['name'])
+    const chunks: Chunk[] = []
+    const call = this.#find(delta['index'], id, name) ?? this.#begin(delta['index'], chunks)
+    if (call.state === 'unnamed') {
+      call.id ||= id
+      call.name ||= name
+    }
+    call.waiting += argumentsOf(called)
+    if (call.state === 'unnamed' && call.name !== '' && call.id !== '') this.#announce(call, chunks)
+    this.#flush(call, chunks)
+    return chunks
+  }
+
+  /** Text or reasoning came: what is complete has ended. */
+  interrupt(): Chunk[] {
+    const chunks: Chunk[] = []
+    for (const call of this.#calls) if (call.state === 'open' && isComplete(call.text)) this.#end(call, chunks)
+    return chunks
+  }
+
+  end(): Chunk[] {
+    const chunks: Chunk[] = []
+    for (const call of this.#calls) {
+      if (call.state === 'unnamed' && call.name !== '') this.#announce(call, chunks)
+      if (call.state === 'open') this.#end(call, chunks)
+    }
+    return chunks
+  }
+
+  #find(index: unknown, id: string, name: string): Call | undefined {
+    const call =
+      index === undefined || index === null
+        ? id === ''
+          ? this.#calls.at(-1)
+          : this.#calls.findLast((one) => one.id === id)
+        : this.#calls.findLast((one) => one.index === index)
+    // Another id with a name under the same index is another call; providers that send index 0 for all do that.
+    const other = call !== undefined && call.id !== '' && id !== '' && name !== '' && call.id !== id
+    return other ? undefined : call
+  }
+
+  #begin(index: unknown, chunks: Chunk[]): Call {
+    chunks.push(...this.interrupt())
+    const call: Call = { index, id: '', name: '', text: '', waiting: '', state: 'unnamed', whole: new WholeText() }
+    this.#calls.push(call)
+    return call
+  }
+
+  #announce(call: Call, chunks: Chunk[]): void {
+    // Calls whose provider gives no id, or two calls the same one, still need one each.
+    if (call.id === '' || this.#ids.has(call.id)) call.id = `call_${newId()}`
+    this.#ids.add(call.id)
+    call.state = 'open'
+    chunks.push({ type: 'tool_call_start', id: call.id, name: call.name })
+    this.#flush(call, chunks)
+  }
+
+  #flush(call: Call, chunks: Chunk[]): void {
+    if (call.state === 'unnamed') return
+    const delta = call.state === 'open' ? call.whole.push(call.waiting) : ''
+    call.waiting = ''
+    call.text += delta
+    if (delta !== '') chunks.push({ type: 'tool_call_delta', id: call.id, delta })
+  }
+
+  #end(call: Call, chunks: Chunk[]): void {
+    // A call without arguments has none, which in JSON is an empty object.
+    const delta = call.whole.rest() || (call.text === '' ? '{}' : '')
+    if (delta !== '') chunks.push({ type: 'tool_call_delta', id: call.id, delta })
+    call.state = 'ended'
+    chunks.push({ type: 'tool_call_end', id: call.id })
+  }
+}
+
+const isComplete = (text: string): boolean => text.trimEnd().endsWith('}') && parseJson(text) !== undefined
+
+function argumentsOf(called: Json): string {
+  const given = called['arguments']
+  if (typeof given === 'string') return given
+  return typeof given === 'object' && given !== null ? JSON.stringify(given) : ''
+}

@@ -1,0 +1,66 @@
+import { usageOf } from '#kernel/usage.ts'
+import type { Collected } from '../../../model/answer.ts'
+import type { AnswerAbout } from '../../../model/answer-about.ts'
+import { writeUrlCitation } from '../../shared/citations.ts'
+import { compact, type Json } from '../../../model/json.ts'
+import type { ChatSurface } from './errors.ts'
+import { isSealed, writeDetails } from '../reasoning.ts'
+import { hidesReasoning } from './said-reasoning.ts'
+import { writeUsage, writeUsageWithCost } from '../usage.ts'
+
+export const answerId = (id: string, surface: ChatSurface): string =>
+  surface === 'compat-a' ? `chatcmpl-${id}` : `gen-${id}`
+
+/** A `chat.completion`. The caller has dealt with `error` and a missing `finish` before. */
+export function writeAnswer(answer: Collected, about: AnswerAbout, surface: ChatSurface): Json {
+  const { content, finish } = answer
+  const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+  const cited = content
+    .flatMap((part) => (part.type === 'text' ? (part.citations ?? []) : []))
+    .flatMap((one) => writeUrlCitation(one) ?? [])
+    .map((one) => ({ type: 'url_citation', url_citation: one }))
+  const calls = content.filter((part) => part.type === 'tool_call')
+  const message = compact({
+    role: 'assistant',
+    content: text === '' && calls.length > 0 ? null : text,
+    refusal: null,
+    ...(!hidesReasoning(about.request) && writeReasoning(answer, surface)),
+    ...(cited.length > 0 && { annotations: cited }),
+    tool_calls:
+      calls.length === 0
+        ? undefined
+        : calls.map(({ id, name, arguments: words }) => ({
+            id,
+            type: 'function',
+            function: { name, arguments: words },
+          })),
+  })
+  const choice = {
+    index: 0,
+    message,
+    logprobs: null,
+    finish_reason: finish?.reason ?? 'stop',
+    ...(surface === 'compat-c' && { native_finish_reason: finish?.native ?? null }),
+  }
+  const usage = answer.usage ?? usageOf({})
+  return {
+    id: answerId(about.id, surface),
+    object: 'chat.completion',
+    created: about.created,
+    model: about.model,
+    ...(surface === 'compat-c' && { provider: about.provider }),
+    choices: [choice],
+    usage: surface === 'compat-a' ? writeUsage(usage) : writeUsageWithCost(usage, answer.cost_usd, about),
+    system_fingerprint: null,
+  }
+}
+
+function writeReasoning({ content }: Collected, surface: ChatSurface): Json {
+  const parts = content.filter((part) => part.type === 'reasoning')
+  if (parts.length === 0) return {}
+  const text = parts.map((part) => part.text).join('')
+  const details = { reasoning_details: parts.flatMap(writeDetails) }
+  if (surface === 'compat-c') return { reasoning: text === '' ? null : text, ...details }
+  // OpenAI's own shape has no place for it; who sends the message back as it came brings the signatures along.
+  return { ...(text !== '' && { reasoning_content: text }), ...(parts.some(isSealed) && details) }
+}

@@ -1,0 +1,131 @@
+import { usageOf } from '#kernel/usage.ts'
+import type { Problem } from '../../problem.ts'
+import type { Chunk } from '../../../model/canonical-request.ts'
+import type { AnswerAbout } from '../../../model/answer-about.ts'
+import { writeUrlCitation } from '../../shared/citations.ts'
+import { EventWriter, type Finish, type Said } from '../../streams/event-writer.ts'
+import { type Json } from '../../../model/json.ts'
+import { type ChatSurface, errorOfA, errorOfC } from './errors.ts'
+import { isSealed, writeDetails, writeTextDetail } from '../reasoning.ts'
+import { hidesReasoning } from './said-reasoning.ts'
+import { answerId } from './answer.ts'
+import { writeUsage, writeUsageWithCost } from '../usage.ts'
+
+/** A comment that keeps connections open while there is nothing to say. */
+export const keepAlive: Record<ChatSurface, string> = {
+  'compat-a': ': keep-alive\n\n',
+  'compat-c': ': OPENROUTER PROCESSING\n\n',
+}
+
+/** Chunks as the server-sent events of a chat completion. */
+export class StreamWriter extends EventWriter {
+  readonly keepAlive: string
+  readonly #surface: ChatSurface
+  readonly #about: AnswerAbout
+  readonly #includeUsage: boolean
+  readonly #calls = new Map<string, number>()
+  readonly #hidden: boolean
+  #block = 0
+  /** The text of the block, which compat-a says again with its signature. */
+  #thought = ''
+
+  constructor(about: AnswerAbout, surface: ChatSurface, includeUsage: boolean) {
+    super()
+    this.#about = about
+    this.#hidden = hidesReasoning(about.request)
+    this.#surface = surface
+    this.keepAlive = keepAlive[surface]
+    // The OpenRouter surface always says what was used.
+    this.#includeUsage = includeUsage || surface === 'compat-c'
+  }
+
+  protected opening(): string {
+    return this.#frame({ choices: [this.#choice({ role: 'assistant', content: '', refusal: null })] })
+  }
+
+  protected say(chunk: Said): string {
+    if (this.#hidden && (chunk.type === 'reasoning' || chunk.type === 'reasoning_end')) return ''
+    switch (chunk.type) {
+      case 'text':
+        return chunk.text === '' ? '' : this.#delta({ content: chunk.text })
+      case 'citation': {
+        const cited = writeUrlCitation(chunk.citation)
+        return cited === null ? '' : this.#delta({ annotations: [{ type: 'url_citation', url_citation: cited }] })
+      }
+      case 'reasoning':
+        return chunk.text === '' ? '' : this.#delta(this.#reasoning(chunk.text))
+      case 'reasoning_end':
+        return this.#endReasoning(chunk)
+      case 'tool_call_start': {
+        const index = this.#calls.size
+        this.#calls.set(chunk.id, index)
+        const called = { name: chunk.name, arguments: '' }
+        return this.#delta({ tool_calls: [{ index, id: chunk.id, type: 'function', function: called }] })
+      }
+      case 'tool_call_delta': {
+        const index = this.#calls.get(chunk.id)
+        if (index === undefined || chunk.delta === '') return ''
+        return this.#delta({ tool_calls: [{ index, function: { arguments: chunk.delta } }] })
+      }
+      case 'tool_call_end':
+        return ''
+    }
+  }
+
+  protected closing({ reason, native }: Finish): string {
+    const last = this.#frame({ choices: [this.#choice({}, reason, native)] })
+    const usage = this.#includeUsage ? this.#frame({ choices: [], usage: this.#usageBody() }) : ''
+    return `${last}${usage}data: [DONE]\n\n`
+  }
+
+  protected breaking(problem: Problem): string {
+    if (this.#surface === 'compat-a') return data({ error: errorOfA(problem) })
+    const choice = this.#choice({ content: '' }, 'error', 'error')
+    return this.#frame({ error: errorOfC(problem), choices: [choice] })
+  }
+
+  #delta(delta: Json): string {
+    return this.begin() + this.#frame({ choices: [this.#choice(delta)] })
+  }
+
+  #reasoning(text: string): Json {
+    if (this.#surface === 'compat-a') {
+      this.#thought += text
+      return { reasoning_content: text }
+    }
+    return { reasoning: text, reasoning_details: [writeTextDetail(text, this.#block, this.#about.format)] }
+  }
+
+  #endReasoning(end: Extract<Chunk, { type: 'reasoning_end' }>): string {
+    const index = this.#block++
+    const text = this.#thought
+    this.#thought = ''
+    if (this.#surface === 'compat-a' && !isSealed(end)) return ''
+    return this.#delta({ reasoning_details: writeDetails({ text, ...end }, index) })
+  }
+
+  #choice(delta: Json, finish: string | null = null, native: string | null = null): Json {
+    const choice = { index: 0, delta, logprobs: null, finish_reason: finish }
+    return this.#surface === 'compat-c' ? { ...choice, native_finish_reason: native } : choice
+  }
+
+  #usageBody(): Json {
+    const usage = this.usage ?? usageOf({})
+    return this.#surface === 'compat-a' ? writeUsage(usage) : writeUsageWithCost(usage, this.reported, this.#about)
+  }
+
+  #frame(more: Json): string {
+    const { id, created, model, provider } = this.#about
+    return data({
+      id: answerId(id, this.#surface),
+      object: 'chat.completion.chunk',
+      created,
+      model,
+      ...(this.#surface === 'compat-c' && { provider }),
+      ...(this.#surface === 'compat-a' && this.#includeUsage && { usage: null }),
+      ...more,
+    })
+  }
+}
+
+const data = (frame: Json): string => `data: ${JSON.stringify(frame)}\n\n`

@@ -1,0 +1,149 @@
+import { refuse } from '#kernel/errors.ts'
+import type { TurnMessage, TurnPart } from '../../model/canonical-request.ts'
+import { compact, type Json, list, missing, object, partsOf, string, textOf, wrong } from '../../model/json.ts'
+import { Losses } from '../shared/losses.ts'
+import { sourceOf } from '../shared/media.ts'
+import { readReasoning } from './sealed.ts'
+import { flatName, wrapText } from './tools.ts'
+
+/** What the vendor takes, and a Turn has no place for: sound, screenshots, what it has sealed. */
+const lost: ReadonlySet<string> = new Set(
+  `input_image input_file input_audio output_audio input_video computer_screenshot reasoning_text summary_text
+  encrypted_content`.split(/\s+/),
+)
+
+/**
+ * Items as messages. What a model said in one go — thoughts, text, calls — becomes one message of the assistant, and so
+ * do the results of its calls. References to what OpenAI would have stored are refused: nothing is stored here.
+ */
+export function decodeInput(input: unknown, losses: Losses): TurnMessage[] {
+  if (typeof input === 'string') return [{ role: 'user', content: [{ type: 'text', text: input }] }]
+  const messages: TurnMessage[] = []
+  let unread: string | null = null
+  const join = (role: 'assistant' | 'tool', parts: TurnPart[]): void => {
+    const last = messages.at(-1)
+    if (last?.role === role) last.content.push(...parts)
+    else if (parts.length > 0) messages.push({ role, content: parts })
+  }
+  for (const [i, given] of (list(input, 'input', 'a string or an array') ?? []).entries()) {
+    const at = `input.${i}`
+    const item = object(given, at) ?? missing(at)
+    const type = string(item['type'], `${at}.type`) ?? (item['role'] === undefined ? missing(`${at}.type`) : 'message')
+    switch (type) {
+      case 'message': {
+        const { role, content } = messageOf(item, at, losses)
+        if (role === 'assistant') join(role, content)
+        else messages.push({ role, content })
+        break
+      }
+      case 'reasoning':
+        join('assistant', [readReasoning(item)])
+        break
+      case 'function_call':
+      case 'custom_tool_call':
+        join('assistant', [callOf(item, at, type === 'custom_tool_call')])
+        break
+      case 'function_call_output':
+      case 'custom_tool_call_output':
+        join('tool', [resultOf(item, at, losses)])
+        break
+      case 'item_reference':
+        refuse('not_found', {
+          message: `Item with id '${textOf(item['id'])}' not found: it is not kept here. Set \`store: false\`, and send the items themselves.`,
+          param: at,
+        })
+        break
+      case 'compaction':
+        refuse('invalid_parameter', {
+          message: 'Only the vendor that has compacted a conversation can read it again: send the conversation itself.',
+          param: at,
+        })
+        break
+      default:
+        losses.add(`input.${type}`)
+        unread ??= at
+    }
+  }
+  // Agents send items that came after this was written: they are done without, as long as something else is there.
+  if (messages.length === 0 && unread !== null)
+    wrong(
+      `${unread}.type`,
+      'message, reasoning, function_call, function_call_output, custom_tool_call or custom_tool_call_output',
+    )
+  return messages
+}
+
+function messageOf(
+  item: Json,
+  at: string,
+  losses: Losses,
+): { role: Exclude<TurnMessage['role'], 'tool'>; content: TurnPart[] } {
+  const role = string(item['role'], `${at}.role`) ?? missing(`${at}.role`)
+  if (role !== 'assistant' && (item['content'] ?? null) === null) missing(`${at}.content`)
+  const content = contentOf(item['content'], `${at}.content`, losses)
+  if (role === 'user' || role === 'assistant') return { role, content }
+  if (role === 'system' || role === 'developer') return { role: 'system', content }
+  return refuse('invalid_parameter', {
+    message: `\`${at}.role\` must be user, assistant, system or developer.`,
+    param: `${at}.role`,
+  })
+}
+
+function callOf(item: Json, at: string, free: boolean): TurnPart {
+  const field = free ? 'input' : 'arguments'
+  const words = string(item[field], `${at}.${field}`) ?? ''
+  const name = string(item['name'], `${at}.name`) ?? missing(`${at}.name`)
+  return {
+    type: 'tool_call',
+    id: string(item['call_id'], `${at}.call_id`) ?? missing(`${at}.call_id`),
+    name: flatName(name, string(item['namespace'], `${at}.namespace`)),
+    arguments: free ? wrapText(words) : words,
+  }
+}
+
+const resultOf = (item: Json, at: string, losses: Losses): TurnPart => ({
+  type: 'tool_result',
+  id: string(item['call_id'], `${at}.call_id`) ?? missing(`${at}.call_id`),
+  content: contentOf(item['output'], `${at}.output`, losses),
+  is_error: false,
+})
+
+function contentOf(content: unknown, at: string, losses: Losses): TurnPart[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  const parts = list(content, at, 'a string or an array') ?? []
+  return partsOf(
+    parts.map((part, i) => partOf(part, `${at}.${i}`, losses)),
+    at,
+    'input_text, input_image, input_file, output_text or refusal',
+  )
+}
+
+/** Null: of a type that is not known. */
+function partOf(given: unknown, at: string, losses: Losses): TurnPart[] | null {
+  const part = object(given, at) ?? missing(at)
+  const type = string(part['type'], `${at}.type`) ?? missing(`${at}.type`)
+  if (type === 'input_text' || type === 'output_text' || type === 'text' || type === 'refusal') {
+    const text = string(part[type === 'refusal' ? 'refusal' : 'text'], `${at}.text`) ?? ''
+    return text === '' ? [] : [{ type: 'text', text }]
+  }
+  if (type === 'input_image' && part['image_url'] !== undefined && part['image_url'] !== null) {
+    const source = media(part['image_url'], `${at}.image_url`)
+    const detail = string(part['detail'], `${at}.detail`)
+    const known = detail === 'auto' || detail === 'low' || detail === 'high'
+    return [known ? { type: 'image', source, detail } : { type: 'image', source }]
+  }
+  const data = part['file_data'] ?? part['file_url']
+  if (type === 'input_file' && data !== undefined && data !== null) {
+    const source = media(data, `${at}.${part['file_data'] ? 'file_data' : 'file_url'}`)
+    return [compact({ type: 'file', source, name: string(part['filename'], `${at}.filename`) })]
+  }
+  losses.add(part['file_id'] ? 'input.file_id' : `input.${type}`)
+  return lost.has(type) ? [] : null
+}
+
+function media(given: unknown, param: string) {
+  return (
+    sourceOf(string(given, param) ?? missing(param)) ??
+    refuse('invalid_parameter', { message: `\`${param}\` must be an http(s) or a base64 data URL.`, param })
+  )
+}

@@ -1,0 +1,113 @@
+import { refuse } from '#kernel/errors.ts'
+import type { Loss, Turn } from '../../model/canonical-request.ts'
+import {
+  boolean,
+  compact,
+  integer,
+  isObject,
+  type Json,
+  listOf,
+  missing,
+  number,
+  object,
+  string,
+} from '../../model/json.ts'
+import { Losses, matters } from '../shared/losses.ts'
+import { verbosityOf } from '../shared/sampling.ts'
+import { decodeInput } from './decode-input.ts'
+import { decodeToolChoice, decodeTools } from './tools.ts'
+
+export interface Decoded {
+  turn: Turn
+  stream: boolean
+  losses: Loss[]
+}
+
+/** Fields that this file reads, or that only steer caching, logging, padding and what is shown. */
+const carried = new Set(
+  `model input instructions tools tool_choice parallel_tool_calls reasoning text max_output_tokens temperature top_p
+  user safety_identifier stream stream_options include metadata client_metadata prompt_cache_key prompt_cache_options
+  prompt_cache_retention`.split(/\s+/),
+)
+/** Values of further fields that ask for what happens anyway. */
+const usual = new Map<string, (value: unknown) => boolean>([
+  ['service_tier', (tier) => tier === 'auto' || tier === 'default'],
+  ['truncation', (given) => given === 'disabled'],
+])
+
+/**
+ * A request of OpenAI's Responses API as a Turn. Unknown fields and what only OpenAI can do are losses. Refused is what
+ * the answer would be wrong without: an earlier response, a conversation or a prompt that OpenAI stores, work in the
+ * background. `store: true` is a loss: answers say `store: false`.
+ */
+export function decode(body: unknown): Decoded {
+  if (!isObject(body)) return refuse('invalid_parameter', { message: 'The body must be a JSON object.' })
+  refuseStored(body)
+  const losses = new Losses()
+  for (const [name, value] of Object.entries(body)) {
+    if (!carried.has(name) && matters(value) && !usual.get(name)?.(value)) losses.add(name)
+  }
+  const logprobs = 'message.output_text.logprobs'
+  if (listOf(body['include']).includes(logprobs)) losses.add(`include.${logprobs}`)
+  const messages = decodeInput(body['input'] ?? missing('input'), losses)
+  const instructions = string(body['instructions'], 'instructions')
+  if (instructions) messages.unshift({ role: 'system', content: [{ type: 'text', text: instructions }] })
+  if (messages.length === 0) refuse('invalid_parameter', { message: '`input` must not be empty.', param: 'input' })
+  const tools = decodeTools(body, losses)
+  const turn: Turn = compact({
+    model: string(body['model'], 'model') ?? missing('model'),
+    messages,
+    max_output_tokens: integer(body['max_output_tokens'], 'max_output_tokens', 0),
+    temperature: number(body['temperature'], 'temperature'),
+    top_p: number(body['top_p'], 'top_p'),
+    parallel_tool_calls: boolean(body['parallel_tool_calls'], 'parallel_tool_calls'),
+    verbosity: verbosityOf(string(object(body['text'], 'text')?.['verbosity'], 'text.verbosity')),
+    cache_key: string(body['prompt_cache_key'], 'prompt_cache_key'),
+    response_format: formatOf(body, losses),
+    reasoning: reasoningOf(body, losses),
+    user: string(body['safety_identifier'], 'safety_identifier') ?? string(body['user'], 'user'),
+    ...decodeToolChoice(body, tools, losses),
+  })
+  return { turn, stream: boolean(body['stream'], 'stream') ?? false, losses: losses.all() }
+}
+
+function refuseStored(body: Json): void {
+  const previous = string(body['previous_response_id'], 'previous_response_id')
+  if (previous)
+    refuse('invalid_parameter', {
+      message: `Previous response with id '${previous}' not found: responses are not stored for this model. Send the whole conversation as \`input\`.`,
+      param: 'previous_response_id',
+      details: { code: 'previous_response_not_found' },
+    })
+  for (const field of ['conversation', 'prompt', 'background'])
+    if (matters(body[field]))
+      refuse('invalid_parameter', { message: `\`${field}\` is not supported with this model.`, param: field })
+}
+
+function formatOf(body: Json, losses: Losses): Turn['response_format'] {
+  const text = object(body['text'], 'text')
+  const format = object(text?.['format'], 'text.format')
+  const type = string(format?.['type'], 'text.format.type')
+  if (format === undefined || type === undefined) return undefined
+  if (type === 'text' || type === 'json_object') return { type }
+  if (type !== 'json_schema') {
+    losses.add(`text.format.${type}`)
+    return undefined
+  }
+  return compact({
+    type,
+    name: string(format['name'], 'text.format.name') ?? missing('text.format.name'),
+    schema: object(format['schema'], 'text.format.schema') ?? missing('text.format.schema'),
+    strict: boolean(format['strict'], 'text.format.strict'),
+  })
+}
+
+const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
+
+function reasoningOf(body: Json, losses: Losses): Turn['reasoning'] {
+  const given = object(body['reasoning'], 'reasoning') ?? {}
+  const word = string(given['effort'], 'reasoning.effort')
+  const effort = efforts.find((known) => known === word)
+  if (word !== undefined && effort === undefined) losses.add('reasoning.effort')
+  return effort === undefined ? undefined : { effort }
+}

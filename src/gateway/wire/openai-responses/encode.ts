@@ -1,0 +1,103 @@
+import type { Turn } from '../../model/canonical-request.ts'
+import { compact, type Json } from '../../model/json.ts'
+import { effortOfBudget } from '../shared/effort.ts'
+import { raised } from '../shared/least-output.ts'
+import { Losses } from '../shared/losses.ts'
+import { pairToolResults, toolsWithHistory } from '../shared/pairing.ts'
+import { losePenalties } from '../shared/sampling.ts'
+import { strictLegal } from '../shared/schema.ts'
+import { type Encoded, mayReason, type Target } from '../shared/target.ts'
+import { fit, ToolNames } from '../shared/tool-names.ts'
+import { encodeInput } from './encode-input.ts'
+
+/** The longest tool name and call id that OpenAI takes. */
+const LONGEST_NAME = 64
+const LONGEST_ID = 64
+
+/** Vendors whose reasoning models refuse sampling fields. */
+const strictSampling = new Set(['openai', 'azure'])
+
+/** A Turn as a request of the Responses API. Nothing is stored there: what a model wants back comes sealed. */
+export function encode(turn: Turn, target: Target, { stream }: { stream: boolean }): Encoded {
+  const losses = new Losses()
+  const names = new ToolNames(LONGEST_NAME)
+  const ids = (id: string) => (id.length <= LONGEST_ID ? id : fit(id, LONGEST_ID))
+  const tools = toolsWithHistory(turn)
+  const reasons = target.capabilities.includes('reasoning')
+  if (turn.n !== undefined && turn.n > 1) losses.add('n')
+  if (turn.seed !== undefined) losses.add('seed')
+  if (turn.top_k !== undefined) losses.add('top_k')
+  losePenalties(turn, losses)
+  if (tools.some(({ cache }) => cache !== undefined)) losses.add('cache_control')
+  const body: Json = compact({
+    model: target.model,
+    input: encodeInput(pairToolResults(turn.messages), { names, ids, losses }),
+    max_output_tokens: limit(turn, target, losses),
+    ...sampling(turn, target, losses),
+    reasoning: reasoning(turn, target, losses),
+    tools:
+      tools.length === 0
+        ? undefined
+        : tools.map(({ name, description, parameters, strict }) =>
+            // Left out, `strict` would be true there.
+            compact({ type: 'function', name: names.sent(name), description, parameters, strict: strict ?? false }),
+          ),
+    tool_choice: tools.length === 0 ? undefined : toolChoice(turn, names),
+    parallel_tool_calls: tools.length === 0 ? undefined : turn.parallel_tool_calls,
+    text: text(turn),
+    prompt_cache_key: turn.cache_key,
+    user: turn.user,
+    store: false,
+    include: reasons ? ['reasoning.encrypted_content'] : undefined,
+    ...(stream && { stream: true }),
+  })
+  return { body, losses: losses.all(), renamed: names.renamed, watched: turn.stop ?? [] }
+}
+
+function limit(
+  { max_output_tokens: wanted }: Turn,
+  { maxOutputTokens: most }: Target,
+  losses: Losses,
+): number | undefined {
+  if (wanted === undefined) return undefined
+  const taken = raised(Math.max(1, wanted), 'openai-responses')
+  if (taken > wanted) losses.add('max_output_tokens')
+  return most === null ? taken : Math.min(taken, most)
+}
+
+function sampling(turn: Turn, { preset, capabilities }: Target, losses: Losses): Json {
+  const { temperature, top_p } = turn
+  const refuses = preset !== null && strictSampling.has(preset) && capabilities.includes('reasoning')
+  if (!refuses || turn.reasoning?.effort === 'none') return { temperature, top_p }
+  if (temperature !== undefined && temperature !== 1) losses.add('temperature')
+  if (top_p !== undefined && top_p !== 1) losses.add('top_p')
+  return {}
+}
+
+function reasoning({ reasoning: wanted }: Turn, target: Target, losses: Losses): Json | undefined {
+  if (wanted === undefined) return undefined
+  const effort = wanted.effort ?? (wanted.max_tokens === undefined ? undefined : effortOfBudget(wanted.max_tokens))
+  if (!mayReason(target)) {
+    if (effort !== 'none') losses.add('reasoning')
+    return undefined
+  }
+  return compact({ effort, summary: wanted.exclude || effort === 'none' ? undefined : 'auto' })
+}
+
+const toolChoice = ({ tool_choice: choice }: Turn, names: ToolNames): unknown =>
+  typeof choice === 'object' ? { type: 'function', name: names.sent(choice.name) } : choice
+
+function text({ response_format: format, verbosity }: Turn): Json | undefined {
+  if (format === undefined) return verbosity === undefined ? undefined : { verbosity }
+  if (format.type !== 'json_schema') return compact({ format, verbosity })
+  const { type, name, schema, strict } = format
+  return compact({
+    verbosity,
+    format: {
+      type,
+      name: fit(name, LONGEST_NAME),
+      schema,
+      strict: strict ?? ('type' in schema && strictLegal(schema)),
+    },
+  })
+}

@@ -1,0 +1,12 @@
+import type { Chunk } from '../../model/canonical-request.ts'
+import { readStreamFault } from '../faults.ts'
+import { isObject } from '../../model/json.ts'
+import { ItemReader } from './read-items.ts'
+
+/** A provider's whole response as chunks. Something else altogether is an `error` chunk. */
+export function readAnswer(body: unknown): Chunk[] {
+  if (isObject(body) && Array.isArray(body['output'])) return new ItemReader().over(body)
+  const error = isObject(body) && body['error'] ? readStreamFault(body['error']) : null
+  const message = 'The provider answered with something that is no response.'
+  return [{ type: 'error', error: error ?? { kind: 'garbage', message } }]
+}

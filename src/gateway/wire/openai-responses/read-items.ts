@@ -1,0 +1,182 @@
+import { newId } from '#kernel/ids.ts'
+import type { Chunk } from '../../model/canonical-request.ts'
+import { fault, kindOf } from '../faults.ts'
+import { readUrlCitation } from '../shared/citations.ts'
+import { type Json, listOf, objectOf, textOf } from '../../model/json.ts'
+import { WholeText } from '../streams/whole-text.ts'
+import { readReasoning, thoughtsOf } from './sealed.ts'
+import { wrapText } from './tools.ts'
+import { readUsage } from './usage.ts'
+
+interface Item {
+  type: string
+  /** Text, thoughts or arguments so far. */
+  said: string
+  whole: WholeText
+  /** Of a call. */
+  id: string
+  done: boolean
+}
+
+/**
+ * Output items as chunks, from a stream's events or from a whole answer, which is read as items that are done at once.
+ * What was streamed is never said again: of an item that is done only the rest is.
+ */
+export class ItemReader {
+  readonly #items = new Map<number, Item>()
+  readonly #ids = new Set<string>()
+  #started = false
+  #called = false
+  #refused = false
+  /** Anything but the opening came. */
+  #spoke = false
+  /** Characters of text in the messages that are over. */
+  #cited = 0
+
+  start(response: Json): Chunk[] {
+    if (this.#started) return []
+    this.#started = true
+    return [{ type: 'start', id: textOf(response['id']), model: textOf(response['model']) }]
+  }
+
+  added(index: number, item: Json): Chunk[] {
+    if (this.#items.has(index)) return []
+    const type = textOf(item['type'])
+    const one: Item = { type, said: '', whole: new WholeText(), id: '', done: false }
+    this.#items.set(index, one)
+    const chunks = this.start({})
+    if (type !== 'function_call' && type !== 'custom_tool_call') return chunks
+    this.#called = this.#spoke = true
+    // Providers that give none, or the same one twice.
+    const given = textOf(item['call_id']) || textOf(item['id'])
+    one.id = given === '' || this.#ids.has(given) ? `call_${newId()}` : given
+    this.#ids.add(one.id)
+    chunks.push({ type: 'tool_call_start', id: one.id, name: textOf(item['name']) })
+    return chunks
+  }
+
+  text(index: number, delta: string, refusal = false): Chunk[] {
+    this.#refused ||= refusal
+    return this.#say(this.#open(index, 'message'), delta)
+  }
+
+  thought(index: number, delta: string): Chunk[] {
+    return this.#say(this.#open(index, 'reasoning'), delta)
+  }
+
+  /** A further part of a summary. */
+  paragraph(index: number): Chunk[] {
+    const item = this.#open(index, 'reasoning')
+    return item.said === '' ? [] : this.#say(item, '\n\n')
+  }
+
+  call(index: number, delta: string): Chunk[] {
+    const item = this.#items.get(index)
+    return item === undefined ? [] : this.#say(item, delta)
+  }
+
+  done(index: number, item: Json): Chunk[] {
+    const chunks = this.added(index, item)
+    const one = this.#items.get(index)!
+    if (one.done) return chunks
+    one.done = true
+    const whole = wholeOf(item)
+    if (whole.refused) this.#refused = true
+    // What did not come in pieces comes now; where the two differ, what was shown stands.
+    if (whole.text.startsWith(one.said)) chunks.push(...this.#say(one, whole.text.slice(one.said.length), true))
+    const rest = one.whole.rest()
+    if (rest !== '') chunks.push(...piece(one, rest))
+    if (one.type === 'message') chunks.push(...this.#citations(item))
+    if (one.type === 'reasoning') {
+      const { type: _, text, ...opaque } = readReasoning(item)
+      if (text !== '' || one.said !== '' || Object.keys(opaque).length > 0)
+        chunks.push({ type: 'reasoning_end', ...opaque })
+    }
+    if (one.id !== '') {
+      // A call without arguments has none, which in JSON is an empty object.
+      if (one.said === '' && whole.text === '') chunks.push({ type: 'tool_call_delta', id: one.id, delta: '{}' })
+      chunks.push({ type: 'tool_call_end', id: one.id })
+    }
+    return chunks
+  }
+
+  /** `completed`, `incomplete` or `failed`. Items that only the end tells of are read now. */
+  over(response: Json): Chunk[] {
+    const chunks = this.start(response)
+    const output = listOf(response['output']).map(objectOf)
+    for (const [index, item] of output.entries()) chunks.push(...this.done(index, item))
+    for (const [index, { type, id, done }] of this.#items)
+      if (!done) chunks.push(...this.done(index, { type, call_id: id }))
+    const usage = readUsage(response['usage'])
+    if (usage) chunks.push({ type: 'usage', usage })
+    chunks.push(this.#last(response))
+    return chunks
+  }
+
+  /** Of a message that is over; their places count in the part that they belong to. */
+  #citations(item: Json): Chunk[] {
+    return listOf(item['content'])
+      .map(objectOf)
+      .flatMap((part) => {
+        const from = this.#cited
+        this.#cited += textOf(part['text']).length
+        return listOf(part['annotations']).flatMap((one) => readUrlCitation(one, from) ?? [])
+      })
+      .map((citation) => ({ type: 'citation', citation }))
+  }
+
+  get spoke(): boolean {
+    return this.#spoke
+  }
+
+  #last(response: Json): Chunk {
+    const status = textOf(response['status'])
+    const error = objectOf(response['error'])
+    if (status === 'failed' || status === 'cancelled' || Object.keys(error).length > 0) {
+      const words = textOf(error['code'])
+      const message = textOf(error['message']) || 'The provider failed while it answered.'
+      return { type: 'error', error: fault(kindOf(null, `${words} ${message}`), message, null) }
+    }
+    const reason = textOf(objectOf(response['incomplete_details'])['reason'])
+    if (reason === 'max_output_tokens') return { type: 'finish', reason: 'length', native: reason }
+    if (reason === 'content_filter') return { type: 'finish', reason, native: reason }
+    const native = reason || status || null
+    if (this.#called) return { type: 'finish', reason: 'tool_calls', native }
+    return { type: 'finish', reason: this.#refused ? 'content_filter' : 'stop', native }
+  }
+
+  #open(index: number, type: string): Item {
+    const known = this.#items.get(index)
+    if (known) return known
+    const item: Item = { type, said: '', whole: new WholeText(), id: '', done: false }
+    this.#items.set(index, item)
+    return item
+  }
+
+  /** Free text is JSON only when all of it is there: `last`. */
+  #say(item: Item, delta: string, last = false): Chunk[] {
+    if (delta === '') return []
+    this.#spoke = true
+    if (item.type === 'custom_tool_call' && !last) return []
+    item.said += delta
+    const text = item.whole.push(delta)
+    return [...this.start({}), ...(text === '' ? [] : piece(item, text))]
+  }
+}
+
+function piece({ type, id }: Item, text: string): Chunk[] {
+  if (id !== '') return [{ type: 'tool_call_delta', id, delta: text }]
+  if (type === 'reasoning') return [{ type: 'reasoning', text }]
+  return type === 'message' ? [{ type: 'text', text }] : []
+}
+
+function wholeOf(item: Json): { text: string; refused: boolean } {
+  const type = textOf(item['type'])
+  if (type === 'reasoning') return { text: thoughtsOf(item), refused: false }
+  if (type === 'function_call') return { text: textOf(item['arguments']), refused: false }
+  if (type === 'custom_tool_call') return { text: wrapText(textOf(item['input'])), refused: false }
+  if (type !== 'message') return { text: '', refused: false }
+  const parts = listOf(item['content']).map(objectOf)
+  const text = parts.map((part) => textOf(part['text']) || textOf(part['refusal'])).join('')
+  return { text, refused: parts.some((part) => textOf(part['refusal']) !== '') }
+}

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as fc from 'fast-check'
+import { usageOf } from '#kernel/usage.ts'
+import { fold } from '../../model/answer.ts'
+import { cuts, readAll, readCut } from '../chunks-for.test.ts'
+import type { Json } from '../../model/json.ts'
+import { readAnswer } from './read-answer.ts'
+import { StreamReader } from './read-stream.ts'
+
+const wire = (events: Json[]): Buffer =>
+  Buffer.from(events.map((event) => `event: ${String(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`).join(''))
+const read = (...events: Json[]) => readAll(new StreamReader(), wire(events))
+
+const created = { type: 'response.created', response: { id: 'resp_1', model: 'm', status: 'in_progress', output: [] } }
+const usage = {
+  input_tokens: 100,
+  input_tokens_details: { cached_tokens: 60, cache_write_tokens: 10 },
+  output_tokens: 30,
+  output_tokens_details: { reasoning_tokens: 12 },
+  total_tokens: 130,
+}
+const ended = (more: Json = {}, type = 'completed'): Json => ({
+  type: `response.${type}`,
+  response: { id: 'resp_1', model: 'm', status: type, output: [], usage, ...more },
+})
+const message = (text: string) => ({
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  content: [{ type: 'output_text', text }],
+})
+const call = { id: 'fc_1', type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{"a":1}' }
+const thought = {
+  id: 'rs_1',
+  type: 'reasoning',
+  summary: [
+    { type: 'summary_text', text: 'One' },
+    { type: 'summary_text', text: 'Two' },
+  ],
+  encrypted_content: 'gAAA',
+}
+
+const stream: Json[] = [
+  created,
+  { type: 'response.output_item.added', output_index: 0, item: { ...thought, summary: [], encrypted_content: '' } },
+  { type: 'response.reasoning_summary_part.added', output_index: 0, summary_index: 0 },
+  { type: 'response.reasoning_summary_text.delta', output_index: 0, summary_index: 0, delta: 'One' },
+  { type: 'response.reasoning_summary_part.added', output_index: 0, summary_index: 1 },
+  { type: 'response.reasoning_summary_text.delta', output_index: 0, summary_index: 1, delta: 'Two' },
+  { type: 'response.output_item.done', output_index: 0, item: thought },
+  { type: 'response.output_item.added', output_index: 1, item: { ...message(''), content: [] } },
+  { type: 'response.output_text.delta', output_index: 1, delta: 'Grüße \ud83d' },
+  { type: 'response.output_text.delta', output_index: 1, delta: '\udc4b' },
+  { type: 'response.output_item.done', output_index: 1, item: message('Grüße 👋') },
+  { type: 'response.output_item.added', output_index: 2, item: { ...call, arguments: '' } },
+  { type: 'response.function_call_arguments.delta', output_index: 2, delta: '{"a"' },
+  { type: 'response.function_call_arguments.delta', output_index: 2, delta: ':1}' },
+  { type: 'response.output_item.done', output_index: 2, item: call },
+  ended({ output: [thought, message('Grüße 👋'), call] }),
+]
+const parts = [
+  { type: 'reasoning', text: 'One\n\nTwo', redacted: 'gAAA', format: 'openai-responses-v1', id: 'rs_1' },
+  { type: 'text', text: 'Grüße 👋' },
+  { type: 'tool_call', id: 'call_1', name: 'f', arguments: '{"a":1}' },
+]
+
+test('thoughts, text and a call read the same wherever the bytes are cut, with disjoint usage', () => {
+  const whole = read(...stream)
+  const answer = fold(whole)
+  assert.deepEqual(answer.content, parts)
+  assert.deepEqual(
+    answer.usage,
+    usageOf({
+      input_tokens: 30,
+      cache_read_tokens: 60,
+      cache_write_5m_tokens: 10,
+      output_tokens: 18,
+      reasoning_tokens: 12,
+    }),
+  )
+  assert.deepEqual([answer.finish?.reason, answer.finish?.native], ['tool_calls', 'completed'])
+  fc.assert(
+    fc.property(cuts, (lengths) => assert.deepEqual(readCut(new StreamReader(), wire(stream), lengths), whole)),
+    { numRuns: 40 },
+  )
+})
+
+test('a provider that tells only what is done, only deltas, or only the end loses nothing', () => {
+  const done = stream.filter(({ type }) => /done|created|completed/.test(String(type)))
+  const deltas = stream.filter(({ type }) => !/done/.test(String(type)))
+  const end = [ended({ output: [thought, message('Grüße 👋'), call] })]
+  for (const events of [done, deltas, end]) assert.deepEqual(fold(read(...events)).content, parts)
+  assert.deepEqual(fold(readAnswer(end[0]!.response)).content, parts)
+  const bare = read({ type: 'response.output_text.delta', output_index: 0, delta: 'Hi' }, ended())
+  assert.deepEqual(fold(bare).content, [{ type: 'text', text: 'Hi' }])
+})
+
+test('calls with the same id twice, with none, and without arguments are told apart and are JSON', () => {
+  const twice = [call, { ...call, id: 'fc_2' }, { ...call, id: '', call_id: '', arguments: '' }]
+  const { content } = fold(read(ended({ output: twice })))
+  const calls = content.flatMap((part) => (part.type === 'tool_call' ? [part] : []))
+  assert.equal(new Set(calls.map(({ id }) => id)).size, 3)
+  assert.deepEqual(
+    calls.map((one) => one.arguments),
+    ['{"a":1}', '{"a":1}', '{}'],
+  )
+  const free = { type: 'custom_tool_call', call_id: 'c', name: 'patch', input: 'a "b"' }
+  assert.deepEqual(fold(read(ended({ output: [free] }))).content, [
+    { type: 'tool_call', id: 'c', name: 'patch', arguments: '{"input":"a \\"b\\""}' },
+  ])
+})
+
+test('what cut an answer is told; what failed or broke off is an error, and nothing comes after it', () => {
+  const reason = (...events: Json[]) => fold(read(...events)).finish?.reason
+  assert.equal(reason(ended({ incomplete_details: { reason: 'max_output_tokens' } }, 'incomplete')), 'length')
+  assert.equal(reason(ended({ incomplete_details: { reason: 'content_filter' } }, 'incomplete')), 'content_filter')
+  const refused = { type: 'message', content: [{ type: 'refusal', refusal: 'No.' }] }
+  assert.equal(reason(ended({ output: [refused] })), 'content_filter')
+  const error = (...events: Json[]) => {
+    const chunks = read(...events)
+    assert.equal(chunks.at(-1)?.type, 'error')
+    assert.equal(chunks.filter(({ type }) => type === 'error' || type === 'finish').length, 1)
+    return fold(chunks).error?.kind
+  }
+  const failed = ended({ error: { code: 'rate_limit_exceeded', message: 'slow' } }, 'failed')
+  assert.equal(error(created, failed), 'rate_limited')
+  assert.equal(error(created, { type: 'error', code: 'server_error', message: 'burst' }, ended()), 'server_error')
+  assert.equal(
+    error({ type: 'error', error: { type: 'invalid_request_error', code: 'context_length_exceeded', message: 'x' } }),
+    'context_length',
+  )
+  assert.equal(error(created), 'garbage')
+  assert.equal(error(), 'garbage')
+  assert.equal(fold(readAll(new StreamReader(), Buffer.from('data: {oops\n\n'))).error?.kind, 'garbage')
+  assert.equal(fold(readAnswer({ error: { message: 'x', code: 429 } })).error?.kind, 'rate_limited')
+  assert.equal(fold(readAnswer('x')).error?.kind, 'garbage')
+})

@@ -1,0 +1,59 @@
+import type { Chunk } from '../../model/canonical-request.ts'
+import { ChunkStream, brokenOff, garbage } from '../streams/chunk-stream.ts'
+import { readStreamFault } from '../faults.ts'
+import { isObject, type Json, objectOf, parseJson, textOf } from '../../model/json.ts'
+import type { SseEvent } from '../streams/sse.ts'
+import { ItemReader } from './read-items.ts'
+
+export class StreamReader extends ChunkStream {
+  readonly #items = new ItemReader()
+
+  protected event({ event: name, data }: SseEvent): Chunk[] {
+    if (data.trim() === '[DONE]') return []
+    const event = parseJson(data)
+    if (!isObject(event)) return [garbage('The stream of the provider holds something that is no event.')]
+    return this.#read(textOf(event['type']) || name, event)
+  }
+
+  protected last(): Chunk[] {
+    return [brokenOff(this.#items.spoke)]
+  }
+
+  #read(type: string, event: Json): Chunk[] {
+    const items = this.#items
+    const index = typeof event['output_index'] === 'number' ? event['output_index'] : 0
+    const delta = textOf(event['delta'])
+    switch (type) {
+      case 'response.created':
+      case 'response.in_progress':
+      case 'response.queued':
+        return items.start(objectOf(event['response']))
+      case 'response.output_item.added':
+        return items.added(index, objectOf(event['item']))
+      case 'response.output_text.delta':
+        return items.text(index, delta)
+      case 'response.refusal.delta':
+        return items.text(index, delta, true)
+      case 'response.reasoning_summary_part.added':
+        return items.paragraph(index)
+      case 'response.reasoning_summary_text.delta':
+      case 'response.reasoning_text.delta':
+        return items.thought(index, delta)
+      case 'response.function_call_arguments.delta':
+      case 'response.custom_tool_call_input.delta':
+        return items.call(index, delta)
+      case 'response.output_item.done':
+        return items.done(index, objectOf(event['item']))
+      case 'response.completed':
+      case 'response.incomplete':
+      case 'response.failed':
+        return items.over(objectOf(event['response']))
+      case 'error':
+        return [{ type: 'error', error: readStreamFault(event['error'] ?? { ...event, type: null }) }]
+      default:
+        // A provider that breaks off in its own way.
+        if (!event['error']) return []
+        return [{ type: 'error', error: readStreamFault(event['error']) }]
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import type { Tool, Turn } from '../../model/canonical-request.ts'
+import {
+  boolean,
+  compact,
+  isObject,
+  type Json,
+  list,
+  listOf,
+  missing,
+  object,
+  objectOf,
+  string,
+  textOf,
+} from '../../model/json.ts'
+import { Losses } from '../shared/losses.ts'
+
+type Choice = NonNullable<Turn['tool_choice']>
+
+/** A tool as the client named it. */
+export interface ClientTool {
+  kind: 'function' | 'custom'
+  name: string
+  namespace?: string
+}
+
+/** Tools of a namespace, by a name that is one word for models that know no namespaces. */
+export const flatName = (name: string, namespace: string | undefined): string =>
+  namespace === undefined || namespace === '' ? name : `${namespace}__${name}`
+
+/** The client's tools by the names that a model is given. */
+export function clientTools(request: Json): ReadonlyMap<string, ClientTool> {
+  const tools = new Map<string, ClientTool>()
+  const add = (given: unknown, namespace?: string): void => {
+    const tool = objectOf(given)
+    const name = textOf(tool['name']) || textOf(objectOf(tool['function'])['name'])
+    if (tool['type'] === 'namespace') for (const inner of listOf(tool['tools'])) add(inner, name)
+    else
+      tools.set(flatName(name, namespace), {
+        kind: tool['type'] === 'custom' ? 'custom' : 'function',
+        name,
+        ...(namespace !== undefined && { namespace }),
+      })
+  }
+  for (const tool of listOf(request['tools'])) add(tool)
+  return tools
+}
+
+/** What a free-text tool is to models that call with JSON only: a function of one string. */
+const freeText = {
+  type: 'object',
+  properties: { input: { type: 'string' } },
+  required: ['input'],
+  additionalProperties: false,
+}
+
+/** Free text as the arguments of that function, and back; text that is no such JSON is taken as it is. */
+export const wrapText = (input: string): string => JSON.stringify({ input })
+export function unwrapText(words: string): string {
+  try {
+    const { input } = objectOf(JSON.parse(words))
+    return typeof input === 'string' ? input : words
+  } catch {
+    return words
+  }
+}
+
+/** Functions, free-text tools, and those of both kinds in namespaces. Tools that OpenAI runs itself are losses. */
+export function decodeTools(body: Json, losses: Losses): Tool[] {
+  return (list(body['tools'], 'tools') ?? []).flatMap((given, i) => decodeTool(given, `tools.${i}`, undefined, losses))
+}
+
+function decodeTool(given: unknown, at: string, namespace: string | undefined, losses: Losses): Tool[] {
+  const tool = object(given, at) ?? missing(at)
+  const type = string(tool['type'], `${at}.type`) ?? 'function'
+  // Some clients nest a function as chat completions have it.
+  const named = type === 'function' && isObject(tool['function']) ? tool['function'] : tool
+  const name = () => flatName(string(named['name'], `${at}.name`) ?? missing(`${at}.name`), namespace)
+  const description = string(named['description'], `${at}.description`)
+  if (type === 'namespace') {
+    const space = string(tool['name'], `${at}.name`) ?? missing(`${at}.name`)
+    return (list(tool['tools'], `${at}.tools`) ?? []).flatMap((inner, i) =>
+      decodeTool(inner, `${at}.tools.${i}`, space, losses),
+    )
+  }
+  if (type === 'custom') {
+    const format = object(tool['format'], `${at}.format`) ?? {}
+    return [compact({ name: name(), description: describe(description, format), parameters: freeText })]
+  }
+  if (type !== 'function') {
+    losses.add(`tools.${type}`)
+    return []
+  }
+  const parameters = object(named['parameters'], `${at}.parameters`) ?? { type: 'object', properties: {} }
+  return [compact({ name: name(), description, parameters, strict: boolean(named['strict'], `${at}.strict`) })]
+}
+
+/** A grammar cannot be enforced elsewhere, but it can be told. */
+function describe(description: string | undefined, format: Json): string | undefined {
+  const definition = textOf(format['definition'])
+  if (definition === '') return description
+  return `${description ?? ''}\n\nThe input must follow this ${textOf(format['syntax'])} grammar:\n${definition}`.trim()
+}
+
+/** The choice, and the tools that it leaves: `allowed_tools` narrows them. */
+export function decodeToolChoice(body: Json, tools: Tool[], losses: Losses): { tools?: Tool[]; tool_choice?: Choice } {
+  const given = body['tool_choice']
+  const some = tools.length > 0 ? { tools } : {}
+  if (given === undefined || given === null) return some
+  if (given === 'auto' || given === 'required' || given === 'none') return { ...some, tool_choice: given }
+  const choice = isObject(given) ? given : {}
+  if (choice['type'] === 'allowed_tools') {
+    const names = new Set(listOf(choice['tools']).map((tool) => nameIn(objectOf(tool))))
+    const left = tools.filter(({ name }) => names.has(name))
+    if (left.length === 0) return { tool_choice: 'none' }
+    return { tools: left, tool_choice: choice['mode'] === 'required' ? 'required' : 'auto' }
+  }
+  const name = nameIn(choice)
+  if (tools.some((tool) => tool.name === name)) return { ...some, tool_choice: { name } }
+  losses.add('tool_choice')
+  return some
+}
+
+const nameIn = (choice: Json): string => flatName(textOf(choice['name']), textOf(choice['namespace']) || undefined)

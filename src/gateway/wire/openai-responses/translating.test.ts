@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Refusal } from '#kernel/errors.ts'
+import type { Json } from '../../model/json.ts'
+import type { Target } from '../shared/target.ts'
+import { decode } from './decode.ts'
+import { encode } from './encode.ts'
+import { sealReasoning } from './sealed.ts'
+
+const target: Target = { model: 'm', maxOutputTokens: 1000, capabilities: [], preset: null }
+const through = (request: Json, more: Partial<Target> = {}) => {
+  const { turn, losses } = decode(request)
+  const encoded = encode(turn, { ...target, ...more }, { stream: false })
+  return { turn, losses: [...losses, ...encoded.losses], body: encoded.body }
+}
+const png = 'data:image/png;base64,iVBORw0KGgo='
+const pdf = 'data:application/pdf;base64,JVBERi0='
+
+test('every kind of item survives the way through: media, calls of both kinds, results with media, thoughts', () => {
+  const input = [
+    { role: 'developer', content: 'Be short.' },
+    {
+      type: 'message',
+      role: 'user',
+      content: [
+        { type: 'input_text', text: 'Look' },
+        { type: 'input_image', image_url: png, detail: 'high' },
+        { type: 'input_file', file_data: pdf, filename: 'a.pdf' },
+        { type: 'input_file', file_url: 'https://example.com/b.pdf' },
+      ],
+    },
+    { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm' }], encrypted_content: 'gAAA' },
+    { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Yes', annotations: [] }] },
+    { type: 'function_call', call_id: 'c1', name: 'read', namespace: 'files', arguments: '{"a":1}' },
+    { type: 'custom_tool_call', call_id: 'c2', name: 'patch', input: 'x "y"' },
+    {
+      type: 'function_call_output',
+      call_id: 'c1',
+      output: [
+        { type: 'input_text', text: 'ok' },
+        { type: 'input_image', image_url: png },
+      ],
+    },
+    { type: 'custom_tool_call_output', call_id: 'c2', output: 'done' },
+    { role: 'user', content: 'And?' },
+  ]
+  const { turn, body, losses } = through({ model: 'x', input })
+  assert.deepEqual(losses, [])
+  assert.deepEqual(
+    turn.messages.map(({ role, content }) => [role, content.map(({ type }) => type)]),
+    [
+      ['system', ['text']],
+      ['user', ['text', 'image', 'file', 'file']],
+      ['assistant', ['reasoning', 'text', 'tool_call', 'tool_call']],
+      ['tool', ['tool_result', 'tool_result']],
+      ['user', ['text']],
+    ],
+  )
+  const sent = body['input'] as Json[]
+  assert.deepEqual(sent[1]?.['content'], [
+    { type: 'input_text', text: 'Look' },
+    { type: 'input_image', image_url: png, detail: 'high' },
+    { type: 'input_file', filename: 'a.pdf', file_data: pdf },
+    { type: 'input_file', file_url: 'https://example.com/b.pdf' },
+  ])
+  assert.deepEqual(sent[2], input[2])
+  assert.deepEqual(sent[4], { type: 'function_call', call_id: 'c1', name: 'files__read', arguments: '{"a":1}' })
+  assert.deepEqual(sent[5], { type: 'function_call', call_id: 'c2', name: 'patch', arguments: '{"input":"x \\"y\\""}' })
+  assert.deepEqual(sent[6], {
+    type: 'function_call_output',
+    call_id: 'c1',
+    output: [
+      { type: 'input_text', text: 'ok' },
+      { type: 'input_image', image_url: png, detail: 'auto' },
+    ],
+  })
+  assert.deepEqual(sent[7], { type: 'function_call_output', call_id: 'c2', output: 'done' })
+})
+
+test('settings keep their meaning: format, effort, choice, limits, and strictness is never made up', () => {
+  const tool = { type: 'function', name: 'f', parameters: { type: 'object', properties: {} } }
+  const format = { type: 'json_schema', name: 'n', schema: { type: 'object', properties: {} }, strict: false }
+  const request = {
+    model: 'x',
+    input: 'hi',
+    instructions: 'Be short.',
+    tools: [tool],
+    tool_choice: { type: 'function', name: 'f' },
+    parallel_tool_calls: false,
+    text: { format },
+    reasoning: { effort: 'low', summary: 'auto' },
+    max_output_tokens: 5000,
+    temperature: 0.5,
+  }
+  const { body, losses } = through(request, { capabilities: ['reasoning'], preset: 'openai' })
+  assert.deepEqual(losses, ['temperature'])
+  assert.deepEqual(body, {
+    model: 'm',
+    input: [
+      { type: 'message', role: 'system', content: [{ type: 'input_text', text: 'Be short.' }] },
+      { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }] },
+    ],
+    max_output_tokens: 1000,
+    reasoning: { effort: 'low', summary: 'auto' },
+    tools: [{ ...tool, strict: false }],
+    tool_choice: { type: 'function', name: 'f' },
+    parallel_tool_calls: false,
+    text: { format },
+    store: false,
+    include: ['reasoning.encrypted_content'],
+  })
+  const narrowed = decode({
+    ...request,
+    tool_choice: { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'f' }] },
+  })
+  assert.equal(narrowed.turn.tool_choice, 'required')
+  assert.equal(
+    decode({ ...request, tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [] } }).turn.tool_choice,
+    'none',
+  )
+})
+
+test('what cannot be carried is named, what would make the answer wrong is refused', () => {
+  const { losses } = through({
+    model: 'x',
+    input: [
+      {
+        role: 'user',
+        content: [
+          { type: 'input_image', file_id: 'file_1' },
+          { type: 'input_text', text: 'x' },
+        ],
+      },
+      { type: 'web_search_call', id: 'ws_1', status: 'completed' },
+      { type: 'reasoning', id: 'rs_1', summary: [] },
+    ],
+    tools: [{ type: 'web_search' }],
+    store: true,
+    truncation: 'auto',
+    service_tier: 'flex',
+    top_logprobs: 3,
+    include: ['message.output_text.logprobs'],
+  })
+  assert.deepEqual(losses.toSorted(), [
+    'include.message.output_text.logprobs',
+    'input.file_id',
+    'input.web_search_call',
+    'messages.prefill',
+    'messages.reasoning',
+    'service_tier',
+    'store',
+    'tools.web_search',
+    'top_logprobs',
+    'truncation',
+  ])
+  const refused = (more: Json) => {
+    try {
+      decode({ model: 'x', input: 'x', ...more })
+    } catch (error) {
+      assert.ok(error instanceof Refusal)
+      return error.param
+    }
+    return assert.fail()
+  }
+  assert.equal(refused({ model: null }), 'model')
+  assert.equal(refused({ input: null }), 'input')
+  assert.equal(refused({ input: [] }), 'input')
+  assert.equal(refused({ input: [{ role: 'robot', content: 'x' }] }), 'input.0.role')
+  assert.equal(refused({ input: [{ content: 'x' }] }), 'input.0.type')
+  assert.equal(refused({ input: [{ type: 'function_call', name: 'f' }] }), 'input.0.call_id')
+  assert.equal(
+    refused({ input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'ftp://x' }] }] }),
+    'input.0.content.0.image_url',
+  )
+  assert.equal(refused({ tools: [{ type: 'function' }] }), 'tools.0.name')
+  assert.equal(refused({ text: { format: { type: 'json_schema', name: 'n' } } }), 'text.format.schema')
+  for (const param of ['previous_response_id', 'conversation', 'prompt']) assert.equal(refused({ [param]: 'x' }), param)
+  const raised = through({ model: 'x', input: 'x', max_output_tokens: 5 })
+  assert.deepEqual([raised.body['max_output_tokens'], raised.losses], [16, ['max_output_tokens']])
+})
+
+test('another vendor’s seal is kept for it and shown to nobody else; one that was tampered with holds nothing', () => {
+  const sealed = sealReasoning({ signature: 'EqQB', format: 'anthropic-claude-v1' })!
+  const item = (encrypted_content: string) => ({
+    type: 'reasoning',
+    summary: [{ type: 'summary_text', text: 'Hm' }],
+    encrypted_content,
+  })
+  const ask = (one: Json) => through({ model: 'x', input: [one, { role: 'user', content: 'x' }] })
+  const { turn, body, losses } = ask(item(sealed))
+  assert.deepEqual(turn.messages[0]?.content, [
+    { type: 'reasoning', text: 'Hm', signature: 'EqQB', format: 'anthropic-claude-v1' },
+  ])
+  assert.deepEqual(losses, ['messages.reasoning'])
+  assert.ok(!JSON.stringify(body).includes('EqQB'))
+  for (const broken of ['uk1.', 'uk1.!!!', 'uk1.W10', sealed.slice(0, -6)])
+    assert.deepEqual(ask(item(broken)).turn.messages[0]?.content, [{ type: 'reasoning', text: 'Hm' }])
+})

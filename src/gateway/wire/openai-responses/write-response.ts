@@ -1,0 +1,101 @@
+import { type Usage, usageOf } from '#kernel/usage.ts'
+import type { Collected } from '../../model/answer.ts'
+import { type Problem } from '../problem.ts'
+import type { AnswerAbout } from '../../model/answer-about.ts'
+import type { FinishReason } from '../../model/canonical-request.ts'
+import { type Json, listOf, objectOf } from '../../model/json.ts'
+import { Items } from './write-items.ts'
+import { writeUsage } from './usage.ts'
+
+/** A response before anything was said. What the client asked for is told back; nothing is stored, and it says so. */
+export function begun({ id, model, created, request }: AnswerAbout): Json {
+  const told = (name: string, otherwise: unknown): unknown => request[name] ?? otherwise
+  const text = objectOf(request['text'])
+  const reasoning = objectOf(request['reasoning'])
+  return {
+    id: `resp_${id}`,
+    object: 'response',
+    created_at: created,
+    status: 'in_progress',
+    background: false,
+    completed_at: null,
+    error: null,
+    incomplete_details: null,
+    instructions: told('instructions', null),
+    max_output_tokens: told('max_output_tokens', null),
+    max_tool_calls: told('max_tool_calls', null),
+    metadata: told('metadata', {}),
+    model,
+    output: [],
+    parallel_tool_calls: told('parallel_tool_calls', true),
+    previous_response_id: null,
+    prompt_cache_key: told('prompt_cache_key', null),
+    reasoning: { effort: reasoning['effort'] ?? null, summary: reasoning['summary'] ?? null },
+    safety_identifier: told('safety_identifier', null),
+    service_tier: 'default',
+    store: false,
+    temperature: told('temperature', 1),
+    text: { format: text['format'] ?? { type: 'text' }, verbosity: text['verbosity'] ?? 'medium' },
+    tool_choice: told('tool_choice', 'auto'),
+    tools: listOf(request['tools']),
+    top_logprobs: 0,
+    top_p: told('top_p', 1),
+    truncation: 'disabled',
+    usage: null,
+    user: told('user', null),
+  }
+}
+
+export type Ending = Exclude<FinishReason, 'error'>
+
+/** Why an answer that was cut is incomplete; null: it is whole. */
+export const cutBy = (reason: Ending): string | null =>
+  reason === 'length' ? 'max_output_tokens' : reason === 'content_filter' ? reason : null
+
+export function ended(response: Json, reason: Ending, output: readonly Json[], usage: Usage | null): Json {
+  const cut = cutBy(reason)
+  return {
+    ...response,
+    status: cut === null ? 'completed' : 'incomplete',
+    completed_at: cut === null ? Math.floor(Date.now() / 1000) : null,
+    incomplete_details: cut === null ? null : { reason: cut },
+    output,
+    usage: writeUsage(usage ?? usageOf({})),
+  }
+}
+
+/** The words that OpenAI's clients act on. */
+const codes: Partial<Record<Problem['kind'], string>> = {
+  context_length: 'context_length_exceeded',
+  rate_limited: 'rate_limit_exceeded',
+  providers_limited: 'rate_limit_exceeded',
+  overloaded: 'server_is_overloaded',
+  bad_request: 'invalid_prompt',
+  budget: 'insufficient_quota',
+}
+
+export const codeOf = ({ kind }: Problem): string => codes[kind] ?? 'server_error'
+
+export const failed = (response: Json, problem: Problem, output: readonly Json[], usage: Usage | null): Json => ({
+  ...response,
+  status: 'failed',
+  error: { code: codeOf(problem), message: problem.message },
+  output,
+  usage: usage === null ? null : writeUsage(usage),
+})
+
+/** A whole `response`. The caller has dealt with `error` and a missing `finish` before. */
+export function writeAnswer(answer: Collected, about: AnswerAbout): Json {
+  const reason = answer.finish?.reason ?? 'stop'
+  const items = new Items(about)
+  let from = 0
+  const output = answer.content.map((part) => {
+    const item = items.whole(part, from)
+    if (part.type === 'text') from += part.text.length
+    return item
+  })
+  if (output.length === 0) output.push(items.whole({ type: 'text', text: '' }, 0))
+  const last = output.at(-1)!
+  if (cutBy(reason as Ending) !== null && last['type'] !== 'reasoning') last['status'] = 'incomplete'
+  return ended(begun(about), reason as Ending, output, answer.usage)
+}

@@ -1,0 +1,210 @@
+import type { Problem } from '../problem.ts'
+import type { Citation } from '../../model/canonical-request.ts'
+import type { AnswerAbout } from '../../model/answer-about.ts'
+import type { Opaque } from '../shared/envelope.ts'
+import { EventWriter, type Finish, type Said } from '../streams/event-writer.ts'
+import type { Json } from '../../model/json.ts'
+import { OneAtATime } from '../streams/one-at-a-time.ts'
+import { annotationsOf, called, Items, said, textPart } from './write-items.ts'
+import { begun, codeOf, cutBy, ended, failed } from './write-response.ts'
+
+interface Open {
+  index: number
+  item: Json
+  words: string
+  /** Where its text begins in the answer's, and what it stands on. */
+  from: number
+  annotations: Json[]
+}
+
+const isCall = ({ type }: Json): boolean => type !== 'message' && type !== 'reasoning'
+
+/**
+ * Chunks as the events of a streamed response: every one numbered, every item added before its first word and done
+ * after its last. A response that breaks off is told to have failed; a stream that was not begun by this writer breaks
+ * off with a bare `error` event.
+ */
+export class StreamWriter extends EventWriter {
+  readonly keepAlive = ': keep-alive\n\n'
+  readonly #response: Json
+  readonly #items: Items
+  readonly #order = new OneAtATime()
+  #number = 0
+  #output: Json[] = []
+  #open: Open | null = null
+  /** Characters of text so far. */
+  #said = 0
+
+  constructor(about: AnswerAbout) {
+    super()
+    this.#response = begun(about)
+    this.#items = new Items(about)
+  }
+
+  get output(): readonly Json[] {
+    return this.#output
+  }
+
+  protected opening(): string {
+    const response = this.#response
+    return this.#event('response.created', { response }) + this.#event('response.in_progress', { response })
+  }
+
+  protected say(chunk: Said): string {
+    return this.#tell(this.#order.push(chunk))
+  }
+
+  protected closing({ reason }: Finish): string {
+    const rest = this.#tell(this.#order.rest())
+    // Clients look for a message even where nothing was said.
+    const empty = this.#output.length === 0 ? this.#openMessage() : ''
+    const closed = this.#close(null, cutBy(reason) === null ? 'completed' : 'incomplete')
+    const type = cutBy(reason) === null ? 'response.completed' : 'response.incomplete'
+    const response = ended(this.#response, reason, this.#output, this.usage)
+    return rest + empty + closed + this.#event(type, { response })
+  }
+
+  /** Words that were said are kept; a call without its end is told to nobody as one that can be run. */
+  protected breaking(problem: Problem): string {
+    if (!this.began)
+      return this.#event('error', { code: codeOf(problem), message: problem.message, param: problem.param })
+    const cut = this.#open
+    if (cut !== null && isCall(cut.item)) this.#output[cut.index] = { ...cut.item, status: 'incomplete' }
+    const closed = cut === null || isCall(cut.item) ? '' : this.#close(null, 'incomplete')
+    return (
+      closed + this.#event('response.failed', { response: failed(this.#response, problem, this.#output, this.usage) })
+    )
+  }
+
+  #tell(pieces: readonly Said[]): string {
+    return pieces.map((piece) => this.#piece(piece)).join('')
+  }
+
+  #piece(piece: Said): string {
+    switch (piece.type) {
+      case 'text':
+        return this.begin() + this.#text(piece.text)
+      case 'citation':
+        return this.#annotation(piece.citation)
+      case 'reasoning':
+        return this.begin() + this.#thought(piece.text)
+      case 'reasoning_end': {
+        const begin = this.begin()
+        const open = this.#open?.item['type'] === 'reasoning' ? '' : this.#close() + this.#openThought()
+        return begin + open + this.#close(piece)
+      }
+      case 'tool_call_start':
+        return this.begin() + this.#close() + this.#add(this.#items.call(piece.id, piece.name))
+      case 'tool_call_delta':
+        return this.#callDelta(piece.delta)
+      case 'tool_call_end':
+        return this.#callEnd()
+    }
+  }
+
+  #text(delta: string): string {
+    const open = this.#open?.item['type'] === 'message' ? '' : this.#close() + this.#openMessage()
+    const { index, item } = this.#open!
+    this.#open!.words += delta
+    this.#said += delta.length
+    const at = { item_id: item['id'], output_index: index, content_index: 0 }
+    return open + this.#event('response.output_text.delta', { ...at, delta, logprobs: [] })
+  }
+
+  /** One that comes behind its message has no place any more. */
+  #annotation(citation: Citation): string {
+    const saying = this.#open
+    if (saying?.item['type'] !== 'message') return ''
+    return annotationsOf([citation], saying.from)
+      .map((annotation) => {
+        const at = { item_id: saying.item['id'], output_index: saying.index, content_index: 0 }
+        const annotation_index = saying.annotations.push(annotation) - 1
+        return this.#event('response.output_text.annotation.added', { ...at, annotation_index, annotation })
+      })
+      .join('')
+  }
+
+  #openMessage(): string {
+    const text = this.#add(this.#items.message())
+    const { index, item } = this.#open!
+    const at = { item_id: item['id'], output_index: index, content_index: 0 }
+    return text + this.#event('response.content_part.added', { ...at, part: textPart('') })
+  }
+
+  #thought(delta: string): string {
+    let text = this.#open?.item['type'] === 'reasoning' ? '' : this.#close() + this.#openThought()
+    const saying = this.#open!
+    const at = { item_id: saying.item['id'], output_index: saying.index, summary_index: 0 }
+    if (saying.words === '')
+      text += this.#event('response.reasoning_summary_part.added', { ...at, part: { type: 'summary_text', text: '' } })
+    saying.words += delta
+    return text + this.#event('response.reasoning_summary_text.delta', { ...at, delta })
+  }
+
+  #openThought(): string {
+    return this.#add(this.#items.reasoning())
+  }
+
+  /** The message or thought is over. */
+  #close(opaque: Opaque | null = null, status = 'completed'): string {
+    const saying = this.#open
+    if (saying === null) return ''
+    this.#open = null
+    const { index, item, words, annotations } = saying
+    const at = { item_id: item['id'], output_index: index }
+    if (item['type'] === 'message') {
+      const here = { ...at, content_index: 0 }
+      return (
+        this.#event('response.output_text.done', { ...here, text: words, logprobs: [] }) +
+        this.#event('response.content_part.done', { ...here, part: textPart(words, annotations) }) +
+        this.#done(index, { ...said(item, words, annotations), status })
+      )
+    }
+    const here = { ...at, summary_index: 0 }
+    const summary =
+      words === ''
+        ? ''
+        : this.#event('response.reasoning_summary_text.done', { ...here, text: words }) +
+          this.#event('response.reasoning_summary_part.done', { ...here, part: { type: 'summary_text', text: words } })
+    return summary + this.#done(index, this.#items.thought(item, words, opaque ?? {}))
+  }
+
+  #callDelta(delta: string): string {
+    const open = this.#open!
+    if (delta === '') return ''
+    open.words += delta
+    // Free text shows when all of its JSON is there.
+    if (open.item['type'] === 'custom_tool_call') return ''
+    const at = { item_id: open.item['id'], output_index: open.index }
+    return this.#event('response.function_call_arguments.delta', { ...at, delta })
+  }
+
+  #callEnd(): string {
+    const { index, words, item: begun } = this.#open!
+    this.#open = null
+    const item = called(begun, words)
+    const at = { item_id: item['id'], output_index: index }
+    if (item['type'] === 'custom_tool_call') {
+      const { input } = item
+      const delta = input === '' ? '' : this.#event('response.custom_tool_call_input.delta', { ...at, delta: input })
+      return delta + this.#event('response.custom_tool_call_input.done', { ...at, input }) + this.#done(index, item)
+    }
+    const done = { ...at, name: item['name'], arguments: item['arguments'] }
+    return this.#event('response.function_call_arguments.done', done) + this.#done(index, item)
+  }
+
+  #add(item: Json): string {
+    const index = this.#output.push(item) - 1
+    this.#open = { index, item, words: '', from: this.#said, annotations: [] }
+    return this.#event('response.output_item.added', { output_index: index, item })
+  }
+
+  #done(index: number, item: Json): string {
+    this.#output[index] = item
+    return this.#event('response.output_item.done', { output_index: index, item })
+  }
+
+  #event(type: string, fields: Json): string {
+    return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: this.#number++, ...fields })}\n\n`
+  }
+}

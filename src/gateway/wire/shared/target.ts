@@ -1,0 +1,26 @@
+import type { Loss } from '../../model/canonical-request.ts'
+import type { Json } from '../../model/json.ts'
+
+/** The provider's model as a translation needs to know it. */
+export interface Target {
+  /** What the provider calls the model. */
+  model: string
+  maxOutputTokens: number | null
+  /** Empty: nobody knows. */
+  capabilities: readonly string[]
+  /** Which vendor this is (`openai`, `anthropic`, `openrouter`, `deepseek`, …), for its quirks. */
+  preset: string | null
+}
+
+export interface Encoded {
+  body: Json
+  losses: Loss[]
+  /** Tool names that had to change, sent → the client's; `renameBack` turns the answer's around. Empty: none. */
+  renamed: ReadonlyMap<string, string>
+  /** Stop sequences that the provider is not told, for it takes none or so few: the answer is watched for them. Absent: none. */
+  watched?: readonly string[]
+}
+
+/** Whether the model reasons, as far as anybody knows. */
+export const mayReason = ({ capabilities }: Target): boolean =>
+  capabilities.length === 0 || capabilities.includes('reasoning')

@@ -1,0 +1,78 @@
+import type { Usage } from '#kernel/usage.ts'
+import { type Problem, problemOf } from '../problem.ts'
+import type { Chunk, FinishReason } from '../../model/canonical-request.ts'
+
+type Ending = 'start' | 'usage' | 'finish' | 'error'
+/** What is said between the beginning and the end. */
+export type Said = Exclude<Chunk, { type: Ending }>
+export type Finish = Extract<Chunk, { type: 'finish' }> & { reason: Exclude<FinishReason, 'error'> }
+
+/**
+ * Chunks as the server-sent events of a shape. Finish and usage are held until `end()`, because providers send them in
+ * either order. After an `error`, and at an end without a finish, the stream breaks off with the shape's error: a client
+ * is never told `stop` for what was cut.
+ */
+export abstract class EventWriter {
+  /** A comment or an event that keeps connections open while there is nothing to say. */
+  abstract readonly keepAlive: string
+  protected usage: Usage | null = null
+  /** What the provider says that it cost, in US dollars. */
+  protected reported: number | null = null
+  protected began = false
+  #finish: Extract<Chunk, { type: 'finish' }> | null = null
+  #over = false
+
+  /** The first events of an answer. */
+  protected abstract opening(): string
+  /** Behind the opening, where there is something to say. */
+  protected abstract say(chunk: Said): string
+  /** The last events of a whole answer, behind the opening. */
+  protected abstract closing(finish: Finish): string
+  /** The last events of one that breaks off. */
+  protected abstract breaking(problem: Problem): string
+
+  write(chunk: Chunk): string {
+    if (this.#over) return ''
+    switch (chunk.type) {
+      case 'start':
+        return this.begin()
+      case 'usage':
+        this.usage = chunk.usage
+        this.reported = chunk.cost_usd ?? null
+        return ''
+      case 'finish':
+        this.#finish = chunk
+        return ''
+      case 'error':
+        return this.fail(chunk.error)
+      default:
+        return this.say(chunk)
+    }
+  }
+
+  /** Nothing more comes. */
+  end(): string {
+    if (this.#over) return ''
+    const finish = this.#finish
+    if (!finish) return this.fail({ kind: 'garbage', message: 'The answer of the provider broke off.' })
+    if (!isWhole(finish)) return this.fail({ kind: 'server_error', message: 'The provider failed while it answered.' })
+    this.#over = true
+    return this.begin() + this.closing(finish)
+  }
+
+  /** Breaks off: an upstream fault, a refusal, or anything thrown. */
+  fail(failure: unknown): string {
+    if (this.#over) return ''
+    this.#over = true
+    return this.breaking(problemOf(failure))
+  }
+
+  /** The opening, once. */
+  protected begin(): string {
+    if (this.began) return ''
+    this.began = true
+    return this.opening()
+  }
+}
+
+const isWhole = (finish: Extract<Chunk, { type: 'finish' }>): finish is Finish => finish.reason !== 'error'

@@ -1,0 +1,39 @@
+import { Refusal } from '#kernel/errors.ts'
+import { decode as decodeMessages } from './anthropic-messages/decode/decode.ts'
+import { encode as encodeMessages } from './anthropic-messages/encode/encode.ts'
+import { decode as decodeChat } from './openai-chat/decode/decode.ts'
+import { encode as encodeChat } from './openai-chat/encode/encode.ts'
+import type { Target } from './shared/target.ts'
+
+/** What the tests of translations share: models of four kinds, and a request put through. */
+export const claude: Target = {
+  model: 'claude-sonnet-4-6',
+  maxOutputTokens: 64_000,
+  capabilities: ['tools', 'vision', 'reasoning'],
+  preset: 'anthropic',
+}
+export const old: Target = { ...claude, model: 'claude-sonnet-4-5' }
+export const gpt: Target = {
+  model: 'gpt-5',
+  maxOutputTokens: 32_000,
+  capabilities: ['tools', 'vision', 'reasoning'],
+  preset: 'openai',
+}
+export const other: Target = { model: 'llama', maxOutputTokens: null, capabilities: [], preset: null }
+
+export const hi = { role: 'user', content: 'hi' }
+/** A chat client's request as an Anthropic provider gets it. */
+export const toClaude = (body: object, target = claude) =>
+  encodeMessages(decodeChat({ model: 'm', messages: [hi], ...body }).turn, target, { stream: false })
+/** An Anthropic client's request as a chat provider gets it. */
+export const toChat = (body: object, target = other) =>
+  encodeChat(decodeMessages({ model: 'm', max_tokens: 100, messages: [hi], ...body }).turn, target, { stream: false })
+export const refusal = (run: () => unknown) => {
+  try {
+    run()
+  } catch (error) {
+    if (error instanceof Refusal) return [error.code, error.param]
+    throw error
+  }
+  return null
+}
