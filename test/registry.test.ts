@@ -9,7 +9,7 @@ import { loadContracts } from '#areas/contracts.ts'
 import { type AnyEndpoint, pathNames } from '#kernel/contract.ts'
 import { newId } from '#kernel/ids.ts'
 import { type Listed, inputSchemas, list } from '#kernel/registry.ts'
-import { pathOf, required, validBody } from './least-call.ts'
+import { pathOf, required, validBody } from './line/least-call.ts'
 import { makers } from './makers.ts'
 import { type Caller, type Person, type TestServer, testServer } from './server.ts'
 

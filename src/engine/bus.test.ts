@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testDatabase } from '#test/database.ts'
-import { wayToDatabase } from '#test/way.ts'
+import { wayToDatabase } from '#test/outside/way.ts'
 import { until } from '#test/until.ts'
 import { connectBus } from './bus.ts'
 import { createLog } from './log.ts'

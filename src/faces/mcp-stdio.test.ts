@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { type Agent, agentOf, clientOf, modes } from '#test/mcp.ts'
-import { notesService } from '#test/notes.ts'
+import { type Agent, agentOf, clientOf, modes } from '#test/mcp/mcp.ts'
+import { notesService } from '#test/mcp/notes.ts'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
 
 const uk = join(import.meta.dirname, '../../bin/uk')

@@ -5,7 +5,7 @@ import { createLog } from '#engine/log.ts'
 import { testDatabase } from '../database.ts'
 import { readEvents } from '../events.ts'
 import { type Caller, testServer } from '../server.ts'
-import { wayToDatabase } from '../way.ts'
+import { wayToDatabase } from '../outside/way.ts'
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 

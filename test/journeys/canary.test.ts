@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import pino from 'pino'
 import type { Log } from '#engine/log.ts'
 import { testServer } from '#test/server.ts'
-import { startAnthropic } from '#test/vendors/anthropic.ts'
-import { startOpenAI } from '#test/vendors/openai.ts'
+import { startAnthropic } from '../vendors/anthropic/anthropic.ts'
+import { startOpenAI } from '../vendors/openai/openai.ts'
 import type { Vendor } from '#test/vendors/vendor.ts'
-import { priced, said } from './gateway-world.ts'
+import { priced, said } from './gateway/world.ts'
 
 /** Everything that is logged at any level, without the redaction by field names: a secret must not come so far. */
 function listeningLog(): { log: Log; lines: string[] } {

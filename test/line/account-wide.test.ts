@@ -7,8 +7,8 @@ import { after, before, test } from 'node:test'
 import { loadContracts } from '#areas/contracts.ts'
 import { newId } from '#kernel/ids.ts'
 import { list } from '#kernel/registry.ts'
-import { call, results, say, script, tools } from '../chats.ts'
-import { pathOf, required, validBody } from '../least-call.ts'
+import { call, results, say, script, tools } from '../chats/chats.ts'
+import { pathOf, required, validBody } from './least-call.ts'
 import { type Caller, type Person, type TestServer, testServer } from '../server.ts'
 
 const all = list(await loadContracts())

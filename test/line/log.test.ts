@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { implement } from '#engine/context.ts'
 import { area, endpoint, none } from '#kernel/contract.ts'
-import { notesService } from '#test/notes.ts'
-import { readableLog } from '#test/readable-log.ts'
+import { notesService } from '../mcp/notes.ts'
+import { readableLog } from './readable-log.ts'
 import { testServer } from '#test/server.ts'
 
 test('a fault is logged under the request id of the answer and the one that the client gave', async () => {

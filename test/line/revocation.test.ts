@@ -5,7 +5,7 @@ import { databaseUrl, testDatabase } from '../database.ts'
 import { startProgram } from '../program.ts'
 import { type Caller, caller, testServer } from '../server.ts'
 import { until } from '../until.ts'
-import { wayToDatabase } from '../way.ts'
+import { wayToDatabase } from '../outside/way.ts'
 
 const long = JSON.stringify({
   turns: [Array.from({ length: 600 }, (_, n) => [{ text: `${n} ` }, { delay_ms: 100 }]).flat()],

@@ -8,7 +8,7 @@ import { loadContracts } from '#areas/contracts.ts'
 import { type AnyEndpoint, pathNames } from '#kernel/contract.ts'
 import { type Listed, list } from '#kernel/registry.ts'
 import { type Role, atLeast, roleFor } from '#kernel/scopes.ts'
-import { pathOf, required, validBody } from '../least-call.ts'
+import { pathOf, required, validBody } from './least-call.ts'
 import { makers } from '../makers.ts'
 import { type Answer, type Caller, type Person, type TestServer, testServer } from '../server.ts'
 

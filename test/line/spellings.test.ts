@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { make } from '../automations/hooks.ts'
 import { signed } from '../automations/senders.ts'
-import { mailbox } from '../mailbox.ts'
+import { mailbox } from '../outside/mailbox.ts'
 import { type Answer, type Person, type TestServer, caller, testServer } from '../server.ts'
 
 interface Verified {

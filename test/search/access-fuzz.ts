@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { sql } from 'kysely'
 import { random } from '../../bench/search/world.ts'
-import { upload } from '../drive.ts'
+import { upload } from '../drive/drive.ts'
 import { type Caller, type Person, testServer } from '../server.ts'
 
 /**

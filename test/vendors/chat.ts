@@ -1,5 +1,5 @@
 // The chat completions shapes OpenAI and OpenRouter share: message, deltas, usage.
-import { id, tokens, type Plan } from './plan.ts'
+import { id, tokens, type Plan } from './delivery/plan.ts'
 import type { Json } from './vendor.ts'
 
 export type Dialect = {

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { deliver, type Answer, type Whole } from './deliver.ts'
+import { deliver, type Answer, type Whole } from './delivery/deliver.ts'
 import type { Shelf } from './shelf.ts'
 import type { Behaviour, Json, RecordedRequest, Refusal, Vendor } from './vendor.ts'
 

@@ -1,5 +1,5 @@
 // What lies at a vendor: files, containers, stores, caches, each in the account of the key that put it there.
-import { id } from './plan.ts'
+import { id } from './delivery/plan.ts'
 import type { Json, Kept } from './vendor.ts'
 
 /** A thing that a request names by its id. */

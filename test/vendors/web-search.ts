@@ -2,7 +2,7 @@
 //
 // Sources: api-dashboard.search.brave.com (web search: query, headers, errors), docs.tavily.com (POST /search),
 // docs.searxng.org (search API; formats that are not switched on answer 403).
-import type { Answer } from './deliver.ts'
+import type { Answer } from './delivery/deliver.ts'
 import { type Call, serve } from './server.ts'
 import type { Json, Vendor } from './vendor.ts'
 

@@ -1,6 +1,6 @@
 import type { Person, TestServer } from '../server.ts'
-import { startAnthropic } from '../vendors/anthropic.ts'
-import { startOpenAI } from '../vendors/openai.ts'
+import { startAnthropic } from '../vendors/anthropic/anthropic.ts'
+import { startOpenAI } from '../vendors/openai/openai.ts'
 
 /** Settings with which providers on this machine may be added. */
 export const environment = { UK_UPSTREAM_ALLOW: '127.0.0.0/8', UK_SIM: 'on' }

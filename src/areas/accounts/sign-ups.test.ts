@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { mailbox } from '#test/mailbox.ts'
+import { mailbox } from '#test/outside/mailbox.ts'
 import { type Answer, caller, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 

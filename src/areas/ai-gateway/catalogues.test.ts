@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
-import { type World, gatewayWorld, said } from '#test/journeys/gateway-world.ts'
+import { type World, gatewayWorld, said } from '#test/journeys/gateway/world.ts'
 import { type Person, type TestServer, caller } from '#test/server.ts'
 import { stopwatch } from '#test/until.ts'
-import { startOpenAI } from '#test/vendors/openai.ts'
+import { startOpenAI } from '#test/vendors/openai/openai.ts'
 import type { Vendor } from '#test/vendors/vendor.ts'
 
 /** What the operator's address answers now. */

@@ -1,7 +1,7 @@
 /** Nobody with fewer rights than an automation has chooses unseen what it does: its agent changed, it waits for its account. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { call, results, say, script, tools } from '#test/chats.ts'
+import { call, results, say, script, tools } from '#test/chats/chats.ts'
 import { type Made, type Row, fire, isOver, make, runIs } from '#test/automations/hooks.ts'
 import { type Person, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import sharp from 'sharp'
 import { fromBufferPromise } from 'yauzl'
 import { sweepBlobs } from '#engine/blobs/sweep.ts'
-import { upload } from '#test/drive.ts'
+import { upload } from '#test/drive/drive.ts'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
 import { addUpStorage, storedIn } from './storage.ts'
 

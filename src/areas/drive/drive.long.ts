@@ -1,6 +1,6 @@
 import { test } from 'node:test'
-import { playDrive } from '#test/drive-model.ts'
-import { killUploads, writeAtOnce } from '#test/drive-trouble.ts'
+import { playDrive } from '#test/drive/model.ts'
+import { killUploads, writeAtOnce } from '#test/drive/trouble.ts'
 
 test('100 writers × 1,000 compare-and-set attempts end in a serial order', { timeout: 1_800_000 }, () =>
   writeAtOnce({ writers: 100, attempts: 1_000 }),

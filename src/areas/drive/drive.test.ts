@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { test } from 'node:test'
 import { testServer } from '#test/server.ts'
-import { form, upload } from '#test/drive.ts'
+import { form, upload } from '#test/drive/drive.ts'
 
 test('alice uploads a file and gets back the same bytes; bob gets 404', async () => {
   await using server = await testServer()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { upload } from '#test/drive.ts'
+import { upload } from '#test/drive/drive.ts'
 import { type Person, testServer } from '#test/server.ts'
 
 async function folder(person: Person, name: string, parent?: string): Promise<string> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { form } from '#test/drive.ts'
+import { form } from '#test/drive/drive.ts'
 import { type Answer, type Person, testServer } from '#test/server.ts'
 
 const base64 = (words: string): string => Buffer.from(words).toString('base64')

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { pdfOf, zipOf } from '#test/documents.ts'
-import { upload } from '#test/drive.ts'
+import { pdfOf, zipOf } from '#test/drive/documents.ts'
+import { upload } from '#test/drive/drive.ts'
 import { testServer } from '#test/server.ts'
 import { countLines, eachLine } from './lines.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { killUploads, writeAtOnce } from '#test/drive-trouble.ts'
+import { killUploads, writeAtOnce } from '#test/drive/trouble.ts'
 import { testServer } from '#test/server.ts'
 
 test('writers who change one file at once end in a serial order; every loser learns what is there now', () =>

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
-import { startAnthropic } from '#test/vendors/anthropic.ts'
-import { startOpenAI } from '#test/vendors/openai.ts'
+import { startAnthropic } from '#test/vendors/anthropic/anthropic.ts'
+import { startOpenAI } from '#test/vendors/openai/openai.ts'
 
 let server: TestServer
 let alice: Person

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
-import { docxOf, pdfOf, pptxOf, xlsxOf, zipOf } from '#test/documents.ts'
-import { upload } from '#test/drive.ts'
+import { docxOf, pdfOf, pptxOf, xlsxOf, zipOf } from '#test/drive/documents.ts'
+import { upload } from '#test/drive/drive.ts'
 import { type Person, testServer } from '#test/server.ts'
 
 const put = async (person: Person, name: string, bytes: Buffer | string): Promise<string> =>

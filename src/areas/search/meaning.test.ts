@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
-import { upload } from '#test/drive.ts'
+import { upload } from '#test/drive/drive.ts'
 import { testDatabase } from '#test/database.ts'
 import { type Caller, caller, testServer } from '#test/server.ts'
-import { startEmbedder, startGeminiEmbedder, startOllamaEmbedder } from '#test/vendors/embedder.ts'
+import { startEmbedder, startGeminiEmbedder, startOllamaEmbedder } from '#test/vendors/embedder/embedder.ts'
 
 const ask = (who: Pick<Caller, 'get'>, query: Record<string, string>) =>
   who.get(`/search?${new URLSearchParams(query).toString()}`)

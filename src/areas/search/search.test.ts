@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
-import { pdfOf } from '#test/documents.ts'
-import { upload } from '#test/drive.ts'
+import { pdfOf } from '#test/drive/documents.ts'
+import { upload } from '#test/drive/drive.ts'
 import { type Caller, type Person, testServer } from '#test/server.ts'
 import { stopwatch } from '#test/until.ts'
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { docxOf, pdfOf } from '#test/documents.ts'
+import { docxOf, pdfOf } from '#test/drive/documents.ts'
 import { testServer } from '#test/server.ts'
-import { startSite } from '#test/site.ts'
+import { startSite } from '#test/outside/site.ts'
 
 const article = `<!doctype html><html lang="en"><head><title>Tea | The Site</title><meta name="author" content="Ada"></head><body>
 <nav><a href="/">Home</a><a href="/about">About us all</a></nav>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { script } from '#test/chats.ts'
+import { script } from '#test/chats/chats.ts'
 import { readEvents } from '#test/events.ts'
 import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
 import { stopwatch, until } from '#test/until.ts'

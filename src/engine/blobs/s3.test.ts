@@ -3,9 +3,9 @@ import { createHash, randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { fromBufferPromise } from 'yauzl'
-import { upload } from '#test/drive.ts'
+import { upload } from '#test/drive/drive.ts'
 import { testServer } from '#test/server.ts'
-import { type S3Server, signatureOf, startS3 } from '#test/vendors/s3.ts'
+import { type S3Server, signatureOf, startS3 } from '#test/vendors/s3/s3.ts'
 import { openBlobs } from './open.ts'
 import { sweepBlobs } from './sweep.ts'
 
@@ -24,7 +24,7 @@ const configOf = (environment: Record<string, string>) => ({
 })
 
 test('the signature of the tests is the one that the vendor publishes as an example', () => {
-  // “Example: GET Object” of the page that test/vendors/s3.md names.
+  // “Example: GET Object” of the page that test/vendors/s3/s3.md names.
   const signature = signatureOf({
     method: 'GET',
     url: '/test.txt',

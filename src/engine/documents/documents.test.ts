@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { docxOf, pdfOf, pptxOf, xlsxOf, zipOf } from '#test/documents.ts'
+import { docxOf, pdfOf, pptxOf, xlsxOf, zipOf } from '#test/drive/documents.ts'
 import type { DocumentKind, UnreadableReason } from './document.ts'
 import { createDocumentReader } from './reader.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { attacks } from '#test/hostile-documents.ts'
-import { pdfOf } from '#test/documents.ts'
+import { attacks } from '#test/drive/hostile-documents.ts'
+import { pdfOf } from '#test/drive/documents.ts'
 import { Unreadable } from './document.ts'
 import { createDocumentReader } from './reader.ts'
 

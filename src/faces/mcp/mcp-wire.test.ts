@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
 import { after, before, describe, test } from 'node:test'
-import { notesService } from '#test/notes.ts'
+import { notesService } from '#test/mcp/notes.ts'
 import { type Answer, type Caller, type Person, type TestServer, caller, testServer } from '#test/server.ts'
 
 let server: TestServer

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type Agent, agentAt, modes } from '#test/mcp.ts'
-import { notesService } from '#test/notes.ts'
+import { type Agent, agentAt, modes } from '#test/mcp/mcp.ts'
+import { notesService } from '#test/mcp/notes.ts'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
 
 const { service, seen } = notesService()

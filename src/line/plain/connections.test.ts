@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
-import { LARGE, held, open, pair, post, turn } from '#test/plain.ts'
+import { LARGE, held, open, pair, post, turn } from '#test/line/wire/plain.ts'
 import { PlainReply } from './reply.ts'
 
 test('an answer that nobody reads holds up the next request, and the rest comes when it is read', async () => {

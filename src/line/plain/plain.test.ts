@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { PATHS, open, pair, post, turn } from '#test/plain.ts'
+import { PATHS, open, pair, post, turn } from '#test/line/wire/plain.ts'
 import { PlainHeads, readPlainHead } from './head.ts'
 
 /** All that comes back until the server closes. The same pieces, one each turn. */

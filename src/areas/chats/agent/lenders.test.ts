@@ -1,7 +1,7 @@
 /** An agent lends nobody the rights of whoever talks to it: its tools do what both it and those who chose them may do. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { call, results, say, script, tools } from '#test/chats.ts'
+import { call, results, say, script, tools } from '#test/chats/chats.ts'
 import { isOver, runIs } from '#test/automations/hooks.ts'
 import { type Caller, type Person, testServer } from '#test/server.ts'
 

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { after, before, test } from 'node:test'
-import { call, results, say, script, tools } from '#test/chats.ts'
+import { call, results, say, script, tools } from '#test/chats/chats.ts'
 import { allEvents } from '#test/events.ts'
-import { type OutsideMcpServer, startOutsideMcp } from '#test/outside-mcp.ts'
+import { type OutsideMcpServer, startOutsideMcp } from '#test/outside/mcp-server.ts'
 import { type Caller, type Person, type TestServer, caller, testServer } from '#test/server.ts'
-import { startOpenAI } from '#test/vendors/openai.ts'
+import { startOpenAI } from '#test/vendors/openai/openai.ts'
 
 let outside: OutsideMcpServer
 let server: TestServer

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { call, say, script } from '#test/chats.ts'
+import { call, say, script } from '#test/chats/chats.ts'
 import { twoServers } from '#test/two-servers.ts'
 
 const { server, alice, beyond } = await twoServers()

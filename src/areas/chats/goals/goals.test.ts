@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { script } from '#test/chats.ts'
+import { script } from '#test/chats/chats.ts'
 import { allEvents, readEvents } from '#test/events.ts'
 import type { Caller } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sweepBlobs } from '#engine/blobs/sweep.ts'
-import { docxOf } from '#test/documents.ts'
-import { upload } from '#test/drive.ts'
+import { docxOf } from '#test/drive/documents.ts'
+import { upload } from '#test/drive/drive.ts'
 import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
-import { startOpenAI } from '#test/vendors/openai.ts'
+import { startOpenAI } from '#test/vendors/openai/openai.ts'
 import type { Vendor } from '#test/vendors/vendor.ts'
 
 let server: TestServer

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { call, results, script } from '#test/chats.ts'
+import { call, results, script } from '#test/chats/chats.ts'
 import { allEvents } from '#test/events.ts'
 import { type Answer, type Caller, caller } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
-import { startOpenRouter } from '#test/vendors/openrouter.ts'
+import { startOpenRouter } from '#test/vendors/openrouter/openrouter.ts'
 import { until } from '#test/until.ts'
 
 // 1 / 2 USD per million tokens, which are words: 100 words in and 100 out cost 0.0003 USD. A call without a limit of its

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { script } from '#test/chats.ts'
+import { script } from '#test/chats/chats.ts'
 import { type Sent, allEvents, readEvents, types } from '#test/events.ts'
 import type { Person } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'

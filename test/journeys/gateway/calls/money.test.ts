@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startAnthropic } from '../../../vendors/anthropic/anthropic.ts'
+import { startOpenAI } from '../../../vendors/openai/openai.ts'
+import type { Vendor } from '../../../vendors/vendor.ts'
+import { type World, gatewayWorld, priced, said } from '../world.ts'
+
+let world: World
+let openai: Vendor
+let anthropic: Vendor
+
+before(async () => {
+  openai = await startOpenAI()
+  anthropic = await startAnthropic()
+  world = await gatewayWorld()
+  await world.bring(openai, 'oa', {
+    models: [priced('gpt-4o', { max_output_tokens: 16_384 }), priced('o4-mini'), { id: 'gpt-4o-mini' }],
+  })
+  await world.bring(anthropic, 'an', {
+    shape: 'anthropic-messages',
+    base_url: anthropic.origin,
+    models: [priced('claude-haiku-4-5', { max_output_tokens: 8_192 })],
+  })
+})
+after(async () => {
+  await world[Symbol.asyncDispose]()
+  await openai[Symbol.asyncDispose]()
+  await anthropic[Symbol.asyncDispose]()
+})
+
+const a = '/compat-a/v1/chat/completions'
+const ask = (more: object = {}) => ({ model: 'oa/gpt-4o', messages: said('hello'), ...more })
+const capped = (usd: number) => world.person.key({ spend_cap_usd: usd, spend_cap_period: 'total' })
+const sent = (vendor: Vendor) => vendor.requests.findLast(({ method }) => method === 'POST')!.json()
+
+test('under a cap, a request without a limit gets the one that can be afforded; with enough money it stays as it is', async () => {
+  const tight = await capped(0.01)
+  assert.equal((await tight.post(a, ask())).status, 200)
+  // 0.01 USD at 2 USD a million is 5,000 tokens, less what the input may cost
+  const { max_tokens: limit } = sent(openai)
+  assert.ok(limit > 4_900 && limit < 5_000, `${limit}`)
+  const rich = await capped(10)
+  assert.equal((await rich.post(a, ask())).status, 200)
+  assert.equal(sent(openai).max_tokens, undefined)
+  assert.equal((await world.key.post(a, ask())).status, 200)
+  assert.equal(sent(openai).max_tokens, undefined, 'no cap, no limit')
+})
+
+test('the bound is called as its provider knows it, under a cap and without: what is read over bounds nothing', async () => {
+  await world.bring(openai, 'ds', { preset: 'deepseek', models: [priced('gpt-4o')] })
+  const asked = ask({ model: 'ds/gpt-4o', max_completion_tokens: 7 })
+  assert.equal((await (await capped(1)).post(a, asked)).status, 200)
+  assert.deepEqual([sent(openai).max_tokens, sent(openai).max_completion_tokens], [7, undefined])
+  assert.equal((await world.key.post(a, asked)).status, 200)
+  assert.deepEqual([sent(openai).max_tokens, sent(openai).max_completion_tokens], [7, undefined])
+})
+
+test('where the instance pays, nothing may cost more than the price of the model; on one’s own key it may', async () => {
+  await world.bring(openai, 'shared', { instance: true, models: [priced('gpt-4o')] })
+  await world.bring(openai, 'relay', { instance: true, preset: 'openrouter', models: [priced('gpt-4o')] })
+  const key = await capped(1)
+  const status = async (more: object): Promise<[number, string?]> => {
+    const { status, body } = await key.post(a, ask(more))
+    return status === 200 ? [status] : [status, body.error.param]
+  }
+  const before = openai.requests.length
+  const shared = { model: 'shared/gpt-4o' }
+  const relay = { model: 'relay/gpt-4o' }
+  assert.deepEqual(await status({ ...shared, service_tier: 'priority' }), [400, 'service_tier'])
+  assert.deepEqual(await status({ ...relay, models: ['openai/o1-pro'] }), [400, 'models'])
+  assert.deepEqual(await status({ ...relay, plugins: [{ id: 'web' }] }), [400, 'plugins'])
+  assert.deepEqual(await status({ ...relay, tools: [{ type: 'openrouter:web_search' }] }), [400, 'tools'])
+  const online = await key.post('/compat-c/v1/chat/completions', ask({ model: 'relay/gpt-4o:online' }))
+  assert.match(online.body.error.message, /`:online` travels to OpenRouter on one’s own key only/)
+  assert.equal(openai.requests.length, before)
+  const c = await key.post('/compat-c/v1/chat/completions', ask({ ...relay, models: ['openai/o1-pro'] }))
+  assert.deepEqual([c.status, sent(openai).models], [200, undefined], c.text)
+  assert.deepEqual(await status({ ...shared, service_tier: 'default' }), [200])
+  assert.deepEqual(await status({ service_tier: 'priority' }), [200])
+})
+
+test('what cannot be afforded is refused before it is sent, and says what could be', async () => {
+  const key = await capped(0.001)
+  const before = openai.requests.length
+  const answer = await key.post(a, ask({ max_tokens: 5_000 }))
+  assert.deepEqual(
+    [answer.status, answer.body.error.type, answer.headers.get('x-should-retry')],
+    [402, 'billing_error', 'false'],
+  )
+  // 5,000 tokens at 2 USD a million and the input at 1; of 0.001 USD the input leaves less than 500.
+  assert.match(
+    answer.body.error.message,
+    /^The spend cap of this key does not cover this call: 0\.001 USD of it are left, and the call may cost up to 0\.0100\d* USD\. Raise `spend_cap_usd` of the key\. Or set `max_tokens` to at most 4\d\d\.$/,
+  )
+  assert.equal(answer.body.error.param, 'max_tokens')
+  const unbounded = await key.post(a, ask())
+  assert.equal(unbounded.status, 402, 'fewer than 1,024 tokens are no answer')
+  const { message, param } = unbounded.body.error
+  assert.match(message, /may cost up to 0\.03279\d* USD.* Or set `max_tokens` to at most 4\d\d\.$/)
+  const most = Number(/at most (\d+)/.exec(message)![1])
+  const one = await capped(0.001)
+  assert.equal((await one.post(a, ask({ [param]: most + 20 }))).status, 402)
+  const named = await key.post(a, ask({ max_completion_tokens: 5_000 }))
+  assert.match(named.body.error.message, /Or set `max_completion_tokens` to at most 4\d\d\.$/)
+  const beside = await key.post(a, ask({ max_completion_tokens: null, max_tokens: 5_000 }))
+  assert.equal(beside.body.error.param, 'max_tokens')
+  const own = await key.post('/inference/text', ask({ max_output_tokens: 5_000 }))
+  assert.match(own.body.error.message, /Or set `max_output_tokens` to at most 4\d\d\.$/)
+  const input = await (await capped(0.000001)).post(a, ask())
+  assert.match(input.body.error.message, /: 0\.000001 USD of it are left.* Raise `spend_cap_usd` of the key\.$/)
+  const messages = await key.post('/compat-b/v1/messages', ask({ model: 'an/claude-haiku-4-5', max_tokens: 5_000 }))
+  assert.deepEqual([messages.status, messages.body.error.type], [402, 'billing_error'])
+  const router = await key.post('/compat-c/v1/chat/completions', ask({ max_tokens: 5_000 }))
+  assert.deepEqual([router.status, router.body.error.metadata.error_type], [402, 'payment_required'])
+  assert.equal(openai.requests.length, before)
+  assert.equal((await key.post(a, ask({ max_tokens: 100 }))).status, 200, 'less is enough')
+  assert.equal((await one.post(a, ask({ [param]: most }))).status, 200, 'what is advised is served')
+})
+
+test('a limit that is there twice could be read in two ways, and is refused under a cap', async () => {
+  const key = await capped(1)
+  const answer = await key.post(
+    a,
+    '{"model":"oa/gpt-4o","max_tokens":9,"messages":[{"role":"user","content":"x"}],"max_tokens":1}',
+  )
+  assert.deepEqual([answer.status, answer.body.error.param], [400, 'max_tokens'])
+})
+
+test('no number of calls at once crosses a cap', async () => {
+  // Each holds 100 × 2 + its input at most; about 20 of them fit.
+  const key = await capped(0.005)
+  await using busy = await startOpenAI({ otherwise: { reply: 'x', usage: { input: 20, output: 100 } } })
+  await world.bring(busy, 'busy', { models: [priced('gpt-4o')] })
+  const one = ask({ model: 'busy/gpt-4o', max_tokens: 100 })
+  const answers = await Promise.all(Array.from({ length: 100 }, () => key.post(a, one)))
+  const { ledger } = world.server.app.engine
+  await ledger.flush()
+  const served = answers.filter(({ status }) => status === 200).length
+  assert.ok(served > 0 && answers.every(({ status }) => status === 200 || status === 402))
+  const spent = (await ledger.spent([{ id: key.keyId, period: 'total' }])).get(key.keyId)!
+  assert.equal(spent, BigInt(served) * 220_000n)
+  assert.ok(spent <= 5_000_000n)
+})
+
+test('a fallback is paid once, and a failed call costs nothing', async () => {
+  const key = await capped(1)
+  openai.script({ status: 500, message: 'no', times: 2 })
+  const failed = await key.post(a, ask())
+  assert.equal(failed.status, 502)
+  const call = await world.record(failed.headers.get('x-request-id')!)
+  assert.deepEqual([call.status, call.cost_nano], ['failed', 0n])
+  assert.equal(
+    (await world.server.app.engine.ledger.spent([{ id: key.keyId, period: 'total' }])).get(key.keyId) ?? 0n,
+    0n,
+  )
+})
+
+test('what a provider takes beyond the reserve is borne by the instance, and no cap counts it', async () => {
+  const key = await capped(0.001)
+  openai.script({ reply: 'dear', usage: { input: 10, output: 5_000 } })
+  const answer = await key.post(a, ask({ max_tokens: 100 }))
+  assert.equal(answer.status, 200)
+  const call = await world.record(answer.headers.get('x-request-id')!)
+  assert.ok(call.cost_nano! < 1_000_000n)
+  // 10 × 1 + 5,000 × 2 USD a million
+  assert.equal(call.cost_nano! + call.overrun_nano, 10_010_000n)
+  assert.deepEqual([call.billing, call.charged_nano], ['byok', 0n])
+  const { spent_usd } = (await world.person.get('/api-keys')).body.data.find(
+    ({ id }: { id: string }) => id === key.keyId,
+  )
+  assert.equal(spent_usd, Number(call.cost_nano) / 1e9)
+})
+
+test('numbers beyond all bounds are dear, not a fault of ours', async () => {
+  const key = await capped(1)
+  for (const more of ['"n":1e309', '"max_tokens":1e309', '"n":1e309,"max_tokens":1e309', '"n":1e309,"max_tokens":0']) {
+    const answer = await key.post(a, `{"model":"oa/gpt-4o","messages":[{"role":"user","content":"x"}],${more}}`)
+    assert.ok([400, 402].includes(answer.status), `${more}: ${answer.status} ${answer.text}`)
+  }
+})
+
+test('a model without a price runs freely on one’s own key, and not under a cap', async () => {
+  const free = await world.key.post(a, ask({ model: 'oa/gpt-4o-mini' }))
+  assert.equal(free.status, 200)
+  assert.equal((await world.record(free.headers.get('x-request-id')!)).cost_nano, null)
+  const refused = await (await capped(1)).post(a, ask({ model: 'oa/gpt-4o-mini' }))
+  assert.deepEqual([refused.status, refused.body.error.code], [402, 'unpriced_model'])
+  assert.equal(
+    refused.body.error.message,
+    'The model `oa/gpt-4o-mini` has no known price, so it cannot run under a balance or a cap. Give it one in `models[].pricing` of the endpoint `oa`; an administrator can too, with `PUT /v1/admin/model-overrides`.',
+  )
+})
+
+test('somebody without credits cannot use the simulated models, and with credits pays to the nano-dollar', async () => {
+  const poor = await world.server.person('Poor')
+  const key = await poor.key()
+  const refused = await key.post(a, { model: 'sim/echo', messages: said('one two') })
+  assert.equal(refused.status, 402)
+  assert.match(
+    refused.body.error.message,
+    /^The credit balance does not cover this call: 0 USD of it are left, and the call may cost up to 0\.2\d* USD\. An administrator grants credits; on a provider key of your own none are needed\.$/,
+  )
+  await world.person.post(`/admin/accounts/${poor.id}/credits`, { amount_usd: 1, note: 'test' })
+  const answer = await key.post(a, { model: 'sim/echo', messages: said('one two') })
+  assert.equal(answer.status, 200, answer.text)
+  const call = await world.record(answer.headers.get('x-request-id')!)
+  assert.deepEqual([call.cost_nano, call.charged_nano, call.billing], [6_000n, 6_000n, 'credits'])
+})
+
+test('a run that is not covered says to all its readers what it may cost, and to its sender what is left', async () => {
+  const sender = await world.server.person('Sender')
+  await world.person.post(`/admin/accounts/${sender.id}/credits`, { amount_usd: 0.000012345, note: 'test' })
+  const chat = (await sender.post('/chats', { title: 'Short', model: 'sim/echo' })).body.data
+  const failed = await sender.post(`/chats/${chat.id}/messages`, { content: 'one two' })
+  assert.deepEqual([failed.status, failed.body.error.code], [402, 'insufficient_credits'])
+  const { message, details } = failed.body.error
+  assert.match(
+    message,
+    /^The credit balance does not cover this call: 0\.000012345 USD of it are left, and the call may/,
+  )
+  assert.doesNotMatch(message, /at most/)
+  const log = await sender.get(`/chats/${chat.id}/runs/${details.run_id}/events`)
+  assert.match(
+    log.text,
+    /does not cover this call, which may cost up to 0\.2\d* USD\. An administrator grants credits;/,
+  )
+  assert.doesNotMatch(log.text, /12345|at most/)
+})

@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Anthropic, { APIError as AnthropicError } from '@anthropic-ai/sdk'
+import OpenAI, { APIError, APIUserAbortError } from 'openai'
+import { stopwatch } from '../../../until.ts'
+import { startAnthropic } from '../../../vendors/anthropic/anthropic.ts'
+import { startOpenAI } from '../../../vendors/openai/openai.ts'
+import type { Vendor } from '../../../vendors/vendor.ts'
+import { type World, gatewayWorld, priced, said } from '../world.ts'
+
+let world: World
+let first: Vendor
+let second: Vendor
+let anthropic: Vendor
+let client: OpenAI
+
+// Two ways to the same model: `gpt-4o` alone asks the first, and the second when that fails.
+before(async () => {
+  first = await startOpenAI({ key: 'sk-of-the-first' })
+  second = await startOpenAI({ key: 'sk-of-the-second' })
+  anthropic = await startAnthropic()
+  world = await gatewayWorld()
+  await world.bring(first, 'first', { priority: 1, models: [priced('gpt-4o'), priced('gpt-4o-mini')] })
+  await world.bring(second, 'second', { priority: 2, models: [priced('gpt-4o')] })
+  await world.bring(anthropic, 'an', {
+    shape: 'anthropic-messages',
+    base_url: anthropic.origin,
+    models: [priced('claude-haiku-4-5')],
+  })
+  client = new OpenAI({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-a/v1`, maxRetries: 0 })
+})
+after(async () => {
+  await world[Symbol.asyncDispose]()
+  for (const vendor of [first, second, anthropic]) await vendor[Symbol.asyncDispose]()
+})
+
+const ask = (model: string, more: object = {}) =>
+  world.key.post('/compat-a/v1/chat/completions', { model, messages: said('hello'), ...more })
+/** A call that the first serves makes it as good as before. */
+const restore = async () => assert.equal((await ask('first/gpt-4o')).status, 200)
+const provider = (answer: { headers: Headers }) => /provider=(\w+)/.exec(answer.headers.get('x-uk-route')!)![1]
+
+test('what fails before its first byte is asked for elsewhere, with that provider’s key, and set aside for a while', async () => {
+  const failures = [
+    { status: 503, message: 'down' },
+    { garbage: 'no answer' as const },
+    { garbage: 'not json' as const },
+    { garbage: 'truncated' as const },
+  ]
+  for (const failure of failures) {
+    const answered = second.requests.length
+    first.script(failure)
+    const answer = await ask('gpt-4o')
+    assert.deepEqual([answer.status, provider(answer)], [200, 'second'], answer.text)
+    const { headers } = second.requests[answered]!
+    assert.equal(headers.authorization, 'Bearer sk-of-the-second')
+    // Set aside, the first is asked last: a call goes to the second at once.
+    assert.equal(provider(await ask('gpt-4o')), 'second')
+    await restore()
+    assert.equal(provider(await ask('gpt-4o')), 'first')
+  }
+  for (const { headers } of first.requests)
+    if (headers.authorization) assert.equal(headers.authorization, 'Bearer sk-of-the-first')
+})
+
+test('an error frame instead of a stream’s first event is no answer either', async () => {
+  const server = createServer((request, response) => {
+    request.resume()
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end(': hold on\n\ndata: {"error": {"message": "no capacity", "code": 503}}\n\n')
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  const base_url = `http://127.0.0.1:${port}/v1`
+  await world.bring(first, 'frames', { base_url, api_key: 'sk-frames', priority: 0, models: [priced('gpt-4o-mini')] })
+  const answer = await ask('gpt-4o-mini', { stream: true })
+  assert.deepEqual([answer.status, provider(answer)], [200, 'first'], answer.text)
+  assert.match(answer.text, /hello/)
+  const only = await ask('frames/gpt-4o-mini', { stream: true })
+  assert.deepEqual([only.status, only.body.error.message], [503, 'no capacity'])
+  server.close()
+  server.closeAllConnections()
+})
+
+test('a request that is at fault is not asked twice; when all fail, the client is told not to try again', async () => {
+  await restore()
+  const before = second.requests.length
+  first.script({ status: 400, message: 'no such thing' })
+  assert.equal((await ask('gpt-4o')).status, 400)
+  assert.equal(second.requests.length, before)
+  first.script({ status: 500, message: 'one', times: 2 })
+  second.script({ status: 500, message: 'two', times: 2 })
+  const answer = await ask('gpt-4o')
+  assert.deepEqual([answer.status, answer.headers.get('x-should-retry')], [502, 'false'])
+  assert.deepEqual([first.pending(), second.pending()], [0, 0], 'each was asked twice')
+})
+
+test('what passes by itself is tried again at the only provider; what does not is not', async () => {
+  await restore()
+  first.script({ status: 503, message: 'busy', times: 2 })
+  const answer = await ask('first/gpt-4o')
+  assert.deepEqual([answer.status, answer.body.choices[0].message.content], [200, 'hello'])
+  const calls = await world.calls()
+  assert.deepEqual(
+    calls.slice(0, 3).map(({ status, cost_nano }) => [status, cost_nano! > 0n]),
+    [
+      ['succeeded', true],
+      ['failed', false],
+      ['failed', false],
+    ],
+    'each attempt has its line',
+  )
+  const before = first.requests.length
+  first.script({ status: 401, message: 'who are you' })
+  const refused = await ask('first/gpt-4o')
+  assert.equal(refused.status, 502)
+  assert.equal(refused.body.error.message, 'The provider did not accept the key of the endpoint `first`.')
+  assert.equal(first.requests.length, before + 1)
+  await restore()
+  first.script({ status: 401, message: 'who are you' })
+  const own = await world.person.post('/inference/text', { model: 'first/gpt-4o', messages: said('hello') })
+  assert.match(own.body.error.message, /the key of the endpoint `first`\.$/)
+  await restore()
+})
+
+test('the platform’s own callers take the same turns: elsewhere first, then again', async () => {
+  await restore()
+  const infer = (model: string) => world.person.post('/inference/text', { model, messages: said('hello') })
+  first.script({ status: 503, message: 'busy' })
+  const elsewhere = await infer('gpt-4o')
+  assert.deepEqual([elsewhere.status, elsewhere.body.data.provider, elsewhere.body.data.text], [200, 'second', 'hello'])
+  first.script({ status: 503, message: 'busy', times: 2 })
+  const again = await infer('first/gpt-4o')
+  assert.deepEqual([again.status, again.body.data.provider], [200, 'first'])
+  first.script({ status: 503, message: 'busy', times: 3 })
+  assert.equal((await infer('first/gpt-4o')).status, 503)
+  assert.equal(first.pending(), 0, 'three times and no more')
+  await restore()
+})
+
+test('a client that leaves takes the provider’s work with it within a second, and pays for what came', async () => {
+  first.script({ reply: 'word '.repeat(400), perChunkDelayMs: 20 })
+  const from = first.requests.length
+  const stream = await client.chat.completions.create({ model: 'first/gpt-4o', messages: said('go on'), stream: true })
+  let chunks = 0
+  for await (const _ of stream) if (++chunks === 10) break
+  stream.controller.abort()
+  const since = stopwatch()
+  const request = await first.arrival(from)
+  await request.ended
+  assert.ok(request.aborted && since() < 1_000, `${since()} ms`)
+  const { ledger, postgres } = world.server.app.engine
+  await ledger.flush()
+  const call = await postgres.db
+    .selectFrom('calls')
+    .selectAll()
+    .where('status', '=', 'cancelled')
+    .executeTakeFirstOrThrow()
+  assert.equal(call.cost_source, 'estimated')
+  assert.ok(call.output_tokens >= 5n && call.output_tokens < 100n, `${call.output_tokens} tokens of some 10 words`)
+})
+
+test('a client that leaves before the answer begins is noticed as well', async () => {
+  first.script({ hang: true })
+  const from = first.requests.length
+  const leaving = new AbortController()
+  const asked = client.chat.completions.create(
+    { model: 'first/gpt-4o', messages: said('x') },
+    { signal: leaving.signal },
+  )
+  const request = await first.arrival(from)
+  leaving.abort()
+  await assert.rejects(asked, APIUserAbortError)
+  const since = stopwatch()
+  await request.ended
+  assert.ok(request.aborted && since() < 1_000, `${since()} ms`)
+})
+
+test('a stream that breaks in the middle ends with an error, never as if it were whole', async () => {
+  for (const garbage of ['closes socket', 'truncated'] as const) {
+    first.script({ reply: 'one two three four five six', garbage })
+    const stream = client.chat.completions.stream({ model: 'first/gpt-4o', messages: said('x') })
+    let text = ''
+    stream.on('content', (delta) => void (text += delta))
+    await assert.rejects(
+      stream.finalContent(),
+      (error) => error instanceof APIError && /broke off|closed the connection/.test(error.message),
+    )
+    assert.match(text, /^one/)
+    anthropic.script({ reply: 'one two three four five six', garbage })
+    const messages = new Anthropic({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-b`, maxRetries: 0 })
+    const answer = messages.messages.stream({ model: 'an/claude-haiku-4-5', max_tokens: 50, messages: said('x') })
+    await assert.rejects(answer.finalText(), (error) => error instanceof AnthropicError && error.type === 'api_error')
+  }
+})
+
+test('a slow reader holds the provider back instead of filling the server', async () => {
+  const words = 'abcdef '.repeat(40_000)
+  first.script({ reply: words })
+  const response = await fetch(`${world.server.origin}/compat-a/v1/chat/completions`, {
+    method: 'POST',
+    headers: { ...world.key.headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'first/gpt-4o', messages: said('x'), stream: true }),
+  })
+  const reader = response.body!.getReader()
+  const decoder = new TextDecoder()
+  let text = decoder.decode((await reader.read()).value, { stream: true })
+  const before = process.memoryUsage().arrayBuffers
+  for (let part = await reader.read(); !part.done; part = await reader.read())
+    text += decoder.decode(part.value, { stream: true })
+  assert.ok(process.memoryUsage().arrayBuffers - before < 64 << 20)
+  assert.equal((text.match(/abcdef/g) ?? []).length, 40_000)
+  assert.ok(text.endsWith('data: [DONE]\n\n'))
+})
+
+test('a revoked key ends its streams, and is refused at once', async () => {
+  const key = await world.person.key()
+  first.script({ reply: 'word '.repeat(400), perChunkDelayMs: 50 })
+  const stream = await new OpenAI({
+    apiKey: key.key,
+    baseURL: `${world.server.origin}/openai/v1`,
+    maxRetries: 0,
+  }).chat.completions.create({
+    model: 'first/gpt-4o',
+    messages: said('go on'),
+    stream: true,
+  })
+  // It may end before the answer to the revocation is read.
+  const broken = assert.rejects(async () => {
+    for await (const _ of stream) continue
+  })
+  assert.equal((await world.person.delete(`/api-keys/${key.keyId}`)).status, 200)
+  const revoked = Date.now()
+  await broken
+  assert.ok(Date.now() - revoked < 5_000)
+  assert.equal(
+    (await key.post('/compat-a/v1/chat/completions', { model: 'sim/echo', messages: said('x') })).status,
+    401,
+  )
+})
+
+test('a client that leaves while a retry is waited for, or while two race, leaves nothing behind', async () => {
+  const leave = async (headers: Record<string, string>, model: string, begun: () => Promise<unknown>) => {
+    const leaving = new AbortController()
+    const asked = client.chat.completions.create({ model, messages: said('x') }, { signal: leaving.signal, headers })
+    void begun().then(() => leaving.abort())
+    await assert.rejects(asked, APIUserAbortError)
+  }
+  const from = first.requests.length
+  first.script({ status: 429, message: 'later', headers: { 'retry-after': '3' } })
+  await leave({}, 'first/gpt-4o', async () => {
+    await first.arrival(from)
+    await sleep(150)
+  })
+  first.script({ hang: true })
+  second.script({ hang: true })
+  const others = second.requests.length
+  await leave({ 'x-uk-hedge': '20' }, 'gpt-4o', () => Promise.all([first.arrival(from + 1), second.arrival(others)]))
+  for (const request of [first.requests.at(-1)!, await second.arrival(others)]) {
+    await request.ended
+    assert.ok(request.aborted)
+  }
+  assert.equal(first.requests.length, from + 2, 'nobody was asked for who had left')
+  await restore()
+})

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI, { APIError } from 'openai'
+import { startOpenAI } from '../../../vendors/openai/openai.ts'
+import type { Vendor } from '../../../vendors/vendor.ts'
+import { type World, gatewayWorld, priced, said } from '../world.ts'
+
+let world: World
+let vendor: Vendor
+let other: Vendor
+
+before(async () => {
+  vendor = await startOpenAI({ key: 'sk-one' })
+  other = await startOpenAI({ key: 'sk-two' })
+  world = await gatewayWorld()
+  await world.bring(vendor, 'slow', { priority: 1, models: [priced('gpt-4o')] })
+  await world.bring(vendor, 'thinker', { models: [priced('gpt-4o-mini')] })
+  await world.bring(other, 'other', { priority: 2, models: [priced('gpt-4o')] })
+})
+after(async () => {
+  await world[Symbol.asyncDispose]()
+  await vendor[Symbol.asyncDispose]()
+  await other[Symbol.asyncDispose]()
+})
+
+const ask = (model: string) =>
+  world.key.post('/compat-c/v1/chat/completions', { model, messages: said('hello'), stream: true })
+
+test('who waits for a first word on compat-c is told that somebody is at work, and can still be served by another', async () => {
+  const client = new OpenAI({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-c/v1`, maxRetries: 0 })
+  vendor.script({ reply: 'at last', delayMs: 5_500 }, { status: 401, message: 'no', delayMs: 5_500 })
+  const waiting = ask('slow/gpt-4o')
+  await vendor.arrival(0)
+  const falling = ask('gpt-4o')
+  await vendor.arrival(1)
+  other.script({ status: 401, message: 'never', delayMs: 5_500 })
+  const stream = await client.chat.completions.create({ model: 'other/gpt-4o', messages: said('x'), stream: true })
+  const read = async () => {
+    for await (const _ of stream) continue
+  }
+  const failed = await read().catch((error: unknown) => error)
+  const [late, taken] = [await waiting, await falling]
+  assert.deepEqual([late.status, late.text.startsWith(': OPENROUTER PROCESSING\n\n')], [200, true])
+  assert.match(late.text, /"content":"at"/)
+  assert.ok(late.text.endsWith('data: [DONE]\n\n'))
+  assert.match(taken.text, /^: OPENROUTER PROCESSING\n\n(.|\n)*"provider":"other"/)
+  assert.ok(failed instanceof APIError, 'after the head has left the stream says it')
+})
+
+test('who waits for a first word on compat-b is sent pings, which its clients pass over', async () => {
+  const { origin } = world.server
+  const anthropic = new Anthropic({ apiKey: world.key.key, baseURL: `${origin}/compat-b`, maxRetries: 0 })
+  vendor.script({ reply: 'at last', delayMs: 10_500, times: 2 })
+  const body = { model: 'thinker/gpt-4o-mini', max_tokens: 99, messages: said('x') }
+  const [{ text }, message] = await Promise.all([
+    world.key.post('/compat-b/v1/messages', { ...body, stream: true }),
+    anthropic.messages.stream(body).finalMessage(),
+  ])
+  assert.ok(text.startsWith('event: ping\ndata: {"type":"ping"}\n\nevent: message_start\n'), text.slice(0, 200))
+  assert.deepEqual(message.content[0]?.type === 'text' && message.content[0].text, 'at last')
+})

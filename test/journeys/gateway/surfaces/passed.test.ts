@@ -1,0 +1,349 @@
+import assert from 'node:assert/strict'
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, test } from 'node:test'
+import OpenAI, { BadRequestError, NotFoundError, toFile } from 'openai'
+import { startOllama } from '../../../vendors/ollama/ollama.ts'
+import { until } from '../../../until.ts'
+import { startOpenAI } from '../../../vendors/openai/openai.ts'
+import type { Vendor } from '../../../vendors/vendor.ts'
+import { type World, gatewayWorld, priced } from '../world.ts'
+
+let world: World
+let openai: Vendor
+let ollama: Vendor
+let client: OpenAI
+
+/** What was sent, and the answer that OpenAI's reference shows for it: pictures and sound are played by nobody else. */
+const heard: { path: string; headers: IncomingHttpHeaders; body: Buffer }[] = []
+let answer: (response: ServerResponse) => void
+const studio = createServer((request, response) => {
+  const parts: Buffer[] = []
+  request.on('data', (part: Buffer) => parts.push(part))
+  request.on('end', () => {
+    heard.push({ path: request.url!, headers: request.headers, body: Buffer.concat(parts) })
+    answer(response)
+  })
+})
+const json = (body: object) => (response: ServerResponse) =>
+  void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+
+before(async () => {
+  openai = await startOpenAI()
+  ollama = await startOllama()
+  await new Promise<void>((resolve) => studio.listen(0, '127.0.0.1', resolve))
+  world = await gatewayWorld()
+  await world.bring(openai, 'oa', { models: [priced('text-embedding-3-small'), priced('gpt-4o')] })
+  await world.bring(ollama, 'll', { shape: 'ollama', base_url: ollama.origin, models: [priced('llama3.2')] })
+  const pictures = { id: 'dall-e-3', pricing: { input: 0, output: 0, image: 40_000 } }
+  const sound = { id: 'gpt-4o-transcribe', pricing: { input: 2.5, output: 10, audio_input: 6 } }
+  const body = {
+    name: 'st',
+    slug: 'st',
+    shape: 'openai-chat',
+    base_url: `http://127.0.0.1:${(studio.address() as AddressInfo).port}/v1`,
+    api_key: 'sk-studio',
+    models: [
+      pictures,
+      sound,
+      priced('gpt-image-1'),
+      priced('tts-1'),
+      { id: 'unpriced' },
+      priced('omni-moderation-latest'),
+    ],
+  }
+  assert.equal((await world.person.post('/ai-gateway/provider-endpoints', body)).status, 201)
+  client = new OpenAI({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-a/v1`, maxRetries: 0 })
+})
+after(async () => {
+  await world[Symbol.asyncDispose]()
+  await openai[Symbol.asyncDispose]()
+  await ollama[Symbol.asyncDispose]()
+  studio.closeAllConnections()
+  studio.close()
+})
+
+const recorded = async (response: Response) => await world.record(response.headers.get('x-request-id')!)
+
+test('embeddings come back as the vendor made them, in base64 or in numbers, and their input is paid', async () => {
+  const asked = { model: 'oa/text-embedding-3-small', input: ['one two', 'three'], dimensions: 8 }
+  openai.script({ usage: { input: 1000 } })
+  const { data, response } = await client.embeddings.create(asked).withResponse()
+  const plain = await client.embeddings.create({ ...asked, encoding_format: 'float' })
+  assert.deepEqual(data.data, plain.data)
+  assert.equal(openai.requests[0]?.json()['encoding_format'], 'base64')
+  const call = await recorded(response)
+  assert.deepEqual([call.input_tokens, call.output_tokens, call.cost_nano], [1000n, 0n, 1_000_000n])
+  const tokens = await client.embeddings.create({ ...asked, input: [[1, 2, 3]] })
+  assert.equal(tokens.data.length, 1)
+  const large = await client.embeddings.create({
+    ...asked,
+    dimensions: 1536,
+    input: Array(200).fill('x'),
+    encoding_format: 'float',
+  })
+  assert.equal(large.data.length, 200)
+})
+
+test('a moderation needs no model’s name, as at the vendor, and costs nothing', async () => {
+  const results = [{ flagged: false, categories: {}, category_scores: {} }]
+  answer = json({ id: 'modr-1', model: 'omni-moderation-latest', results })
+  for (const more of [{}, { model: 'st/omni-moderation-latest' }]) {
+    const { data, response } = await client.moderations.create({ input: 'hello', ...more }).withResponse()
+    assert.equal(data.results[0]!.flagged, false)
+    const { path, body } = heard.at(-1)!
+    assert.equal(path, '/v1/moderations')
+    const { model = 'omni-moderation-latest', ...rest } = JSON.parse(body.toString())
+    assert.deepEqual([model, rest], ['omni-moderation-latest', { input: 'hello' }])
+    assert.equal((await recorded(response)).cost_nano, 0n)
+  }
+})
+
+test('who makes none says so: a simulated model, a local engine, a model for conversations', async () => {
+  const embed = async (model: string) => await client.embeddings.create({ model, input: 'x' })
+  await assert.rejects(embed('sim/echo'), (error) => {
+    assert.ok(error instanceof BadRequestError)
+    assert.match(error.message, /does not serve \/embeddings/)
+    return true
+  })
+  await assert.rejects(embed('ll/llama3.2'), NotFoundError)
+  await assert.rejects(embed('oa/gpt-4o'), NotFoundError)
+  await assert.rejects(embed('oa/nothing'), { status: 404, code: 'model_not_found' })
+})
+
+test('an embedding under a cap holds its input only, and a cap that is too small refuses it', async () => {
+  const capped = await world.person.key({ spend_cap_usd: 0.0003 })
+  const asked = { model: 'oa/text-embedding-3-small', input: [Array(500).fill(7)] }
+  const refused = await capped.post('/compat-a/v1/embeddings', asked)
+  assert.deepEqual([refused.status, refused.body.error.type], [402, 'billing_error'])
+  const roomy = await world.person.key({ spend_cap_usd: 0.01 })
+  const sent = await roomy.post('/compat-a/v1/embeddings', asked)
+  assert.equal(sent.status, 200, sent.text)
+  assert.equal(openai.requests.at(-1)?.json()['max_tokens'], undefined)
+})
+
+test('pictures: asked for as JSON or edited by a form, priced one by one where the price is known so', async () => {
+  answer = json({ created: 1, data: [{ b64_json: 'AAAA' }, { b64_json: 'BBBB' }] })
+  const made = await client.images.generate({ model: 'st/dall-e-3', prompt: 'a cat', n: 2 }).withResponse()
+  assert.equal(made.data.data?.[1]?.b64_json, 'BBBB')
+  assert.deepEqual(JSON.parse(heard.at(-1)!.body.toString()), { model: 'dall-e-3', prompt: 'a cat', n: 2 })
+  const call = await recorded(made.response)
+  // Two pictures at four cents.
+  assert.deepEqual([call.images, call.cost_nano, call.cost_source], [2n, 80_000_000n, 'computed'])
+
+  const usage = {
+    input_tokens: 50,
+    output_tokens: 1000,
+    total_tokens: 1050,
+    input_tokens_details: { image_tokens: 40, text_tokens: 10 },
+  }
+  answer = json({ created: 1, data: [{ b64_json: 'CCCC' }], usage })
+  const image = await toFile(Buffer.from('\x89PNG\r\n--x\r\n', 'latin1'), 'a.png', { type: 'image/png' })
+  const edited = await client.images.edit({ image, model: 'st/gpt-image-1', prompt: 'größer' }).withResponse()
+  assert.equal(edited.data.usage?.output_tokens, 1000)
+  const form = heard.at(-1)!
+  assert.match(form.headers['content-type']!, /^multipart\/form-data; boundary=/)
+  assert.match(form.body.toString('latin1'), /name="model"\r\n\r\ngpt-image-1\r\n/)
+  assert.ok(form.body.includes(Buffer.from('\x89PNG\r\n--x\r\n', 'latin1')))
+  const tokens = await recorded(edited.response)
+  assert.deepEqual([tokens.input_tokens, tokens.output_tokens, tokens.images], [50n, 1000n, 0n])
+})
+
+test('who drops a picture before its last byte pays for it', async () => {
+  answer = (response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100_001 })
+    response.write(`{"data":[{"b64_json":"${'A'.repeat(100_000 - 23)}`)
+  }
+  const leaving = new AbortController()
+  const asked = { model: 'st/dall-e-3', prompt: 'a cat' }
+  const half = await client.images.generate(asked, { signal: leaving.signal }).asResponse()
+  await half.body!.getReader().read()
+  leaving.abort()
+  const call = await until(
+    () => recorded(half).catch(() => null),
+    (found) => found !== null,
+  )
+  assert.deepEqual([call?.status, call?.images, call?.cost_nano], ['cancelled', 1n, 40_000_000n])
+})
+
+test('a large answer that is left in its midst is paid for by what came of it', async () => {
+  answer = (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.write(`{"choices":[{"message":{"content":"${'word '.repeat(400_000)}`)
+  }
+  const leaving = new AbortController()
+  const messages = [{ role: 'user' as const, content: 'hello' }]
+  const half = await client.chat.completions
+    .create({ model: 'st/gpt-image-1', messages }, { signal: leaving.signal })
+    .asResponse()
+  await half.body!.getReader().read()
+  leaving.abort()
+  const call = await until(
+    () => recorded(half).catch(() => null),
+    (found) => found !== null,
+  )
+  assert.equal(call?.status, 'cancelled')
+  assert.ok(call.output_tokens > 250_000n && call.output_tokens < 600_000n, `${call.output_tokens}`)
+})
+
+test('a vendor that answers a stream with something endless is left', async () => {
+  const gone = Promise.withResolvers<void>()
+  answer = (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.on('close', () => gone.resolve())
+    const more = (): void => {
+      while (!response.destroyed && response.write(Buffer.alloc(65_536, ' ')));
+    }
+    response.on('drain', more)
+    more()
+  }
+  const messages = [{ role: 'user' as const, content: 'hello' }]
+  await assert.rejects(client.chat.completions.create({ model: 'st/gpt-image-1', messages, stream: true }), {
+    status: 502,
+  })
+  await gone.promise
+})
+
+test('completions are held for each of their prompts and for all that are made of one', async () => {
+  const capped = await world.person.key({ spend_cap_usd: 1 })
+  const post = async (more: object) =>
+    await capped.post('/compat-a/v1/completions', { model: 'oa/gpt-4o', prompt: 'x', max_tokens: 1_000, ...more })
+  const sent = openai.requests.length
+  // Of two dollars a million tokens, a thousand times a thousand are two dollars.
+  for (const more of [
+    { prompt: Array(1_000).fill('x') },
+    { prompt: Array.from({ length: 1_000 }, () => [1, 2]) },
+    { best_of: 1_000 },
+  ])
+    assert.equal((await post(more)).status, 402, JSON.stringify(more).slice(0, 40))
+  assert.equal(openai.requests.length, sent)
+  assert.notEqual((await post({ prompt: Array(1_000).fill(7) })).status, 402, 'one prompt, in tokens')
+})
+
+test('sound: bytes out, bytes in, a transcript by its tokens or its seconds; what nobody counts has no cost', async () => {
+  const noise = Buffer.from(Array.from({ length: 100_000 }, (_, n) => n % 256))
+  answer = (response) => void response.writeHead(200, { 'content-type': 'audio/mpeg' }).end(noise)
+  const spoken = await client.audio.speech.create({ model: 'st/tts-1', voice: 'alloy', input: 'Hello' })
+  assert.equal(spoken.headers.get('content-type'), 'audio/mpeg')
+  assert.ok(noise.equals(Buffer.from(await spoken.arrayBuffer())))
+  const unknown = await recorded(spoken)
+  assert.deepEqual([unknown.status, unknown.cost_nano], ['succeeded', null])
+
+  answer = (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<script>')
+  const page = await client.audio.speech.create({ model: 'st/tts-1', voice: 'alloy', input: 'Hello' })
+  assert.equal(page.headers.get('content-type'), 'application/octet-stream')
+  assert.equal(page.headers.get('x-content-type-options'), 'nosniff')
+
+  const usage = {
+    type: 'tokens',
+    input_tokens: 100,
+    output_tokens: 10,
+    total_tokens: 110,
+    input_token_details: { audio_tokens: 90, text_tokens: 10 },
+  }
+  answer = json({ text: 'Hello "usage"', usage })
+  const file = await toFile(noise, 'a.wav')
+  const heardText = await client.audio.transcriptions.create({ file, model: 'st/gpt-4o-transcribe' }).withResponse()
+  assert.equal(heardText.data.text, 'Hello "usage"')
+  assert.ok(heard.at(-1)!.body.includes(noise))
+  const call = await recorded(heardText.response)
+  // 10 text in at 2500 nano, 90 of sound at 6000, 10 out at 10000.
+  assert.deepEqual([call.input_tokens, call.output_tokens, call.cost_nano], [100n, 10n, 665_000n])
+
+  const events = `data: {"type":"transcript.text.delta","delta":"Hi"}\n\ndata: ${JSON.stringify({ type: 'transcript.text.done', text: 'Hi', usage })}\n\n`
+  answer = (response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(events)
+  const stream = await client.audio.transcriptions
+    .create({ file, model: 'st/gpt-4o-transcribe', stream: true })
+    .withResponse()
+  const seen: string[] = []
+  for await (const event of stream.data) seen.push(event.type)
+  assert.deepEqual(seen, ['transcript.text.delta', 'transcript.text.done'])
+  assert.equal((await recorded(stream.response)).cost_nano, 665_000n)
+})
+
+test('under a cap only what can be bounded is made; a refusal of the vendor is told; a form that lies is refused', async () => {
+  const capped = await world.person.key({ spend_cap_usd: 1 })
+  answer = json({ created: 1, data: [{ b64_json: 'AAAA' }] })
+  const post = async (path: string, body: object) => await capped.post(`/compat-a/v1${path}`, body)
+  const count = heard.length
+  assert.equal((await post('/images/generations', { model: 'st/dall-e-3', prompt: 'x' })).status, 200)
+  const many = await post('/images/generations', { model: 'st/dall-e-3', prompt: 'x', n: 1000 })
+  assert.equal(many.status, 402)
+  for (const model of ['st/gpt-image-1', 'st/unpriced']) {
+    const { code, message } = (await post('/images/generations', { model, prompt: 'x' })).body.error
+    assert.deepEqual(
+      [code, message],
+      [
+        'unpriced_model',
+        `Pictures by the model \`${model}\` have no known price of their own, so they cannot be made under a balance or a cap. Give them one, \`image\` in USD per million pictures, in \`models[].pricing\` of the endpoint \`st\`; an administrator can too, with \`PUT /v1/admin/model-overrides\`.`,
+      ],
+    )
+  }
+  const spoken = await post('/audio/speech', { model: 'st/tts-1', input: 'x', voice: 'alloy' })
+  assert.deepEqual(
+    [spoken.status, spoken.body.error.message],
+    [
+      402,
+      'What sound costs with the model `st/tts-1` is known only once it is made, so it cannot run under a balance or a cap. It does on a provider key of your own, with an API key and a workspace that have no cap.',
+    ],
+  )
+  assert.equal(heard.length, count + 1)
+
+  answer = (response) =>
+    void response.writeHead(400, { 'content-type': 'application/json' }).end(
+      JSON.stringify({
+        error: { message: 'Not that', type: 'invalid_request_error', code: 'moderation_blocked', param: 'prompt' },
+      }),
+    )
+  await assert.rejects(client.images.generate({ model: 'st/dall-e-3', prompt: 'x' }), {
+    status: 400,
+    code: 'moderation_blocked',
+    param: 'prompt',
+  })
+  const twice =
+    '--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nst/dall-e-3\r\n--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nst/unpriced\r\n--b--\r\n'
+  const headers = { 'content-type': 'multipart/form-data; boundary=b' }
+  const lie = await world.key.post('/compat-a/v1/images/edits', twice, headers)
+  assert.match(lie.body.error.message, /`model` is there twice/)
+  const part = (head: string, value: string): string => `--b\r\n${head}\r\n\r\n${value}\r\n`
+  const model = part('content-disposition: form-data; name="model"', 'st/dall-e-3')
+  const smuggled = [
+    `${model}${part('content-disposition: form-data; name="x"\r\ncontent-disposition: form-data; name="n"', '10')}--b--\r\n`,
+    `${model}${part('content-disposition: form-data; name="x"', '1\n--b\ncontent-disposition: form-data; name="n"\n\n10')}--b--\r\n`,
+    `${model}${part('content-disposition: form-data; name="x"', '1\r\n--bc\r\ncontent-disposition: form-data; name="n"\r\n\r\n10')}--b--\r\n`,
+  ]
+  for (const form of smuggled)
+    assert.equal((await world.key.post('/compat-a/v1/images/edits', form, headers)).status, 400, form)
+  const endless = `{"model":"st/dall-e-3","prompt":"x","n":1e400}`
+  const type = { 'content-type': 'application/json' }
+  assert.equal((await capped.post('/compat-a/v1/images/generations', endless, type)).status, 402)
+  for (const form of ['', '--b', '--b\r\n\r\nx\r\n--b--', twice.slice(0, 60)]) {
+    const broken = await world.key.post('/compat-a/v1/images/edits', form, headers)
+    assert.equal(broken.status, 400, form)
+  }
+})
+
+test('a client that leaves takes the vendor with it; a vendor that breaks off is no whole sound', async () => {
+  const gone = Promise.withResolvers<void>()
+  answer = (response) => {
+    response.writeHead(200, { 'content-type': 'audio/mpeg' }).write(Buffer.alloc(5000, 1))
+    response.on('close', () => gone.resolve())
+  }
+  const ask = async (signal?: AbortSignal) =>
+    await client.audio.speech.create({ model: 'st/tts-1', voice: 'alloy', input: 'Hello' }, signal ? { signal } : {})
+  const leaving = new AbortController()
+  const half = await ask(leaving.signal)
+  await half.body!.getReader().read()
+  leaving.abort()
+  await gone.promise
+  assert.deepEqual((await recorded(half)).status, 'cancelled')
+
+  answer = (response) => {
+    response.writeHead(200, { 'content-type': 'audio/mpeg', 'content-length': '9000' })
+    response.write(Buffer.alloc(5000, 1), () => response.destroy())
+  }
+  const broken = await ask()
+  await assert.rejects(broken.arrayBuffer())
+  const call = await recorded(broken)
+  assert.deepEqual([call.status, call.cost_nano], ['failed', null])
+})

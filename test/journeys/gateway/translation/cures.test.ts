@@ -1,0 +1,366 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { after, before, test } from 'node:test'
+import { faultKinds } from '#gateway/model/canonical-request.ts'
+import { call, results, script } from '../../../chats/chats.ts'
+import { caller } from '../../../server.ts'
+import { startAnthropic } from '../../../vendors/anthropic/anthropic.ts'
+import { startOpenAI } from '../../../vendors/openai/openai.ts'
+import type { Vendor } from '../../../vendors/vendor.ts'
+import { type World, gatewayWorld, priced, said } from '../world.ts'
+
+let world: World
+let gpt: Vendor
+let claude: Vendor
+
+before(async () => {
+  gpt = await startOpenAI()
+  claude = await startAnthropic()
+  world = await gatewayWorld()
+  await world.bring(gpt, 'oa', { models: [priced('gpt-4o')] })
+  await world.bring(claude, 'cl', {
+    shape: 'anthropic-messages',
+    base_url: claude.origin,
+    models: [priced('claude-haiku-4-5')],
+  })
+})
+after(async () => {
+  await world[Symbol.asyncDispose]()
+  await gpt[Symbol.asyncDispose]()
+  await claude[Symbol.asyncDispose]()
+})
+
+const paths = {
+  a: '/compat-a/v1/chat/completions',
+  b: '/compat-b/v1/messages',
+  c: '/compat-c/v1/chat/completions',
+  responses: '/compat-a/v1/responses',
+} as const
+type Surface = keyof typeof paths
+
+/** A request of which only the messages differ. */
+const asking = (surface: Surface, messages: readonly object[], model = 'sim/echo') =>
+  surface === 'responses' ? { model, input: messages } : { model, max_tokens: 9, messages }
+
+/** The sentence of a 400, after the field that the vendor's shape has a place for was checked. */
+async function cureOf(surface: Surface, body: object | string, param?: string, headers = {}): Promise<string> {
+  const answer = await world.key.post(paths[surface], body, headers)
+  assert.equal(answer.status, 400, answer.text)
+  if (param !== undefined && (surface === 'a' || surface === 'responses')) assert.equal(answer.body.error.param, param)
+  return answer.body.error.message
+}
+
+test('headers that steer a call are heeded or refused by their name', async () => {
+  const lossy = { model: 'sim/echo', messages: said('hi'), n: 3 }
+  for (const [word, status] of [
+    ['1', 400],
+    ['true', 400],
+    ['True', 400],
+    ['0', 200],
+    ['false', 200],
+  ] as const) {
+    const answer = await world.key.post(paths.a, lossy, { 'x-uk-strict': word })
+    assert.equal(answer.status, status, answer.text)
+    assert.equal(answer.headers.get('x-uk-losses'), status === 200 ? 'n' : null)
+  }
+  for (const [name, value, right] of [
+    ['x-uk-strict', 'yes', '1 or true, or 0 or false'],
+    ['x-uk-strict', '', '1 or true, or 0 or false'],
+    ['x-uk-seed', 'abc', 'a whole number from 0 to 4294967295'],
+    ['x-uk-seed', '4294967296', 'a whole number from 0 to 4294967295'],
+    ['x-uk-hedge', 'soon', 'a number of milliseconds'],
+  ] as const)
+    for (const [surface, model] of [
+      ['a', 'sim/echo'],
+      ['a', 'oa/gpt-4o'],
+      ['b', 'sim/echo'],
+      ['c', 'sim/echo'],
+      ['responses', 'sim/echo'],
+    ] as const) {
+      const words = await cureOf(surface, asking(surface, said('hi'), model), name, { [name]: value })
+      assert.equal(words, `\`${name}\` must be ${right}.`)
+    }
+  const seeded = await world.key.post(paths.a, { model: 'sim/echo', messages: said('hi') }, { 'x-uk-seed': '7' })
+  assert.equal(seeded.headers.get('x-uk-route'), 'provider=sim; seed=7')
+})
+
+test('content of a type that nobody knows is refused, with the place and the types that are taken', async () => {
+  const before = [gpt.requests.length, claude.requests.length]
+  const part = [{ role: 'user', content: [{ type: 'nope', text: 'x' }] }]
+  for (const [surface, translated] of [
+    ['a', 'cl/claude-haiku-4-5'],
+    ['b', 'oa/gpt-4o'],
+    ['c', 'cl/claude-haiku-4-5'],
+    ['responses', 'cl/claude-haiku-4-5'],
+  ] as const)
+    for (const model of ['sim/echo', translated]) {
+      const at = `${surface === 'responses' ? 'input' : 'messages'}.0.content.0.type`
+      const words = await cureOf(surface, asking(surface, part, model), at)
+      const first =
+        surface === 'responses' ? 'input_text, input_image' : surface === 'b' ? 'text, image' : 'text, image_url'
+      assert.ok(words.startsWith(`\`${at}\` must be ${first},`), words)
+    }
+  const within = [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: [{ type: 'nope' }] }] }]
+  assert.match(await cureOf('b', asking('b', within)), /^`messages\.0\.content\.0\.content\.0\.type` must be text/)
+  assert.deepEqual([gpt.requests.length, claude.requests.length], before, 'nobody was asked')
+})
+
+test('a user who says nothing is told so; an assistant that only called a tool said enough', async () => {
+  const silent = [{ role: 'user' }]
+  for (const surface of ['a', 'b', 'c', 'responses'] as const) {
+    const at = `${surface === 'responses' ? 'input' : 'messages'}.0.content`
+    assert.equal(await cureOf(surface, asking(surface, silent), at), `\`${at}\` is required.`)
+  }
+  const call = { id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }
+  const looped = [
+    ...said('hi'),
+    { role: 'assistant', tool_calls: [call] },
+    { role: 'assistant', content: null, tool_calls: [{ ...call, id: 'c2' }] },
+    { role: 'tool', tool_call_id: 'c1', content: 'done' },
+  ]
+  for (const surface of ['a', 'c'] as const)
+    assert.equal((await world.key.post(paths[surface], asking(surface, looped))).status, 200)
+})
+
+test('what a vendor knows and another cannot take is still said to be lost', async () => {
+  const parts = [
+    { type: 'text', text: 'hear' },
+    { type: 'input_audio', input_audio: { data: 'AA', format: 'wav' } },
+  ]
+  const heard = await world.key.post(paths.a, asking('a', [{ role: 'user', content: parts }]))
+  // Without it another question would be answered.
+  assert.deepEqual([heard.status, heard.body.error.param], [400, 'messages.input_audio'])
+  const searched = [
+    { role: 'assistant', content: [{ type: 'web_search_tool_result', tool_use_id: 's', content: [] }] },
+    ...said('and now?'),
+  ]
+  const answer = await world.key.post(paths.b, asking('b', searched))
+  assert.equal(answer.headers.get('x-uk-losses'), 'messages.web_search_tool_result')
+  const newer = { type: 'from_a_newer_client' }
+  for (const surface of ['a', 'b', 'c', 'responses'] as const) {
+    const beside = [{ role: 'user', content: [newer, { type: 'text', text: 'go on' }] }]
+    const { status, headers } = await world.key.post(paths[surface], asking(surface, beside))
+    const lost = `${surface === 'responses' ? 'input' : 'messages'}.from_a_newer_client`
+    assert.deepEqual([status, headers.get('x-uk-losses')], [200, lost])
+  }
+  const items = [newer, ...said('go on')]
+  const done = await world.key.post(paths.responses, asking('responses', items))
+  assert.deepEqual([done.status, done.headers.get('x-uk-losses')], [200, 'input.from_a_newer_client'])
+})
+
+test('what passes as it is, is for its provider to judge', async () => {
+  for (const [surface, vendor, model] of [
+    ['a', gpt, 'oa/gpt-4o'],
+    ['b', claude, 'cl/claude-haiku-4-5'],
+    ['c', gpt, 'oa/gpt-4o'],
+  ] as const) {
+    const from = vendor.requests.length
+    const text = JSON.stringify(
+      asking(surface, [{ role: 'user', content: [{ type: 'nope' }] }, { role: 'user' }], model),
+    )
+    await world.key.post(paths[surface], text)
+    const [sent] = vendor.requests.slice(from)
+    assert.equal(sent!.body.toString(), text.replace(/"(oa|cl)\//, '"'))
+  }
+})
+
+test('a value of the wrong type is told every type that is right', async () => {
+  const either = (at: string) => `\`${at}\` must be a string or an array.`
+  const odd = [{ role: 'user', content: 5 }]
+  assert.equal(await cureOf('a', asking('a', odd), 'messages.0.content'), either('messages.0.content'))
+  assert.equal(await cureOf('b', asking('b', odd)), either('messages.0.content'))
+  assert.equal(await cureOf('b', { ...asking('b', said('hi')), system: 5 }), either('system'))
+  assert.equal(await cureOf('responses', asking('responses', odd), 'input.0.content'), either('input.0.content'))
+  assert.equal(await cureOf('responses', { model: 'sim/echo', input: 5 }, 'input'), either('input'))
+  assert.equal(
+    await cureOf('a', { ...asking('a', said('hi')), stop: 4 }, 'stop'),
+    '`stop` must be a string or an array of strings.',
+  )
+  for (const surface of ['a', 'b', 'c', 'responses'] as const)
+    assert.equal(
+      await cureOf(surface, { ...asking(surface, said('hi')), model: 5 }, 'model'),
+      '`model` must be a string.',
+    )
+  assert.match(await cureOf('a', { messages: said('hi'), model: null }, 'model'), /^You must provide/)
+  for (const more of [{}, { instructions: 'Be kind.' }])
+    assert.match(
+      await cureOf('responses', { model: 'sim/echo', input: [{ type: 'zzz' }], ...more }, 'input.0.type'),
+      /^`input\.0\.type` must be message, /,
+    )
+})
+
+test('a body that is no JSON is told where it stops, an empty one that it is empty', async () => {
+  for (const surface of ['a', 'b', 'c', 'responses'] as const) {
+    assert.match(await cureOf(surface, '{"model": "sim/ec'), /not well-formed JSON: .*\(line 1 column 18\)/)
+    for (const nothing of ['', ' \n'])
+      assert.equal(await cureOf(surface, nothing), 'The body is empty: send a JSON object.')
+  }
+})
+
+test('a key in the wrong dress is told how it is sent, and is not shown', async () => {
+  const { key } = world.key
+  const { origin } = world.server
+  for (const authorization of [key, `Basic ${Buffer.from(`x:${key}`).toString('base64')}`, 'Bearer'])
+    for (const path of [...Object.values(paths), '/v1/inference/text']) {
+      const answer = await caller(origin, { authorization }).post(path, asking('a', said('hi')))
+      assert.equal(answer.status, 401)
+      assert.match(answer.body.error.message, /send it as `Authorization: Bearer uk_…`/)
+      assert.ok(!answer.text.includes(key))
+      if (path === paths.a || path.startsWith('/v1/')) assert.equal(answer.body.error.code, 'invalid_api_key')
+    }
+  const wrong = await caller(origin, { authorization: 'Bearer uk_nonsense' }).post(paths.a, {})
+  assert.equal(wrong.body.error.message, 'The API key is not valid.')
+})
+
+test('a page may steer a call, and read what steering it cost', async () => {
+  const headers = { origin: 'https://page.example', 'access-control-request-method': 'POST' }
+  for (const path of Object.values(paths)) {
+    const preflight = await world.server.stranger.request('OPTIONS', path, undefined, headers)
+    const allowed = preflight.headers.get('access-control-allow-headers')!.split(', ')
+    for (const name of ['x-uk-strict', 'x-uk-seed', 'x-uk-hedge']) assert.ok(allowed.includes(name), name)
+    const answer = await world.server.stranger.post(path, {}, { origin: headers.origin })
+    const exposed = answer.headers.get('access-control-expose-headers')!.split(', ')
+    for (const name of ['x-uk-route', 'x-uk-losses', 'x-uk-hedge']) assert.ok(exposed.includes(name), name)
+  }
+})
+
+test('whoever asks for a model that is not there is told where those that are stand', async () => {
+  for (const [surface, root] of [
+    ['a', 'compat-a'],
+    ['b', 'compat-b'],
+    ['c', 'compat-c'],
+    ['responses', 'compat-a'],
+  ] as const) {
+    const list = `/${root}/v1/models`
+    for (const answer of [
+      await world.key.post(paths[surface], asking(surface, said('hi'), 'sim/ecko')),
+      await world.key.get(`${list}/sim/ecko`),
+    ])
+      assert.ok(
+        answer.body.error.message.endsWith(` Did you mean \`sim/echo\`? GET ${list} lists what you can call.`),
+        answer.text,
+      )
+    assert.equal((await world.key.get(list)).status, 200)
+  }
+})
+
+test('a name that is nearly one that you are offered is told wherever you ask, and what others are offered is not', async () => {
+  const bob = await (await world.server.person('Bob')).key()
+  const model = 'cl/claude-haiku-5-4'
+  for (const [by, near] of [
+    [world.key, ' Did you mean `cl/claude-haiku-4-5`?'],
+    [bob, ''],
+  ] as const) {
+    const chat = (await by.post('/chats', {})).body.data.id
+    const plain = { model, messages: said('hi') }
+    for (const answer of [
+      await by.post(paths.a, plain),
+      await by.get(`/compat-c/v1/models/${model}/endpoints`),
+      await by.post('/inference/text', plain),
+      await by.post('/inference/text', { ...plain, background: true }),
+      await by.post('/ai-gateway/routing-preview', { model }),
+      await by.post(`/chats/${chat}/messages`, { content: 'hi', model }),
+    ]) {
+      const { message } = answer.body.error
+      assert.ok(message.includes(`\`${model}\` does not exist, or you have no access to it.${near}`), answer.text)
+      assert.equal(message.includes('mean'), near !== '')
+    }
+  }
+})
+
+test('who may not list models is told no names, and neither is who reads along in a chat', async () => {
+  const model = 'cl/claude-haiku-5-4'
+  const plain = { model, messages: said('hi') }
+  const { person } = world
+  const running = await person.key({ scopes: ['inference:run', 'gateway:read', 'gateway:run'] })
+  const chatting = await person.key({ scopes: ['chat:run', 'chat:write'] })
+  const chat = (await person.post('/chats', {})).body.data.id
+  for (const answer of [
+    await running.post('/inference/text', plain),
+    await running.post('/inference/text', { ...plain, background: true }),
+    await running.post('/ai-gateway/routing-preview', { model }),
+    await chatting.post(`/chats/${chat}/messages`, { content: 'hi', model }),
+  ]) {
+    assert.equal(answer.status, 404, answer.text)
+    assert.ok(!answer.text.includes('mean'), answer.text)
+  }
+  assert.equal((await running.get('/models')).status, 403)
+  // The gateways list what they serve to every key that may call them.
+  assert.match((await running.post(paths.a, plain)).text, /Did you mean/)
+
+  const names = ['ai_gateway.routing_preview', 'inference.text']
+  const agent = await person.post('/agents', {
+    name: 'Asker',
+    model: 'sim/script',
+    tools: names.map((name) => ({ name, policy: 'allow' })),
+  })
+  const asked = (await person.post('/chats', { agent_id: agent.body.data.id })).body.data.id
+  const content = script([call('ai_gateway_routing_preview', { model }), call('inference_text', plain)], [])
+  const answer = await person.post(`/chats/${asked}/messages`, { content })
+  assert.equal(answer.status, 200, answer.text)
+  const refused = results(answer.body.data).map(({ output }) => output.error.message)
+  for (const message of refused)
+    assert.equal(message, `The model \`${model}\` does not exist, or you have no access to it.`)
+  assert.equal(refused.length, 2)
+})
+
+test('who asks in a workspace is told of the models there', async () => {
+  const { person } = world
+  const workspace_id = (await person.post('/workspaces', { name: 'Models of a team' })).body.data.id
+  const endpoint = { workspace_id, slug: 'team', shape: 'openai-chat', base_url: 'http://127.0.0.1:9/v1' }
+  const brought = await person.post('/ai-gateway/provider-endpoints', { ...endpoint, models: [priced('large-one')] })
+  assert.equal(brought.status, 201, brought.text)
+  const answer = await person.post('/inference/text', { model: 'team/large-on', messages: said('hi'), workspace_id })
+  assert.match(answer.body.error.message, /Did you mean `team\/large-one`/)
+})
+
+test('the name that is proposed is one that is served where you asked', async () => {
+  const chat = (await world.key.post('/chats', {})).body.data.id
+  const near = async (to: string, body: object) => {
+    const { status, body: answer } = await world.key.post(to, body)
+    return status === 200 ? 200 : (/Did you mean `(.*)`\?/.exec(answer.error.message)?.[1] ?? null)
+  }
+  for (const model of ['sim/echo:nitro', 'sim/ecko:nitro']) {
+    for (const surface of ['a', 'b', 'responses'] as const)
+      assert.equal(await near(paths[surface], asking(surface, said('hi'), model)), 'sim/echo')
+    assert.equal(await near(`/chats/${chat}/messages`, { content: 'hi', model }), 'sim/echo')
+    assert.equal(await near('/inference/text', { model, messages: said('hi') }), 'sim/echo')
+  }
+  for (const [to, more] of [
+    [paths.c, { messages: said('hi') }],
+    ['/ai-gateway/routing-preview', {}],
+  ] as const) {
+    assert.equal(await near(to, { model: 'sim/ecko:nitro', ...more }), 'sim/echo:nitro')
+    assert.equal(await near(to, { model: 'sim/echo:nitro', ...more }), 200)
+  }
+})
+
+test('a simulated fault has the status that the guide names', async () => {
+  const guide = await readFile(new URL('../../../../docs/guides/simulated-models.md', import.meta.url), 'utf8')
+  const rows = [...guide.matchAll(/^\| (`[^|]+`) \| (\d+) \| (\d+) \| (\d+) \|$/gm)]
+  const named = rows.flatMap(([, types, ...statuses]) =>
+    [...types!.matchAll(/`(\w+)`/g)].map(([, type]) => [{ type }, statuses.map(Number)] as const),
+  )
+  assert.deepEqual(named.map(([{ type }]) => type).toSorted(), faultKinds.toSorted(), 'it names every type')
+  const others = [
+    [{ type: 'upstream', status: 429 }, [429, 429, 429]],
+    [{ type: 'overloaded_error' }, [503, 529, 503]],
+    [{ type: 'upstream' }, [502, 502, 502]],
+    [{ type: 'too_large', status: 429 }, [413, 413, 413]],
+    [{ type: 'bad_request', status: 403 }, [403, 403, 403]],
+  ] as const
+  const play = async (error: object, surface: Surface) => {
+    const script = JSON.stringify({ steps: [{ error: { message: 'on purpose', ...error } }] })
+    const answer = await world.key.post(paths[surface], asking(surface, said(script), 'sim/script'))
+    return answer.status
+  }
+  await Promise.all(
+    [...named, ...others].map(async ([error, statuses]) =>
+      assert.deepEqual(
+        await Promise.all((['a', 'b', 'c'] as const).map((surface) => play(error, surface))),
+        statuses,
+        JSON.stringify(error),
+      ),
+    ),
+  )
+})

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import type { CallTable } from '#engine/ledger/tables.ts'
+import { type Caller, type Person, type TestServer, testServer } from '../../server.ts'
+import type { Vendor } from '../../vendors/vendor.ts'
+
+/** A server whose providers stand on loopback, and somebody with a key. */
+export interface World extends AsyncDisposable {
+  server: TestServer
+  person: Person
+  key: Caller & { key: string; keyId: string }
+  /** An endpoint of the person's at this vendor; its slug names it. */
+  bring(vendor: Vendor, slug: string, more?: object): Promise<{ id: string }>
+  /** What the ledger recorded of the call with this request id, once it is durable. */
+  record(id: string): Promise<CallTable>
+  /** All of them, the last one first. */
+  calls(): Promise<CallTable[]>
+}
+
+export async function gatewayWorld(environment: Record<string, string> = {}): Promise<World> {
+  const server = await testServer({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.0/8', ...environment } })
+  const person = await server.person('Ada')
+  const key = await person.key()
+  return {
+    server,
+    person,
+    key,
+    async bring(vendor, slug, more = {}) {
+      const shape = 'openai-chat'
+      const body = { name: slug, slug, shape, base_url: `${vendor.origin}/v1`, api_key: vendor.key, ...more }
+      const answer = await person.post('/ai-gateway/provider-endpoints', body)
+      assert.equal(answer.status, 201, answer.text)
+      return answer.body.data
+    },
+    async record(id) {
+      const { ledger, postgres } = server.app.engine
+      await ledger.flush()
+      return postgres.db.selectFrom('calls').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+    },
+    async calls() {
+      const { ledger, postgres } = server.app.engine
+      await ledger.flush()
+      return postgres.db.selectFrom('calls').selectAll().orderBy('created_at', 'desc').orderBy('id', 'desc').execute()
+    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  }
+}
+
+export const said = (content: string) => [{ role: 'user' as const, content }]
+/** Prices of the tests' own models, in USD per million. */
+export const priced = (id: string, more: object = {}) => ({ id, pricing: { input: 1, output: 2 }, ...more })

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+const root = join(import.meta.dirname, '../..')
+
+/** What stands between the parentheses that open at this place. */
+function argument(source: string, from: number): string {
+  let open = 1
+  let at = from
+  for (; open > 0 && at < source.length; at += 1) {
+    if (source[at] === '(') open += 1
+    if (source[at] === ')') open -= 1
+  }
+  return source.slice(from, at - 1).trim()
+}
+
+/** Whether it is put together from words of the source alone: no value of a call can be in it. */
+function isFixed(given: string, source: string): boolean {
+  const words = /^'[^'\\]*'$/
+  if (words.test(given)) return true
+  const either = /^[^?]+\? ('[^'\\]*') : ('[^'\\]*')$/.exec(given)
+  if (either) return true
+  // A constant of the file, or a word of a table of words, whatever it is looked up by.
+  const name = /^(\w+)(?:\[\w+\]|\.\w+)?$/.exec(given)?.[1]
+  return name !== undefined && new RegExp(`^(?:export )?const (?:${name}\\b|\\[[^\\]]*\\b${name}\\b)`, 'm').test(source)
+}
+
+test('sql.raw is given words of the source and never a value', () => {
+  let calls = 0
+  const wrong: string[] = []
+  for (const path of globSync('src/**/*.ts', { cwd: root })) {
+    const source = readFileSync(join(root, path), 'utf8')
+    for (const { index } of source.matchAll(/\bsql\s*\.\s*raw\b/g)) {
+      calls += 1
+      const open = /^sql\s*\.\s*raw\s*\(/.exec(source.slice(index))
+      // Handed on instead of called, it is given whatever comes.
+      const given = open === null ? null : argument(source, index + open[0].length)
+      if (given === null || !isFixed(given, source)) wrong.push(`${path}: sql.raw(${given ?? ' …'})`)
+    }
+  }
+  assert.ok(calls >= 5, `${calls} calls of sql.raw were read`)
+  assert.deepEqual(wrong, [])
+})

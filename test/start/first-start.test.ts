@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { temporaryDir } from '../program.ts'
+
+/** A clone with `bin/run` and a program that greets; `npm` notes each of its runs and takes a moment. */
+function clone(npm: string) {
+  const dir = temporaryDir('ukiyo-clone-', tmpdir())
+  const at = (path: string): string => join(dir.path, path)
+  mkdirSync(at('bin'))
+  mkdirSync(at('tools'))
+  copyFileSync(join(import.meta.dirname, '../../bin/run'), at('bin/run'))
+  writeFileSync(at('package-lock.json'), '{}')
+  writeFileSync(at('hello.mjs'), 'console.log("hello")')
+  writeFileSync(at('tools/npm'), `#!/bin/sh\necho "$$" >>"${at('npm.log')}"\n${npm}\n`)
+  chmodSync(at('tools/npm'), 0o755)
+  return {
+    at,
+    run() {
+      const PATH = `${at('tools')}:${dirname(process.execPath)}:${process.env.PATH}`
+      const child = spawn('sh', [at('bin/run'), 'hello.mjs'], {
+        cwd: dir.path,
+        env: { PATH },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      return {
+        child,
+        ended: Promise.all([text(child.stdout), once(child, 'exit')]).then(([said, [code]]) => ({ said, code })),
+      }
+    },
+    installs: () => readFileSync(at('npm.log'), 'utf8').trim().split('\n').length,
+    [Symbol.dispose]: () => dir[Symbol.dispose](),
+  }
+}
+
+test('two first starts at once install once, and both run', async () => {
+  using fresh = clone('sleep 0.3; mkdir -p node_modules')
+  const both = await Promise.all([fresh.run().ended, fresh.run().ended])
+  assert.deepEqual(both, [
+    { said: 'hello\n', code: 0 },
+    { said: 'hello\n', code: 0 },
+  ])
+  assert.equal(fresh.installs(), 1)
+  assert.equal(existsSync(fresh.at('node_modules.lock')), false)
+})
+
+test('a lock that a killed installation left holds nobody up', async () => {
+  using fresh = clone('mkdir -p node_modules')
+  const gone = spawn('true')
+  await once(gone, 'exit')
+  symlinkSync(String(gone.pid), fresh.at('node_modules.lock'))
+  const startedAt = performance.now()
+  assert.deepEqual(await fresh.run().ended, { said: 'hello\n', code: 0 })
+  assert.ok(performance.now() - startedAt < 5_000)
+})
+
+test('a start that is stopped while it installs ends at once, and the next one starts over', async () => {
+  using fresh = clone('[ -e again ] || { touch again; exec sleep 60; }; mkdir -p node_modules')
+  const first = fresh.run()
+  while (!existsSync(fresh.at('again'))) await new Promise((resolve) => setTimeout(resolve, 20))
+  first.child.kill('SIGTERM')
+  assert.equal((await first.ended).code, 143)
+  assert.equal(existsSync(fresh.at('node_modules.lock')), false)
+  assert.deepEqual(await fresh.run().ended, { said: 'hello\n', code: 0 })
+})

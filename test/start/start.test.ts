@@ -1,0 +1,328 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  appendFileSync,
+  existsSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { needs } from '../needs.ts'
+import { type Program, startProgram, temporaryDir } from '../program.ts'
+import { caller } from '../server.ts'
+import { until } from '../until.ts'
+
+const signUp = { email: 'alice@example.com', password: 'a long password', name: 'Alice' }
+const csrf = { 'x-uk-csrf': '1' }
+
+test('a first start says the setup token and that it is ready; a second keeps what was acknowledged', async () => {
+  using dir = temporaryDir()
+  const environment = { UK_DATA_DIR: dir.path }
+  let cookie: string
+  {
+    await using program = startProgram(environment)
+    const origin = await program.ready
+    const token = /^setup token: (\S+)$/m.exec(program.output().stdout)![1]!
+    assert.equal(readFileSync(join(dir.path, 'setup-token'), 'utf8').trim(), token)
+    assert.equal(statSync(join(dir.path, 'setup-token')).mode & 0o777, 0o600)
+    assert.equal(statSync(join(dir.path, 'secret-key')).mode & 0o777, 0o600)
+    const answer = await caller(origin, csrf).post('/auth/sign-up', signUp)
+    assert.equal(answer.status, 201)
+    cookie = answer.headers.get('set-cookie')!.split(';')[0]!
+    for (const path of ['/healthz', '/readyz', '/metrics'])
+      assert.equal((await caller(origin, {}).get(path)).status, 200, path)
+  }
+  await using program = startProgram(environment)
+  const origin = await program.ready
+  assert.doesNotMatch(program.output().stdout, /setup token/)
+  assert.equal((await caller(origin, { cookie }).get('/me')).body.data.email, signUp.email)
+  program.child.kill('SIGTERM')
+  assert.equal(await program.exited, 0)
+})
+
+test('killed without warning, with its database still running, it comes back and has lost nothing', async () => {
+  using dir = temporaryDir()
+  const environment = { UK_DATA_DIR: dir.path }
+  const first = startProgram(environment)
+  let cookie = ''
+  try {
+    const answer = await caller(await first.ready, csrf).post('/auth/sign-up', signUp)
+    cookie = answer.headers.get('set-cookie')!.split(';')[0]!
+    assert.equal(
+      (await caller(await first.ready, { cookie, ...csrf }).patch('/settings', { theme: 'dark' })).status,
+      200,
+    )
+  } finally {
+    first.child.kill('SIGKILL')
+    await first.exited
+  }
+  await using again = startProgram(environment)
+  assert.equal((await caller(await again.ready, { cookie }).get('/settings')).body.data.theme, 'dark')
+})
+
+test('a second instance on the same data dir, a port in use and settings that cannot be are refused in one line', async () => {
+  using dir = temporaryDir()
+  await using running = startProgram({ UK_DATA_DIR: dir.path })
+  const { port } = new URL(await running.ready)
+  using other = temporaryDir()
+  writeFileSync(join(other.path, 'file'), '')
+  const refusals: [Record<string, string>, RegExp][] = [
+    [{ UK_DATA_DIR: dir.path }, new RegExp(`${dir.path}.*${running.child.pid}|in use`)],
+    [{ UK_DATA_DIR: join(other.path, 'file/data') }, /a part of the path is a file/],
+    [{ UK_DATA_DIR: other.path, UK_PORT: port }, new RegExp(`port ${port} .* is in use.*UK_PORT`)],
+    [{ UK_DATA_DIR: other.path, UK_PORT: 'many' }, /UK_PORT must be a whole number/],
+    [{ UK_DATA_DIR: other.path, UK_SECRET_KEY: 'short' }, /UK_SECRET_KEY needs at least 32 characters/],
+    [
+      { UK_DATA_DIR: other.path, UK_TRUSTED_PROXIES: '10.0.0.1, 10.0.0.0/99' },
+      /UK_TRUSTED_PROXIES .* not "10.0.0.0\/99"/,
+    ],
+    [{ UK_DATA_DIR: other.path, DATABASE_URL: 'mysql://x' }, /DATABASE_URL must be a URL that starts with postgres/],
+  ]
+  for (const [environment, line] of refusals) {
+    assert.match(await refusalOf(startProgram(environment)), line)
+  }
+  assert.ok(!existsSync(join(other.path, 'postgres')), 'no database was made for any of them')
+})
+
+/** What a start that fails says: one line for people, among what is logged. */
+async function refusalOf(program: Program): Promise<string> {
+  await using _ = program
+  assert.equal(await Promise.race([program.exited, program.ready.catch(() => program.exited)]), 1)
+  const said = program.output().stderr.split('\n')
+  const lines = said.filter((line) => line !== '' && !line.startsWith('{"level":'))
+  assert.equal(lines.length, 1, lines.join('\n'))
+  assert.match(lines[0]!, /^ukiyo: /)
+  return lines[0]!
+}
+
+test('several processes that cannot start say why once, and none is left', async () => {
+  using dir = temporaryDir()
+  const program = startProgram({ UK_DATA_DIR: dir.path, UK_WORKERS: '3', UK_UPSTREAM_ALLOW: 'garbage' })
+  // Closed is the output when the last process that could write to it has ended.
+  assert.match(await refusalOf(program), /UK_UPSTREAM_ALLOW: "garbage" is neither/)
+})
+
+test('a root key that was cut short is refused, not used', async () => {
+  using dir = temporaryDir()
+  writeFileSync(join(dir.path, 'secret-key'), 'cut')
+  assert.match(await refusalOf(startProgram({ UK_DATA_DIR: dir.path })), /secret-key.*32 characters/)
+  assert.ok(!existsSync(join(dir.path, 'postgres')), 'nothing was made that it would have to open')
+})
+
+test('a database that cannot be reached is named without its password', async () => {
+  using dir = temporaryDir()
+  const program = startProgram({ UK_DATA_DIR: dir.path, DATABASE_URL: 'postgres://ukiyo:hunter2@127.0.0.1:1/ukiyo' })
+  const line = await refusalOf(program)
+  assert.match(line, /^ukiyo: the database of DATABASE_URL \(127\.0\.0\.1:1\/ukiyo\) cannot be used: /)
+  assert.doesNotMatch(line, /hunter2/)
+})
+
+test('a setting that is not known is a warning with the nearest name', async () => {
+  using dir = temporaryDir()
+  await using program = startProgram({ UK_DATA_DIR: dir.path, UK_PROT: '1' })
+  await program.ready
+  await until(
+    async () => program.output().stderr,
+    (said) => /UK_PROT is not a setting; did you mean UK_PORT\?/.test(said),
+  )
+})
+
+test('what few callers need is loaded with the first of them, and what only starting needs is given back', async () => {
+  using dir = temporaryDir()
+  using loaded = temporaryDir()
+  await using program = startProgram({ UK_DATA_DIR: dir.path, NODE_V8_COVERAGE: loaded.path })
+  await program.ready
+  const megabytes = () =>
+    Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${program.child.pid}/status`, 'utf8'))![1]) / 1024
+  for (const until = Date.now() + 30_000; megabytes() > 150 && Date.now() < until;) await setTimeout(100)
+  assert.ok(megabytes() <= 150, `an idle server holds ${megabytes()} MB`)
+  program.child.kill('SIGTERM')
+  assert.equal(await program.exited, 0)
+  const scripts = readdirSync(loaded.path).map((name) => readFileSync(join(loaded.path, name), 'utf8'))
+  const files = scripts.flatMap((text) => [...text.matchAll(/\/node_modules\/([^"]+)/g)].map(([, file]) => file!))
+  const { dependencies } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')) as {
+    dependencies: Record<string, string>
+  }
+  const atStart = Object.keys(dependencies).filter((name) => files.some((file) => file.startsWith(`${name}/`)))
+  assert.deepEqual(atStart, [
+    '@fastify/busboy',
+    'aws4fetch',
+    'croner',
+    'graphile-worker',
+    'ipaddr.js',
+    'kysely',
+    'pg',
+    'pino',
+    'prom-client',
+    're2js',
+    'robots-parser',
+    'zod',
+  ])
+})
+
+/** A request that the server waits for the body of. */
+async function begun(origin: string, path: string, body: object) {
+  const { hostname, port } = new URL(origin)
+  const text = JSON.stringify(body)
+  const socket = connect(Number(port), hostname)
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nhost: localhost\r\nx-uk-csrf: 1\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: ${text.length}\r\n\r\n`,
+  )
+  const [proceed] = (await once(socket, 'data')) as [Buffer]
+  assert.match(proceed.toString(), /^HTTP\/1.1 100 /)
+  let answer = ''
+  socket.on('data', (part: Buffer) => (answer += part)).on('error', () => {})
+  return {
+    /** Sends the body; the answer, once the server has closed the connection. */
+    async end(): Promise<string> {
+      socket.write(text)
+      await once(socket, 'close')
+      return answer
+    },
+  }
+}
+
+test('a stopping server finishes what it has begun', async () => {
+  using dir = temporaryDir()
+  const program = startProgram({ UK_DATA_DIR: dir.path })
+  const request = await begun(await program.ready, '/v1/auth/sign-up', signUp)
+  program.child.kill('SIGTERM')
+  assert.match(await request.end(), /^HTTP\/1.1 201 /)
+  assert.equal(await program.exited, 0)
+})
+
+test('several processes share one port, and each answers', async () => {
+  using dir = temporaryDir()
+  await using program = startProgram({ UK_DATA_DIR: dir.path, UK_WORKERS: '2' })
+  const origin = await program.ready
+  const answer = await caller(origin, csrf).post('/auth/sign-up', signUp)
+  const cookie = answer.headers.get('set-cookie')!.split(';')[0]!
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => caller(origin, { cookie, connection: 'close' }).get('/me')),
+  )
+  assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200])
+})
+
+test(
+  'a disk that is full: a start says so in one line, a running server refuses what it cannot keep, until there is room',
+  needs(canMount(), 'the right to mount'),
+  async () => {
+    let needed: number
+    {
+      using disk = smallDisk('100m')
+      await using program = startProgram({ UK_DATA_DIR: disk.path })
+      const origin = await program.ready
+      needed = disk.used()
+      const answer = await caller(origin, csrf).post('/auth/sign-up', signUp)
+      const alice = caller(origin, { cookie: answer.headers.get('set-cookie')!.split(';')[0]!, ...csrf })
+      const writes = () => alice.post('/chats', { title: 'A title' })
+      assert.equal((await writes()).status, 201)
+      disk.fill()
+      // What has a page left in the database still fits.
+      let refused = await writes()
+      for (let i = 0; i < 200 && refused.status === 201; i++) refused = await writes()
+      assert.deepEqual([refused.status, refused.body.error.type], [507, 'storage_full'])
+      assert.equal((await alice.get('/chats')).status, 200)
+      disk.empty()
+      assert.equal((await writes()).status, 201)
+    }
+    // Too small for the files of a database, and for the tables in it.
+    for (const size of [8 << 20, needed - (3 << 19)]) {
+      using disk = smallDisk(String(size))
+      assert.match(await refusalOf(startProgram({ UK_DATA_DIR: disk.path })), /no space left/i)
+    }
+  },
+)
+
+/** A file system of this size. */
+function smallDisk(size: string) {
+  const dir = temporaryDir()
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', dir.path])
+  const filler = join(dir.path, 'filler')
+  return {
+    path: dir.path,
+    used(): number {
+      const { blocks, bfree, bsize } = statfsSync(dir.path)
+      return (blocks - bfree) * bsize
+    },
+    fill() {
+      try {
+        for (;;) appendFileSync(filler, Buffer.alloc(65_536))
+      } catch (error) {
+        assert.match(String(error), /ENOSPC/)
+      }
+    },
+    empty: () => rmSync(filler),
+    [Symbol.dispose]() {
+      execFileSync('umount', ['-l', dir.path])
+      dir[Symbol.dispose]()
+    },
+  }
+}
+
+function canMount(): boolean {
+  if (process.getuid?.() !== 0) return false
+  using dir = temporaryDir()
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', dir.path], { stdio: 'ignore' })
+    execFileSync('umount', [dir.path], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** `npm start` in a group of its own, as a terminal or a service manager has it. */
+function startByNpm(environment: Record<string, string>) {
+  const child = spawn('npm', ['start'], {
+    cwd: join(import.meta.dirname, '../..'),
+    detached: true,
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      UK_PORT: '0',
+      OLLAMA_HOST: 'off',
+      UK_LOCAL_ENGINES: 'off',
+      ...environment,
+    },
+  })
+  const ready = Promise.withResolvers<string>()
+  let stdout = ''
+  child.stdout.on('data', (part: Buffer) => {
+    stdout += part
+    const line = /^ready (\S+)$/m.exec(stdout)
+    if (line) ready.resolve(line[1]!)
+  })
+  // Its output ends when the last process that can write to it has ended.
+  return { child, ready: ready.promise, ended: once(child, 'close') }
+}
+
+for (const [way, workers] of [
+  ['SIGTERM to npm', '1'],
+  ['Ctrl-C', '1'],
+  ['Ctrl-C', '2'],
+] as const)
+  test(`npm start, ${way}, ${workers} at work: a request in progress is answered, and nothing is left running`, async () => {
+    using dir = temporaryDir()
+    const { child, ready, ended } = startByNpm({ UK_DATA_DIR: dir.path, UK_WORKERS: workers, UK_DRAIN_SECONDS: '20' })
+    const origin = await ready
+    const request = await begun(origin, '/v1/auth/sign-in', { email: 'nobody@example.com', password: 'a password' })
+    if (way === 'Ctrl-C') process.kill(-child.pid!, 'SIGINT')
+    else child.kill('SIGTERM')
+    // Nobody new is let in: the signal has arrived everywhere.
+    const letsIn = () => fetch(`${origin}/healthz`, { signal: AbortSignal.timeout(250) })
+    while (await letsIn().catch(() => null));
+    assert.match(await request.end(), /^HTTP\/1.1 401 /)
+    await ended
+    // The cluster says that it has ended by taking its pid file away.
+    assert.equal(existsSync(join(dir.path, 'postgres', 'postmaster.pid')), false)
+  })

@@ -1,0 +1,94 @@
+// What Anthropic keeps behind POST /v1/messages, per API key: message threads, files, containers, skills.
+//
+// Sources: @anthropic-ai/sdk 1.11.0 (types of `thread`, lib/internal/threads/ThreadState.ts, core/error-classes.ts);
+// platform.claude.com/docs/en/build-with-claude/message-threads: a thread lives 5 minutes from its last request, keeps the
+// `system` and `tools` of its first one, is continued from the last answer only, and may be lost at any time without a
+// word before the next `continue`, which gets 404 `thread_not_found`; clients' sources for `thread_fingerprint_mismatch`
+// ("differing field(s)") when `output_config` changes. Unknown, so not played or only guessed:
+// - the words of every one of these; which fields besides `output_config` must stay the same (no others here); which
+//   requests are `thread_unsupported_request` (none here, unless a script says so); two continuations at once
+//   (`thread_continue_in_flight`, not played); whether a continuation that is refused uses its answer up (not here);
+// - whether count_tokens takes `thread` (not read there); what a model reads of a file or a container (all of its text);
+// - status and words of files, containers and skills that are not there (404 here; an old container was seen to give 500).
+import type { Name } from '../shelf.ts'
+import { named, Shelf } from '../shelf.ts'
+import type { Json, Kept } from '../vendor.ts'
+
+export const THREADS_BETA = 'message-threads-2026-08-12'
+const LIFE_MS = 5 * 60_000
+
+type Thread = { key: string; body: Json; messages: Json[]; continued: boolean; at: number }
+export type Refused = { status: number; message: string; code?: string }
+
+/** Names in data of the model, of its tools or of a citation mean nothing here. */
+const data = new Set(['input', 'citations', 'input_schema', 'input_examples', 'metadata'])
+
+export class AnthropicStore {
+  readonly shelf: Shelf
+  readonly #threads = new Map<string, Thread>()
+
+  constructor(key: string) {
+    this.shelf = new Shelf(key, { file: 'file_011C', container: 'container_011C', skill: 'skill_01' })
+  }
+
+  /** Every conversation is gone, as it may be at any time. */
+  forget(): void {
+    this.#threads.clear()
+  }
+
+  /** The request as the model gets it: on `continue` with the conversation, `system` and `tools` of its thread. */
+  whole(key: string, body: Json): { body: Json } | Refused {
+    const name = previousOf(body)
+    if (name === undefined) return { body }
+    const repeated = ['system', 'tools'].find((field) => field in body)
+    if (repeated !== undefined) {
+      return { status: 400, message: `${repeated}: may not be given when \`thread.type\` is \`continue\`.` }
+    }
+    const thread = this.#threads.get(name)
+    if (thread?.key !== key || Date.now() - thread.at > LIFE_MS)
+      return { status: 404, message: `No thread state was found for ${name}.`, code: 'thread_not_found' }
+    if (thread.continued) {
+      const message = `The thread has already been continued from ${name}.`
+      return { status: 400, message, code: 'thread_already_continued' }
+    }
+    if (JSON.stringify(thread.body['output_config']) !== JSON.stringify(body['output_config'])) {
+      const message = 'The request does not match its thread; differing field(s): output_config'
+      return { status: 400, message, code: 'thread_fingerprint_mismatch' }
+    }
+    const { system, tools } = thread.body
+    const kept = { ...(system === undefined ? {} : { system }), ...(tools === undefined ? {} : { tools }) }
+    return { body: { ...body, ...kept, messages: [...thread.messages, ...body['messages']] } }
+  }
+
+  /** Keeps the conversation under the id of its answer, where `thread` asks for that. */
+  add(key: string, given: Json, whole: Json, answer: Json): void {
+    if (given['thread'] === undefined || given['thread'] === null) return
+    const before = this.#threads.get(previousOf(given) ?? '')
+    if (before) before.continued = true
+    const said = { role: 'assistant', content: answer['content'] }
+    const messages = [...whole['messages'], said]
+    this.#threads.set(answer['id'], { key, body: whole, messages, continued: false, at: Date.now() })
+  }
+
+  /** What a request makes the model read. */
+  read(key: string, body: Json): { read: Kept[] } | Refused {
+    const looked = this.shelf.read(key, namesIn(body))
+    if (!('missing' in looked)) return looked
+    const { kind, id } = looked.missing
+    return { status: 404, message: `${kind[0]!.toUpperCase()}${kind.slice(1)} not found: ${id}` }
+  }
+}
+
+function namesIn({ container, messages }: Json): Name[] {
+  const asked = messages.flatMap(({ content }: Json) => (Array.isArray(content) ? content : []))
+  // Results of Anthropic's own tools are echoes of what it said.
+  const blocks = asked.filter(({ type }: Json) => type === 'tool_result' || !String(type).endsWith('_tool_result'))
+  const skills = (container?.skills ?? []).filter(({ type }: Json) => type === 'custom')
+  const inner = { container: container?.id ?? container, skills, messages: blocks }
+  return named(inner, { container: 'container', file_id: 'file', skill_id: 'skill' }, data)
+}
+
+/** The answer that a request goes on from. */
+export function previousOf({ thread }: Json): string | undefined {
+  return thread?.type === 'continue' ? (thread.previous_message_id as string) : undefined
+}

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import OpenAI from 'openai'
+import { startOllama } from './ollama.ts'
+import type { Json, Vendor } from '../vendor.ts'
+
+const client = (vendor: Vendor) =>
+  new OpenAI({ apiKey: 'any', baseURL: `${vendor.origin}/v1`, maxRetries: 0, logLevel: 'off' })
+const ask = (content: string, model = 'llama3.2') => ({ model, messages: [{ role: 'user' as const, content }] })
+const weather = { type: 'function' as const, function: { name: 'weather', parameters: {} } }
+
+const post = async (vendor: Vendor, path: string, body: unknown) =>
+  await fetch(vendor.origin + path, { method: 'POST', body: JSON.stringify(body) })
+const lines = (text: string) =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Json)
+
+describe('ollama', () => {
+  test('its own API', async () => {
+    await using vendor = await startOllama({ version: '1.2.3' })
+    const get = async (path: string) => (await (await fetch(vendor.origin + path)).json()) as Json
+    assert.deepEqual(await get('/api/version'), { version: '1.2.3' })
+    assert.equal((await get('/api/tags'))['models'][0].name, 'llama3.2:latest')
+    const shown = (await (await post(vendor, '/api/show', { model: 'qwen3:4b' })).json()) as Json
+    assert.deepEqual(shown['capabilities'], ['completion', 'tools', 'thinking'])
+    const missing = await post(vendor, '/api/show', { model: 'nope' })
+    assert.deepEqual([missing.status, await missing.json()], [404, { error: "model 'nope' not found" }])
+  })
+
+  test('its own chat: lines of JSON, or one object', async () => {
+    await using vendor = await startOllama()
+    vendor.script({
+      reply: { text: 'Hello', tools: [{ name: 'weather', arguments: { city: 'Kyōto' } }] },
+      usage: { input: 7, output: 3 },
+    })
+    const streamed = lines(await (await post(vendor, '/api/chat', ask('Hi'))).text())
+    assert.deepEqual(
+      streamed.map((line) => line['done']),
+      [false, false, true],
+    )
+    assert.deepEqual(streamed[1]?.['message'].tool_calls[0].function, {
+      index: 0,
+      name: 'weather',
+      arguments: { city: 'Kyōto' },
+    })
+    assert.deepEqual([streamed[2]?.['prompt_eval_count'], streamed[2]?.['eval_count']], [7, 3])
+    const whole = (await (await post(vendor, '/api/chat', { ...ask('Hi', 'qwen3:4b'), stream: false })).json()) as Json
+    assert.equal(whole['message'].content, 'Hi')
+    assert.ok(whole['message'].thinking)
+    vendor.script({ midStreamError: { message: 'gone' } })
+    assert.deepEqual(lines(await (await post(vendor, '/api/chat', ask('one two three'))).text()).at(-1), {
+      error: 'gone',
+    })
+    assert.equal((await post(vendor, '/api/chat', { ...ask('x'), think: true })).status, 400)
+  })
+
+  test('openai 7.55 talks to it', async () => {
+    await using vendor = await startOllama()
+    assert.equal((await client(vendor).models.list()).data[0]?.owned_by, 'library')
+    assert.equal((await client(vendor).chat.completions.create(ask('Hi'))).choices[0]?.message.content, 'Hi')
+    vendor.script({ reply: { tools: [{ name: 'weather' }, { name: 'weather' }] } })
+    const options = { stream_options: { include_usage: true }, tools: [weather] }
+    const answer = await client(vendor)
+      .chat.completions.stream({ ...ask('Hi'), ...options })
+      .finalChatCompletion()
+    assert.equal(answer.choices[0]?.message.tool_calls?.length, 2)
+    assert.equal(answer.choices[0]?.finish_reason, 'tool_calls')
+    assert.ok(answer.usage)
+    await assert.rejects(client(vendor).chat.completions.create(ask('x', 'nope')), {
+      status: 404,
+      type: 'not_found_error',
+    })
+    vendor.script({ status: 503, message: 'server busy' })
+    await assert.rejects(client(vendor).chat.completions.create(ask('x')), { status: 503, type: 'api_error' })
+  })
+
+  test('it knows max_tokens and no other limit: whoever sends another name is talked to for as long as it likes', async () => {
+    await using vendor = await startOllama({ otherwise: { talks: 3_000 } })
+    const asked = async (more: object) => {
+      const answer = await client(vendor).chat.completions.create({ ...ask('Go on.'), ...more })
+      return [answer.usage!.completion_tokens, answer.choices[0]!.finish_reason, vendor.requests.at(-1)!.seen!.limit]
+    }
+    assert.deepEqual(await asked({ max_tokens: 50 }), [50, 'length', 50])
+    assert.deepEqual(await asked({ max_completion_tokens: 50 }), [3_000, 'stop', undefined])
+    assert.deepEqual(await asked({}), [3_000, 'stop', undefined])
+    const native = { ...ask('Go on.'), stream: false, options: { num_predict: 7 } }
+    assert.equal(((await (await post(vendor, '/api/chat', native)).json()) as Json)['eval_count'], 7)
+  })
+
+  test('a developer message is taken and never reaches the model; a system message does', async () => {
+    await using vendor = await startOllama()
+    const messages = ['developer', 'system', 'user'].map((role) => ({ role, content: `from ${role}` }))
+    const answer = await post(vendor, '/v1/chat/completions', { model: 'llama3.2', messages })
+    assert.equal(answer.status, 200)
+    assert.deepEqual(
+      vendor.requests[0]!.seen!.messages.map(({ role }) => role),
+      ['system', 'user'],
+    )
+  })
+
+  test('it refuses efforts that it does not know, and calls of the history whose arguments are no object', async () => {
+    await using vendor = await startOllama()
+    const chat = async (body: object) => {
+      const answer = await post(vendor, '/v1/chat/completions', { ...ask('Hi', 'qwen3:4b'), ...body })
+      return [answer.status, ((await answer.json()) as Json)['error']?.message as string | undefined] as const
+    }
+    for (const effort of ['none', 'low', 'medium', 'high', 'max'])
+      assert.equal((await chat({ reasoning_effort: effort }))[0], 200, effort)
+    for (const effort of ['minimal', 'xhigh', 'ultra', 'auto']) {
+      const [status, message] = await chat({ reasoning_effort: effort })
+      assert.equal(status, 400, effort)
+      assert.match(message!, /^invalid reasoning value: '/)
+    }
+    const called = (written: string) => ({
+      messages: [
+        { role: 'user', content: 'Weather?' },
+        {
+          role: 'assistant',
+          tool_calls: [{ id: 'c', type: 'function', function: { name: 'weather', arguments: written } }],
+        },
+        { role: 'tool', tool_call_id: 'c', content: 'sunny' },
+      ],
+    })
+    assert.equal((await chat(called('{}')))[0], 200)
+    for (const written of ['', '[]', '{"city":'])
+      assert.deepEqual(await chat(called(written)), [400, 'invalid tool call arguments'], written)
+  })
+
+  test('a stream that breaks goes quiet', async () => {
+    await using vendor = await startOllama()
+    vendor.script({ midStreamError: true })
+    const text = await (await post(vendor, '/v1/chat/completions', { ...ask('one two three'), stream: true })).text()
+    assert.doesNotMatch(text, /\[DONE\]|"finish_reason":"|error/)
+  })
+})

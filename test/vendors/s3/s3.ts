@@ -1,0 +1,283 @@
+// A loopback S3 that verifies signatures, as test/vendors/s3/s3.md describes it.
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { once } from 'node:events'
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { crc32 } from 'node:zlib'
+
+export interface S3Server extends AsyncDisposable {
+  origin: string
+  bucket: string
+  accessKeyId: string
+  secretAccessKey: string
+  region: string
+  objects: Map<string, { bytes: Buffer; at: Date }>
+  uploads: Map<string, { key: string; parts: Map<number, Buffer>; at: Date }>
+  /** What was refused, and why. */
+  refused: string[]
+  /** How many bodies came with a checksum of their own, and were as it says. */
+  summed(): number
+  /** The next requests fail so. */
+  fail(times: number, status: number): void
+}
+
+class Refused extends Error {
+  readonly status: number
+  readonly code: string
+  constructor(status: number, code: string, message = code) {
+    super(message)
+    this.status = status
+    this.code = code
+  }
+}
+
+const sha256 = (bytes: string | Buffer): string => createHash('sha256').update(bytes).digest('hex')
+const hmac = (key: string | Buffer, words: string): Buffer => createHmac('sha256', key).update(words).digest()
+const tagOf = (bytes: Buffer): string => `"${createHash('md5').update(bytes).digest('hex')}"`
+
+const crc = (bytes: Buffer): string => {
+  const sum = Buffer.alloc(4)
+  sum.writeUInt32BE(crc32(bytes))
+  return sum.toString('base64')
+}
+/** What a sender may say of its body beyond the signed hash. */
+const sums: Record<string, (bytes: Buffer) => string> = {
+  'content-md5': (bytes) => createHash('md5').update(bytes).digest('base64'),
+  'x-amz-checksum-crc32': crc,
+  'x-amz-checksum-sha1': (bytes) => createHash('sha1').update(bytes).digest('base64'),
+  'x-amz-checksum-sha256': (bytes) => createHash('sha256').update(bytes).digest('base64'),
+}
+
+export interface Signed {
+  method: string
+  /** As sent, the query included. */
+  url: string
+  headers: Readonly<Record<string, string | string[] | undefined>>
+  signedHeaders: readonly string[]
+  payloadHash: string
+  /** `yyyymmddThhmmssZ` */
+  date: string
+  region: string
+  secret: string
+}
+
+/** The signature of a request: Signature Version 4, for S3. */
+export function signatureOf({
+  method,
+  url,
+  headers,
+  signedHeaders,
+  payloadHash,
+  date,
+  region,
+  secret,
+}: Signed): string {
+  const [path = '/', query = ''] = url.split('?')
+  const canonical = [
+    method,
+    path,
+    query
+      .split('&')
+      .filter((pair) => pair !== '')
+      .map((pair) => (pair.includes('=') ? pair : `${pair}=`))
+      .sort()
+      .join('&'),
+    ...signedHeaders.map((name) => `${name}:${String(headers[name]).trim().replaceAll(/ +/g, ' ')}`),
+    '',
+    signedHeaders.join(';'),
+    payloadHash,
+  ].join('\n')
+  const day = date.slice(0, 8)
+  const scope = `${day}/${region}/s3/aws4_request`
+  const key = hmac(hmac(hmac(hmac(`AWS4${secret}`, day), region), 's3'), 'aws4_request')
+  return hmac(key, ['AWS4-HMAC-SHA256', date, scope, sha256(canonical)].join('\n')).toString('hex')
+}
+
+export async function startS3(bucket = 'ukiyo-test'): Promise<S3Server> {
+  const accessKeyId = 'AKTEST0123456789'
+  const secretAccessKey = randomBytes(20).toString('hex')
+  const region = 'eu-test-1'
+  const objects: S3Server['objects'] = new Map()
+  const uploads: S3Server['uploads'] = new Map()
+  const refused: string[] = []
+  let failing = { times: 0, status: 503 }
+  let summed = 0
+
+  function check(request: IncomingMessage, body: Buffer): void {
+    const { headers } = request
+    const words =
+      /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$/.exec(
+        headers.authorization ?? '',
+      )
+    if (!words) throw new Refused(403, 'AccessDenied')
+    const [, key, day, signedRegion, list, signature] = words
+    if (key !== accessKeyId) throw new Refused(403, 'InvalidAccessKeyId')
+    const date = String(headers['x-amz-date'])
+    const at = Date.parse(date.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'))
+    if (!(Math.abs(Date.now() - at) < 900_000)) throw new Refused(403, 'RequestTimeTooSkewed')
+    const signedHeaders = list!.split(';')
+    const must = ['host', ...Object.keys(headers).filter((name) => name.startsWith('x-amz-'))]
+    if (day !== date.slice(0, 8) || signedRegion !== region || must.some((name) => !signedHeaders.includes(name)))
+      throw new Refused(403, 'AccessDenied')
+    const payloadHash = String(headers['x-amz-content-sha256'])
+    const expected = signatureOf({
+      method: request.method!,
+      url: request.url!,
+      headers,
+      signedHeaders,
+      payloadHash,
+      date,
+      region,
+      secret: secretAccessKey,
+    })
+    if (!timingSafeEqual(Buffer.from(expected), Buffer.from(signature!)))
+      throw new Refused(403, 'SignatureDoesNotMatch')
+    if (payloadHash !== sha256(body)) throw new Refused(400, 'XAmzContentSHA256Mismatch')
+    const length = headers['content-length']
+    if (request.method === 'PUT' && length === undefined) throw new Refused(411, 'MissingContentLength')
+    for (const [name, sumOf] of Object.entries(sums))
+      if (headers[name] !== undefined) {
+        if (headers[name] !== sumOf(body)) throw new Refused(400, 'BadDigest')
+        summed += 1
+      }
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const parts: Buffer[] = []
+    for await (const part of request) parts.push(part as Buffer)
+    const body = Buffer.concat(parts)
+    if (failing.times > 0) {
+      failing.times -= 1
+      throw new Refused(failing.status, 'SlowDown')
+    }
+    check(request, body)
+    const url = new URL(request.url!, 'http://s3')
+    const [, named, ...rest] = url.pathname.split('/').map(decodeURIComponent)
+    if (named !== bucket) throw new Refused(404, 'NoSuchBucket')
+    const key = rest.join('/')
+    const query = url.searchParams
+    const xml = (text: string) =>
+      void response.writeHead(200, { 'content-type': 'application/xml' }).end(`<?xml version="1.0"?>${text}`)
+    if (key === '') return bucketLevel(request.method!, query, response, xml)
+    const uploadId = query.get('uploadId')
+    if (request.method === 'POST' && query.has('uploads')) {
+      const id = randomBytes(8).toString('hex')
+      uploads.set(id, { key, parts: new Map(), at: new Date() })
+      return xml(
+        `<InitiateMultipartUploadResult><Bucket>${bucket}</Bucket><Key>${key}</Key><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`,
+      )
+    }
+    if (uploadId !== null) return multipart(request.method!, uploadId, query, body, response, xml)
+    if (request.method === 'PUT') {
+      objects.set(key, { bytes: body, at: new Date() })
+      return void response.writeHead(200, { etag: tagOf(body) }).end()
+    }
+    if (request.method === 'DELETE') {
+      objects.delete(key)
+      return void response.writeHead(204).end()
+    }
+    const object = objects.get(key)
+    if (object === undefined) throw new Refused(404, 'NoSuchKey')
+    const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '')
+    const start = range ? Number(range[1]) : 0
+    if (range && start >= object.bytes.length) throw new Refused(416, 'InvalidRange')
+    const end = range?.[2] ? Math.min(Number(range[2]) + 1, object.bytes.length) : object.bytes.length
+    const bytes = object.bytes.subarray(start, end)
+    response.writeHead(range ? 206 : 200, {
+      'content-length': bytes.length,
+      'content-type': 'application/octet-stream',
+      etag: tagOf(object.bytes),
+      'last-modified': object.at.toUTCString(),
+      ...(request.headers['x-amz-checksum-mode'] === 'ENABLED' && !range && { 'x-amz-checksum-crc32': crc(bytes) }),
+      ...(range && { 'content-range': `bytes ${start}-${end - 1}/${object.bytes.length}` }),
+    })
+    response.end(request.method === 'HEAD' ? undefined : bytes)
+  }
+
+  function bucketLevel(method: string, query: URLSearchParams, response: ServerResponse, xml: (text: string) => void) {
+    if (method === 'HEAD') return void response.writeHead(200).end()
+    const prefix = query.get('prefix') ?? ''
+    if (query.has('uploads')) {
+      const rows = [...uploads].filter(([, { key }]) => key.startsWith(prefix))
+      return xml(
+        `<ListMultipartUploadsResult>${rows.map(([id, { key, at }]) => `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>${at.toISOString()}</Initiated></Upload>`).join('')}<IsTruncated>false</IsTruncated></ListMultipartUploadsResult>`,
+      )
+    }
+    const most = Number(query.get('max-keys') ?? 3)
+    const after = query.get('continuation-token') ?? ''
+    const keys = [...objects.keys()].filter((key) => key.startsWith(prefix) && key > after).sort()
+    const page = keys.slice(0, most)
+    const more = keys.length > most
+    xml(
+      `<ListBucketResult><IsTruncated>${more}</IsTruncated>${more ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : ''}${page
+        .map((key) => {
+          const { at, bytes } = objects.get(key)!
+          return `<Contents><Key>${key}</Key><LastModified>${at.toISOString()}</LastModified><Size>${bytes.length}</Size></Contents>`
+        })
+        .join('')}</ListBucketResult>`,
+    )
+  }
+
+  function multipart(
+    method: string,
+    id: string,
+    query: URLSearchParams,
+    body: Buffer,
+    response: ServerResponse,
+    xml: (text: string) => void,
+  ): void {
+    const upload = uploads.get(id)
+    if (upload === undefined) throw new Refused(404, 'NoSuchUpload')
+    if (method === 'DELETE') {
+      uploads.delete(id)
+      return void response.writeHead(204).end()
+    }
+    if (method === 'PUT') {
+      upload.parts.set(Number(query.get('partNumber')), body)
+      return void response.writeHead(200, { etag: tagOf(body) }).end()
+    }
+    const listed = [...body.toString().matchAll(/<Part>(.*?)<\/Part>/gs)].map(([, part]) => ({
+      number: Number(/<PartNumber>(\d+)</.exec(part!)![1]),
+      tag: /<ETag>(.*?)</.exec(part!)![1]!.replaceAll('&quot;', '"'),
+    }))
+    const bytes = listed.map(({ number, tag }, i) => {
+      const part = upload.parts.get(number)
+      if (part === undefined || tagOf(part) !== tag) throw new Refused(400, 'InvalidPart')
+      if (i < listed.length - 1 && part.length < 5 << 20) throw new Refused(400, 'EntityTooSmall')
+      return part
+    })
+    objects.set(upload.key, { bytes: Buffer.concat(bytes), at: new Date() })
+    uploads.delete(id)
+    xml(`<CompleteMultipartUploadResult><Key>${upload.key}</Key><ETag>"whole"</ETag></CompleteMultipartUploadResult>`)
+  }
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: unknown) => {
+      const { status, code, message } =
+        error instanceof Refused ? error : new Refused(500, 'InternalError', String(error))
+      refused.push(`${code} ${request.method} ${request.url}`)
+      if (response.headersSent) return void response.destroy()
+      response
+        .writeHead(status, { 'content-type': 'application/xml' })
+        .end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>${message}</Message></Error>`)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    bucket,
+    accessKeyId,
+    secretAccessKey,
+    region,
+    objects,
+    uploads,
+    refused,
+    summed: () => summed,
+    fail: (times, status) => void (failing = { times, status }),
+    async [Symbol.asyncDispose]() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
