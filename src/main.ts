@@ -2,7 +2,7 @@
 import cluster from 'node:cluster'
 import type pg from 'pg'
 import { startApp } from '#app'
-import { prepareSetupToken } from '#areas/accounts/setup.ts'
+import { prepareSetupToken } from '#areas/accounts/sign-in/setup.ts'
 import { type Config, ConfigRefused, readConfig } from '#config'
 import { forgetStart } from '#engine/forget-start.ts'
 import { type Log, createLog } from '#engine/log.ts'

@@ -3,7 +3,7 @@
  * from standard input, works on the instance that this environment names, and needs no running server.
  */
 import { text } from 'node:stream/consumers'
-import { resetPassword } from '#areas/accounts/reset.ts'
+import { resetPassword } from '#areas/accounts/sign-in/reset.ts'
 import { ConfigRefused, readConfig } from '#config'
 import { attachDatabase } from '#engine/postgres/attach.ts'
 import { connectPostgres } from '#engine/postgres/client.ts'

@@ -1,6 +1,6 @@
 import { readConfig } from '#config'
 import { type App, startApp } from '#app'
-import { prepareSetupToken } from '#areas/accounts/setup.ts'
+import { prepareSetupToken } from '#areas/accounts/sign-in/setup.ts'
 import type { OperationKind } from '#areas/operations/service.ts'
 import type { Context } from '#engine/context.ts'
 import { type Log, createLog } from '#engine/log.ts'

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type pg from 'pg'
 import { newId } from '../../src/kernel/ids.ts'
-import { packed, signs } from '../../src/areas/search/vectors.ts'
+import { packed, signs } from '../../src/areas/search/index/vectors.ts'
 
 /** The same at every run (mulberry32). */
 export function random(seed: number): () => number {

@@ -17,7 +17,7 @@ const users: Record<string, [credential: string, party: string]> = {
   'src/gateway/call/embed.ts': ['credential', 'party'],
   'src/gateway/surfaces/stored-responses.ts': ['credential', 'caller.payer.accountId'],
   // By the endpoint itself: its list of models, its test, its token.
-  'src/areas/ai-gateway/ask.ts': ['upstream.credential', 'endpoint.id'],
+  'src/areas/ai-gateway/lists/ask-provider.ts': ['upstream.credential', 'endpoint.id'],
   'src/gateway/providers/transport/vertex.ts': ['credential', "'access token'"],
   // By an account, to an address that it names, without a credential.
   'src/areas/web/fetch.ts': ["''", 'ctx.principal.accountId'],
@@ -27,10 +27,10 @@ const users: Record<string, [credential: string, party: string]> = {
   'src/areas/chats/agent/outside-tools.ts': ['credential', 'party'],
   // By what a workspace or a person set up, to one address.
   'src/areas/webhooks/sender.ts': ['endpoint.id', 'endpoint.workspace_id'],
-  'src/areas/notifications/push.ts': ["'vapid'", 'subscription.id'],
+  'src/areas/notifications/delivery/push.ts': ["'vapid'", 'subscription.id'],
   // By the instance, for everybody.
   'src/areas/web/robots.ts': ["''", "'robots.txt'"],
-  'src/areas/ai-gateway/fetch-catalogue.ts': ["''", "'catalogue'"],
+  'src/areas/ai-gateway/catalogues/fetch-catalogue.ts': ["''", "'catalogue'"],
 }
 
 /** Functions that send; whoever imports one of them, or calls `outbound.dispatch`, is a user. */

@@ -113,7 +113,7 @@ test('settings keep what is not named, and know time zones', async () => {
 
 test('the first sign-up from elsewhere needs the setup token', async () => {
   await using server = await testServer({ environment: { UK_PUBLIC_URL: 'http://uk.example.com' } })
-  const { prepareSetupToken } = await import('./setup.ts')
+  const { prepareSetupToken } = await import('./sign-in/setup.ts')
   const token = await prepareSetupToken(server.app.engine.postgres.db, server.database.dataDir)
   const body = { email: 'a@example.com', password: 'a long password', name: 'A' }
   // A proxy on this machine passes on what came from elsewhere.

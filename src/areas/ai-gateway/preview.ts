@@ -3,8 +3,8 @@ import type { Context } from '#engine/context.ts'
 import type { Offer } from '#gateway/model/offer.ts'
 import type { RoutingPreview } from './contract-routing.ts'
 import type { aiGateway } from './contract.ts'
-import { administers } from './owner.ts'
-import type { Row } from './rows.ts'
+import { administers } from './endpoints/administer.ts'
+import type { Row } from './catalogues/rows.ts'
 import { knownEndpoint } from './show.ts'
 
 type Input = z.output<z.ZodObject<NonNullable<(typeof aiGateway)['endpoints']['routing_preview']['body']>>>

@@ -1,6 +1,6 @@
 import type { Emitted } from '#engine/context.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { AutomationRunRow } from './run-store.ts'
+import type { AutomationRunRow } from './runs/run-store.ts'
 import type { AutomationRow } from './store.ts'
 
 export const automationEvent = (

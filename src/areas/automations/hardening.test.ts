@@ -7,7 +7,7 @@ import { deliver } from '#test/automations/senders.ts'
 import { testDatabase } from '#test/database.ts'
 import { type Answer, type TestServer, testRootKey, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
-import { tendRuns } from './heard.ts'
+import { tendRuns } from './runs/outcomes.ts'
 import { fireDue } from './worker.ts'
 
 const fireSigned = (server: TestServer, hook: Made, webhookId: string): Promise<Answer> =>

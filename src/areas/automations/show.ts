@@ -1,7 +1,7 @@
 import { showResource } from '#engine/resources.ts'
 import { usdOrNull, toUsd } from '#kernel/money.ts'
 import { iso, isoOrNull } from '#kernel/time.ts'
-import type { AutomationRunRow, Stats } from './run-store.ts'
+import type { AutomationRunRow, Stats } from './runs/run-store.ts'
 import type { AutomationRow } from './store.ts'
 
 export const showAutomation = (row: AutomationRow) => ({

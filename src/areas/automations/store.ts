@@ -4,7 +4,7 @@ import type { SealedColumns } from '#engine/reseal.ts'
 import { type ResourcePage, type ResourceRow, resourcePage } from '#engine/resources.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
-import { ON_TIME_MS } from './ticks.ts'
+import { ON_TIME_MS } from './schedule/ticks.ts'
 
 declare module '#engine/postgres/tables.ts' {
   interface Database {

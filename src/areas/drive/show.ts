@@ -4,7 +4,7 @@ import type { DriveFile } from './contract-file.ts'
 import type { Upload } from './contract-uploads.ts'
 import type { FileVersion } from './contract.ts'
 import type { FileRow, FileVersionRow } from './store.ts'
-import type { UploadRow } from './upload-store.ts'
+import type { UploadRow } from './uploads/upload-store.ts'
 
 export const showFile = (row: FileRow): z.output<typeof DriveFile> => ({
   id: row.id,

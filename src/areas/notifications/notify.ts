@@ -4,13 +4,13 @@ import { canMail } from '#engine/mail.ts'
 import { writeOutbox } from '#engine/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import { type Id, newId } from '#kernel/ids.ts'
-import { type DeliveryRow, deliveryStore } from './deliveries.ts'
-import { pushStore } from './push-store.ts'
-import { dueAt, isQuiet } from './quiet.ts'
+import { type DeliveryRow, deliveryStore } from './delivery/delivery-store.ts'
+import { pushStore } from './delivery/push-store.ts'
+import { dueAt, isQuiet } from './preferences/quiet.ts'
 import { showNotification } from './show.ts'
 import { type NotificationRow, notificationStore } from './store.ts'
-import { type KnownType, type Severity, typeOf } from './types.ts'
-import { configs, preferences } from './wishes.ts'
+import { type KnownType, type Severity, typeOf } from './preferences/types.ts'
+import { configs, preferences } from './preferences/preference-store.ts'
 
 export interface Word {
   to: Id

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { iso, isoOrNull } from '#kernel/time.ts'
 import type { Notification } from './contract.ts'
-import type { DeliveryRow } from './deliveries.ts'
+import type { DeliveryRow } from './delivery/delivery-store.ts'
 import type { NotificationRow } from './store.ts'
 
 export const showNotification = (

@@ -1,7 +1,7 @@
 import { type Generated, type Selectable, sql } from 'kysely'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { Severity } from './types.ts'
+import type { Severity } from './preferences/types.ts'
 
 declare module '#engine/postgres/tables.ts' {
   interface Database {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { presets } from '#areas/ai-gateway/presets.ts'
+import { presets } from '#areas/ai-gateway/endpoints/presets.ts'
 import type { Shape } from '#gateway/model/offer.ts'
 import type { Caller } from '../../../server.ts'
 import { startBedrock } from '../../../vendors/bedrock/bedrock.ts'

@@ -1,0 +1,18 @@
+import type { Kysely } from 'kysely'
+import type { Database } from '#engine/postgres/tables.ts'
+import { rightsChanged } from '#engine/rights.ts'
+import { hashPassword } from './password.ts'
+import { accountStore, sessionStore } from '../store.ts'
+
+/** Sets the password of an account from the host itself and ends all its sessions. False when there is no such account. */
+export async function resetPassword(db: Kysely<Database>, email: string, password: string): Promise<boolean> {
+  const password_hash = await hashPassword(password)
+  return db.transaction().execute(async (db) => {
+    const account = await accountStore.byEmail(db, email)
+    if (!account) return false
+    await accountStore.setPassword(db, account.id, password_hash)
+    await sessionStore.endOthers(db, account.id, null)
+    await rightsChanged(db, [account.id])
+    return true
+  })
+}

@@ -1,0 +1,156 @@
+import type { Catalogue } from '#gateway/catalogue/catalogue.ts'
+import type { CatalogueModel, Kind, Pricing } from '#gateway/catalogue/model.ts'
+import type { Listed } from '#gateway/model/offer.ts'
+import { simModels } from '#gateway/sim/offers.ts'
+import { type Id, idOf } from '#kernel/ids.ts'
+import { formatUsd, fromUsd } from '#kernel/money.ts'
+import type { AskedModel } from '../lists/list-models.ts'
+import { type Source, catalogueProviderOf, isLocal } from '../endpoints/sources.ts'
+import type { EndpointModel } from '../store.ts'
+
+/** One way to serve a model, with all that is known of it. */
+export interface Row extends Listed {
+  id: Id
+  kind: Kind
+  capabilityIndex: number | null
+  capabilityIndexSource: string | null
+  source: Source
+}
+
+/** What an endpoint serves: the models it was given, else the catalogue's and, where it was asked, what it says itself. */
+export function rowsOf(source: Source, asked: readonly AskedModel[] | null, catalogue: Catalogue): Row[] {
+  if (source.from === 'simulated') return simModels.map((model) => fromCatalogue(source, model, catalogue))
+  if (source.models.length > 0) return source.models.map((model) => fromGiven(source, model, catalogue))
+  const provider = catalogueProviderOf(source.endpoint)
+  const served = provider === null ? [] : (catalogue.byProvider.get(provider) ?? [])
+  const known = served.filter((model) => isIn(source, model))
+  const names = new Set(known.map(({ upstream_model }) => upstream_model))
+  const further = (asked ?? []).filter(({ id }) => id !== '' && !names.has(id))
+  return [
+    ...known.map((model) => fromCatalogue(source, model, catalogue)),
+    ...further.map((model) => fromAsked(source, model, catalogue)),
+  ]
+}
+
+/** Clouds serve the models of several houses, each in a shape of its own; an endpoint has one. */
+function isIn({ endpoint: { preset, shape } }: Source, { upstream_model: name }: CatalogueModel): boolean {
+  if (preset !== 'bedrock' && preset !== 'vertex') return true
+  // There Bedrock serves Claude by its messages and all others by Converse.
+  if (shape === 'anthropic-messages') return preset === 'bedrock' || name.includes('claude')
+  // Bedrock's OpenAI shape is not for these (docs.aws.amazon.com/bedrock, inference APIs).
+  return !/claude|nova|llama/.test(name)
+}
+
+/** A model that nobody serves for the caller now. */
+export const rowOfCatalogue = (model: CatalogueModel, catalogue: Catalogue): Omit<Row, 'source' | 'endpoint'> =>
+  catalogueFields(model, 'catalogue', model.slug, catalogue)
+
+const fromCatalogue = (source: Source, model: CatalogueModel, catalogue: Catalogue): Row => ({
+  ...catalogueFields(model, source.ownerId, `${source.endpoint.slug}/${model.upstream_model}`, catalogue),
+  endpoint: source.endpoint,
+  source,
+})
+
+const catalogueFields = (
+  model: CatalogueModel,
+  owner: string,
+  slug: string,
+  { sources }: Catalogue,
+): Omit<Row, 'source' | 'endpoint'> => ({
+  id: idOf(owner, slug),
+  slug,
+  kind: model.kind,
+  upstreamModel: model.upstream_model,
+  name: model.name,
+  contextLength: model.context_length,
+  maxOutputTokens: model.max_output_tokens,
+  capabilities: model.capabilities,
+  modalities: model.modalities,
+  pricing: model.pricing,
+  priceSource: model.price_source,
+  priceDate: model.price_date,
+  releasedAt: model.released_at,
+  createdAt: midnight(model.released_at ?? model.price_date ?? sources[0]!.date),
+  capabilityIndex: model.capability_index,
+  capabilityIndexSource: model.capability_index_source,
+})
+
+const midnight = (day: string): string => new Date(day).toISOString()
+
+function fromGiven(source: Source, given: EndpointModel, catalogue: Catalogue): Row {
+  const known = knownAs(source, given.id, catalogue)
+  return {
+    ...bare(source, given.id),
+    kind: known?.kind ?? (given.capabilities?.includes('embedding') ? 'embedding' : 'text'),
+    name: given.name ?? known?.name ?? given.id,
+    contextLength: given.context_length ?? known?.context_length ?? null,
+    maxOutputTokens: given.max_output_tokens ?? known?.max_output_tokens ?? null,
+    capabilities: given.capabilities ?? known?.capabilities ?? [],
+    modalities: known?.modalities ?? modalitiesOf(given.capabilities ?? []),
+    ...(given.quantization !== undefined && { quantization: given.quantization }),
+    ...(given.pricing
+      ? { pricing: pricingOf(given.pricing), priceSource: 'endpoint', priceDate: source.updatedAt.slice(0, 10) }
+      : priceOf(source, known)),
+  }
+}
+
+function fromAsked(source: Source, asked: AskedModel, catalogue: Catalogue): Row {
+  const known = knownAs(source, asked.id, catalogue)
+  return {
+    ...bare(source, asked.id),
+    kind: asked.embeds ? 'embedding' : 'text',
+    name: asked.name ?? asked.id,
+    contextLength: asked.contextLength,
+    maxOutputTokens: asked.maxOutputTokens,
+    capabilities: asked.capabilities,
+    modalities: modalitiesOf(asked.capabilities),
+    createdAt: asked.createdAt ?? source.createdAt,
+    ...priceOf(source, known),
+  }
+}
+
+const bare = (source: Source, upstreamModel: string) => {
+  const slug = `${source.endpoint.slug}/${upstreamModel}`
+  return {
+    id: idOf(source.ownerId, slug),
+    slug,
+    upstreamModel,
+    endpoint: source.endpoint,
+    source,
+    releasedAt: null,
+    createdAt: source.createdAt,
+    capabilityIndex: null,
+    capabilityIndexSource: null,
+  }
+}
+
+function knownAs(source: Source, upstreamModel: string, catalogue: Catalogue): CatalogueModel | undefined {
+  const provider = catalogueProviderOf(source.endpoint)
+  return provider === null ? undefined : catalogue.find(`${provider}/${upstreamModel}`)
+}
+
+function priceOf(
+  { endpoint, updatedAt }: Source,
+  known: CatalogueModel | undefined,
+): Pick<Row, 'pricing' | 'priceSource' | 'priceDate'> {
+  if (known) return { pricing: known.pricing, priceSource: known.price_source, priceDate: known.price_date }
+  // Hardware of one's own sends no bill (contract, part 7).
+  if (isLocal(endpoint))
+    return { pricing: { input: '0', output: '0' }, priceSource: 'local', priceDate: updatedAt.slice(0, 10) }
+  return { pricing: null, priceSource: null, priceDate: null }
+}
+
+/** Prices that somebody gave, as exact decimals. */
+export const pricingOf = (given: NonNullable<EndpointModel['pricing']>): Pricing => ({
+  ...(Object.fromEntries(
+    Object.entries(given).flatMap(([bucket, price]) =>
+      price === undefined ? [] : [[bucket, formatUsd(fromUsd(price))]],
+    ),
+  ) as unknown as Pricing),
+  ...((given.audio_input !== undefined || given.audio_output !== undefined) && { audio_unit: 'token' as const }),
+})
+
+const modalitiesOf = (capabilities: readonly string[]) => ({
+  input: capabilities.includes('vision') ? ['text', 'image'] : ['text'],
+  output: ['text'],
+})

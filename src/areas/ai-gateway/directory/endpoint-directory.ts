@@ -1,0 +1,334 @@
+import type { Config } from '#config'
+import type { Bus } from '#engine/bus.ts'
+import type { Log } from '#engine/log.ts'
+import type { Outbound } from '#engine/outbound/outbound.ts'
+import type { Postgres } from '#engine/postgres/client.ts'
+import { type RightsWatch, watchRights } from '#engine/rights.ts'
+import type { Secrets } from '#engine/secrets.ts'
+import type { Directory } from '#gateway/model/offer.ts'
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Principal } from '#kernel/principal.ts'
+import { type Catalogue, shippedCatalogue } from '#gateway/catalogue/catalogue.ts'
+import { originOf } from '../endpoints/address.ts'
+import type { AskFailed } from '../lists/ask-provider.ts'
+import { AGAIN_MS, AskedLists } from '../lists/known-lists.ts'
+import { CATALOGUE, readCatalogue } from '../catalogues/catalogue-store.ts'
+import { environmentSources } from '../endpoints/environment.ts'
+import { type AskedModel, probe } from '../lists/list-models.ts'
+import { discoveredSources } from '../lists/local-engines.ts'
+import { type Owned, type Reach, ownedOf, partsOf, reachableRows, resolve } from './reach.ts'
+import { type Owners, ownersOf } from './usable-owners.ts'
+import type { Row } from '../catalogues/rows.ts'
+import { hasKey } from '../endpoints/presets.ts'
+import { resealAll } from '../endpoints/sealing.ts'
+import { type Source, mustAsk, storedSource } from '../endpoints/sources.ts'
+import { type EndpointRow, INSTANCE, endpointStore } from '../store.ts'
+import { Watchers } from './watchers.ts'
+
+declare module '#engine/context.ts' {
+  interface Engine {
+    /** Who serves models for whom. */
+    endpoints: EndpointDirectory
+  }
+}
+
+export interface EndpointDirectory extends Directory, AsyncDisposable {
+  offers(principal: Principal, model: string): readonly Row[] | Promise<readonly Row[]>
+  /** Language and embedding models, in the order of their slugs. */
+  models(principal: Principal): readonly Row[] | Promise<readonly Row[]>
+  /** Models, prices and limits as they hold now: what was fetched last, and the operator's own word. */
+  catalogue(): Catalogue
+  /** The endpoints that serve this caller. */
+  sources(principal: Principal): Promise<readonly Source[]>
+  /** After a commit that changed endpoints: in force in this process when it resolves, in the others within half a second. */
+  refresh(): Promise<void>
+  /** Connects to the provider, and remembers what it serves. Throws `AskFailed`. */
+  test(row: EndpointRow): Promise<readonly AskedModel[]>
+}
+
+export interface DirectoryParts {
+  config: Config
+  postgres: Postgres
+  secrets: Secrets
+  bus: Bus
+  log: Log
+  outbound: Outbound
+}
+
+/** Owners in memory at the same time; a full memory starts again. */
+const MOST_OWNERS = 50_000
+const MOST_NAMES = 2_000
+const ASK_MS = 5_000
+/** An engine on this machine that does not answer at once is not there. */
+const LOOK_MS = 2_000
+
+interface View {
+  epoch: number
+  /** When its providers' lists were last looked at. */
+  checkedAt: number
+  reach: Reach
+  byName: Map<string, readonly Row[]>
+  listed: readonly Row[] | null
+}
+
+/** Answers from memory; what it does not hold yet it reads from the database, and asks providers that no source knows. */
+export async function createDirectory({
+  config,
+  postgres,
+  secrets,
+  bus,
+  log,
+  outbound,
+}: DirectoryParts): Promise<EndpointDirectory> {
+  const startedAt = new Date().toISOString()
+  const fixed = environmentSources(config, log, startedAt)
+  const looked = discoveredSources(config, startedAt)
+
+  const owned = new Map<Id, Owned | Promise<Owned>>()
+  const views = new WeakMap<Principal, View>()
+  const ownerOf = new Map<Id, Id>()
+  const watchers = new Watchers(servingOf)
+  // Grows with every change of what anybody is offered: a view of another epoch is put together again.
+  let epoch = 0
+  let lookedAt = -Infinity
+
+  const asked = new AskedLists(outbound, log, relist)
+  let catalogue = shippedCatalogue()
+  let renewing: Promise<void> = Promise.resolve()
+  const rights: RightsWatch = await watchRights(postgres, bus, log, (id) =>
+    id === CATALOGUE ? void (renewing = renewing.then(renew)) : forget(id),
+  )
+  // Under the watch, so that no change falls between.
+  await (renewing = renewing.then(renew))
+
+  /** Another catalogue: whatever was put together from the one before is put together again. */
+  async function renew(): Promise<void> {
+    catalogue = await readCatalogue(postgres.db, log, catalogue)
+    for (const ownerId of owned.keys()) relist(ownerId)
+    epoch++
+  }
+
+  /** A provider said something new about what it serves. */
+  function relist(ownerId: Id): void {
+    const before = owned.get(ownerId)
+    if (before === undefined) return
+    if (before instanceof Promise)
+      return void before.then(() => owned.get(ownerId) !== before && relist(ownerId)).catch(() => {})
+    owned.set(
+      ownerId,
+      ownedOf(ownerId, before.sources, (source) => asked.of(source), catalogue),
+    )
+    epoch++
+  }
+
+  /** Of an account, a workspace or the instance: whatever changed there is read again. */
+  function forget(ownerId: Id): void {
+    if (!owned.delete(ownerId)) return
+    epoch++
+    watchers.look(ownerId)
+  }
+
+  async function servingOf(ownerId: Id): Promise<ReadonlySet<Id>> {
+    try {
+      const { sources } = await ownedBy(ownerId)
+      return new Set(sources.map(({ endpoint }) => endpoint.id))
+    } catch (error) {
+      log.warn({ error }, 'provider endpoints cannot be read')
+      throw error
+    }
+  }
+
+  function sourceOf(row: EndpointRow): Source | null {
+    if (ownerOf.size >= MOST_OWNERS) ownerOf.clear()
+    ownerOf.set(row.id, row.owner_id)
+    try {
+      return storedSource(row, secrets)
+    } catch (error) {
+      log.error({ error, provider_endpoint: row.id }, 'the key of a provider endpoint cannot be opened')
+      return null
+    }
+  }
+
+  function ownedBy(ownerId: Id): Owned | Promise<Owned> {
+    const known = owned.get(ownerId)
+    if (known !== undefined) return known
+    if (owned.size >= MOST_OWNERS) owned.clear()
+    const loading = load(ownerId).then(
+      (loaded) => {
+        // What was changed while it was read is read again by the next call.
+        if (owned.get(ownerId) === loading) owned.set(ownerId, loaded)
+        return loaded
+      },
+      (error: unknown) => {
+        if (owned.get(ownerId) === loading) owned.delete(ownerId)
+        throw error
+      },
+    )
+    owned.set(ownerId, loading)
+    return loading
+  }
+
+  async function load(ownerId: Id): Promise<Owned> {
+    const rows = await endpointStore.enabledOf(postgres.db, ownerId)
+    // Older ones may lack what is asked of new ones.
+    const stored = rows.filter(hasKey).flatMap((row) => sourceOf(row) ?? [])
+    const sources = ownerId === INSTANCE ? [...stored, ...fixed, ...unlessGiven(looked, stored)] : stored
+    // Without its list an endpoint would serve nothing; one that does not answer is not waited for again.
+    const silent = sources.filter((source) => mustAsk(source) && !isDiscovered(source) && !asked.wasAsked(source))
+    await Promise.all(silent.map((source) => asked.ask(source, ASK_MS)))
+    return ownedOf(ownerId, sources, (source) => asked.of(source), catalogue)
+  }
+
+  function viewOf(principal: Principal): View | Promise<View> {
+    const known = views.get(principal)
+    if (known !== undefined && known.epoch === epoch) return renewed(known)
+    const before = epoch
+    const owners = ownersOf(principal)
+    const parts = [...owners.own, INSTANCE, ...owners.further].map(ownedBy)
+    if (!parts.some((part) => part instanceof Promise)) return remember(principal, owners, parts as Owned[], before)
+    return Promise.all(parts.map((part) => Promise.resolve(part))).then((loaded) =>
+      remember(principal, owners, loaded, before),
+    )
+  }
+
+  function remember(principal: Principal, { own }: Owners, parts: readonly Owned[], at: number): View {
+    const reach: Reach = {
+      own: parts.slice(0, own.length),
+      instance: parts[own.length]!,
+      further: parts.slice(own.length + 1),
+    }
+    const view: View = { epoch: at, checkedAt: -Infinity, reach, byName: new Map(), listed: null }
+    views.set(principal, view)
+    return renewed(view)
+  }
+
+  /** Sees to it that lists which have become old are renewed. Nobody waits for that. */
+  function renewed(view: View): View {
+    const now = performance.now()
+    if (now - view.checkedAt < AGAIN_MS) return view
+    view.checkedAt = now
+    for (const { sources } of partsOf(view.reach))
+      for (const source of sources) if (!isDiscovered(source)) asked.refresh(source, ASK_MS)
+    return view
+  }
+
+  const withView = <T>(principal: Principal, work: (view: View) => T): T | Promise<Awaited<T>> => {
+    const view = viewOf(principal)
+    return view instanceof Promise ? (view.then(work) as Promise<Awaited<T>>) : work(view)
+  }
+
+  /** Looks for engines on this machine, unless it did a moment ago. */
+  function look(): Promise<unknown> | null {
+    if (looked.length === 0 || performance.now() - lookedAt < AGAIN_MS) return null
+    lookedAt = performance.now()
+    return Promise.all(looked.map((source) => asked.ask(source, LOOK_MS, 0)))
+  }
+
+  function offersIn(view: View, model: string): readonly Row[] {
+    const known = view.byName.get(model)
+    if (known !== undefined) return known
+    const rows = resolve(view.reach, model)
+    if (view.byName.size >= MOST_NAMES) view.byName.clear()
+    if (rows.length > 0) view.byName.set(model, rows)
+    return rows
+  }
+
+  /** Nobody is known to serve it: those who could are asked, the ones that are named first of all. */
+  async function askAround(principal: Principal, view: View, model: string): Promise<readonly Row[]> {
+    const all = partsOf(view.reach).flatMap(({ sources }) => sources)
+    const open = all.filter(
+      (source) => source.models.length === 0 && source.from !== 'simulated' && !isDiscovered(source),
+    )
+    const named = open.filter(({ endpoint }) => model.startsWith(`${endpoint.slug}/`))
+    await Promise.all([
+      ...(named.length > 0
+        ? named.map((source) => asked.askSilent(source, ASK_MS))
+        : open.filter(mustAsk).map((source) => asked.ask(source, ASK_MS))),
+      look(),
+    ])
+    const rows = await withView(principal, (again) => offersIn(again, model))
+    if (rows.length > 0) return rows
+    // Whether there is such a model is not known: to say that there is none would be final.
+    for (const source of named.filter(mustAsk)) {
+      const failure = asked.whyUnknown(source)
+      if (failure !== null) refuseUnknown(source, failure)
+    }
+    return rows
+  }
+
+  const running = resealAll(postgres.db, secrets, log).catch((error: unknown) =>
+    log.warn({ error }, 'keys of provider endpoints were not sealed again'),
+  )
+  // Loaded ahead, so that the first call waits for one owner less; and engines are looked for while the server starts.
+  void Promise.resolve(ownedBy(INSTANCE)).then(look, (error: unknown) =>
+    log.warn({ error }, 'provider endpoints cannot be read'),
+  )
+
+  return {
+    offers(principal, model) {
+      void look()
+      return withView(principal, (view) => {
+        const rows = offersIn(view, model)
+        return rows.length > 0 ? rows : askAround(principal, view, model)
+      })
+    },
+    models(principal) {
+      void look()
+      return withView(
+        principal,
+        (view) =>
+          (view.listed ??= reachableRows(view.reach).filter(({ kind }) => kind === 'text' || kind === 'embedding')),
+      )
+    },
+    async sources(principal) {
+      await look()
+      const { reach } = await viewOf(principal)
+      return partsOf(reach).flatMap(({ sources }) => sources)
+    },
+    catalogue: () => catalogue,
+    async refresh() {
+      await rights.poll()
+      await renewing
+      bus.poke('rights')
+    },
+    watch(endpointId, gone) {
+      const ownerId = ownerOf.get(endpointId)
+      if (ownerId === undefined) return { [Symbol.dispose]() {} }
+      return watchers.add(ownerId, endpointId, gone)
+    },
+    async test(row) {
+      const source = sourceOf(row)
+      if (source === null) throw new Error('the key of this endpoint cannot be opened')
+      const models = await probe(outbound, source.endpoint)
+      asked.learn(source, models)
+      return models
+    },
+    async [Symbol.asyncDispose]() {
+      await rights[Symbol.asyncDispose]()
+      await renewing
+      await running
+    },
+  }
+}
+
+/** What a provider answered is for the eyes of whoever brought it: it may tell of their account. */
+function refuseUnknown({ from, endpoint: { slug } }: Source, { message, status }: AskFailed): never {
+  const silent = `The endpoint \`${slug}\` does not say which models it serves.`
+  const why = from === 'account' ? `${silent} ${message}` : `${silent} Whoever brought it can test it.`
+  const lasts = status !== null && status >= 400 && status < 500 && status !== 408 && status !== 429
+  return lasts
+    ? refuse('provider_error', {
+        message: `${why} Mend its key, or name its models in \`models\`.`,
+        headers: { 'x-should-retry': 'false' },
+      })
+    : refuse('unavailable', { message: why, headers: { 'retry-after': '2' } })
+}
+
+const isDiscovered = ({ from }: Source): boolean => from === 'discovered'
+
+/** What an administrator set up at the same address is that, and is not found once more. */
+function unlessGiven(looked: readonly Source[], given: readonly Source[]): Source[] {
+  const places = new Set(given.map(({ endpoint }) => originOf(endpoint.baseUrl)))
+  return looked.filter(({ endpoint }) => !places.has(originOf(endpoint.baseUrl)))
+}

@@ -1,0 +1,91 @@
+import { type Catalogue, bareNamesOf, plainName } from '#gateway/catalogue/catalogue.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { AskedModel } from '../lists/list-models.ts'
+import { type Row, rowsOf } from '../catalogues/rows.ts'
+import { type Source, catalogueProviderOf } from '../endpoints/sources.ts'
+
+/** All that an account, a workspace or the instance offers, looked up by any name of a model. */
+export interface Owned {
+  ownerId: Id
+  sources: readonly Source[]
+  rows: readonly Row[]
+  /** By `slug/id`, as it is written. */
+  exact: ReadonlyMap<string, readonly Row[]>
+  /** By the catalogue's slug, where the endpoint has another name than its provider. */
+  alias: ReadonlyMap<string, readonly Row[]>
+  bare: ReadonlyMap<string, readonly Row[]>
+}
+
+export function ownedOf(
+  ownerId: Id,
+  sources: readonly Source[],
+  askedOf: (source: Source) => readonly AskedModel[] | null,
+  catalogue: Catalogue,
+): Owned {
+  const exact = new Map<string, Row[]>()
+  const alias = new Map<string, Row[]>()
+  const bare = new Map<string, Row[]>()
+  const rows = sources.flatMap((source) => {
+    const served = rowsOf(source, askedOf(source), catalogue)
+    const provider = catalogueProviderOf(source.endpoint)
+    for (const row of served) {
+      put(exact, row.slug, row)
+      if (provider !== null && provider !== source.endpoint.slug) put(alias, `${provider}/${row.upstreamModel}`, row)
+      for (const name of bareNamesOf({ provider: provider ?? '', upstream_model: row.upstreamModel }))
+        put(bare, name, row)
+    }
+    return served
+  })
+  return { ownerId, sources, rows, exact, alias, bare }
+}
+
+function put(map: Map<string, Row[]>, key: string, row: Row): void {
+  const rows = map.get(key)
+  if (rows) rows.push(row)
+  else map.set(key, [row])
+}
+
+/** What a caller reaches. */
+export interface Reach {
+  /** The caller's own, what it works in first. */
+  own: readonly Owned[]
+  instance: Owned
+  /** Of further workspaces. Their names take nothing away from anybody's. */
+  further: readonly Owned[]
+}
+
+export const partsOf = ({ own, instance, further }: Reach): Owned[] => [...own, instance, ...further]
+
+const none: readonly Row[] = []
+
+/**
+ * Every way to serve this model: the caller's own, then the instance's. A workspace that the caller does not work in
+ * serves only what nobody else does: who is invited to one must not find their prompts sent to its address.
+ */
+export function resolve({ own, instance, further }: Reach, model: string): readonly Row[] {
+  const named = [
+    ...first(own, (owned) => owned.exact.get(model) ?? owned.alias.get(model)),
+    ...(instance.exact.get(model) ?? instance.alias.get(model) ?? none),
+  ]
+  if (named.length > 0) return named
+  const name = plainName(model)
+  const called = [...first(own, (owned) => owned.bare.get(name)), ...(instance.bare.get(name) ?? none)]
+  if (called.length > 0) return called
+  const apart = first(further, (owned) => owned.exact.get(model))
+  return apart.length > 0 ? apart : first(further, (owned) => owned.bare.get(name))
+}
+
+function first(all: readonly Owned[], rowsIn: (owned: Owned) => readonly Row[] | undefined): readonly Row[] {
+  for (const owned of all) {
+    const rows = rowsIn(owned)
+    if (rows) return rows
+  }
+  return none
+}
+
+/** One row per slug: what a call by that name would use first. */
+export function reachableRows(reach: Reach): Row[] {
+  const bySlug = new Map<string, Row>()
+  for (const { rows } of partsOf(reach)) for (const row of rows) if (!bySlug.has(row.slug)) bySlug.set(row.slug, row)
+  return [...bySlug.values()].toSorted((a, b) => (a.slug < b.slug ? -1 : 1))
+}

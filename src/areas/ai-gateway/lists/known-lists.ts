@@ -1,0 +1,114 @@
+import type { Outbound } from '#engine/outbound/outbound.ts'
+import type { Log } from '#engine/log.ts'
+import type { Id } from '#kernel/ids.ts'
+import { AskFailed } from './ask-provider.ts'
+import { type AskedModel, askModels } from './list-models.ts'
+import { askDiscovered } from './local-engines.ts'
+import type { Source } from '../endpoints/sources.ts'
+
+/** A provider is asked no sooner again than this, whatever it answered. */
+export const AGAIN_MS = 30_000
+/** What it said is renewed after this, while it goes on being used; who said nothing is asked sooner. */
+const STALE_MS = 300_000
+const MOST = 10_000
+
+interface Known {
+  models: readonly AskedModel[] | null
+  /** Why it did not say so when it was asked last. */
+  failure: AskFailed | null
+  /** In a row. */
+  failures: number
+  at: number
+  running: Promise<void> | null
+}
+
+/** What providers said when they were asked for their models, in this process's memory. */
+export class AskedLists {
+  readonly #known = new Map<string, Known>()
+  readonly #outbound: Outbound
+  readonly #log: Log
+  readonly #changed: (ownerId: Id) => void
+
+  constructor(outbound: Outbound, log: Log, changed: (ownerId: Id) => void) {
+    this.#outbound = outbound
+    this.#log = log
+    this.#changed = changed
+  }
+
+  of(source: Source): readonly AskedModel[] | null {
+    return this.#known.get(keyOf(source))?.models ?? null
+  }
+
+  /** Why nothing is known of what it serves; null where something is, or it was never asked. */
+  whyUnknown(source: Source): AskFailed | null {
+    const known = this.#known.get(keyOf(source))
+    return known === undefined || known.models !== null ? null : known.failure
+  }
+
+  /** Who was silent a moment ago is asked again soon, and less and less often. */
+  askSilent(source: Source, timeoutMs: number): Promise<void> {
+    const failures = this.#known.get(keyOf(source))?.failures ?? 0
+    return this.ask(source, timeoutMs, failures === 0 ? AGAIN_MS : Math.min(AGAIN_MS, 500 * 2 ** failures))
+  }
+
+  wasAsked(source: Source): boolean {
+    return this.#known.has(keyOf(source))
+  }
+
+  /** Asks, unless it did a moment ago. Never throws: who does not answer serves what it served. */
+  ask(source: Source, timeoutMs: number, again = AGAIN_MS): Promise<void> {
+    const key = keyOf(source)
+    const known = this.#known.get(key)
+    if (known?.running) return known.running
+    if (known && performance.now() - known.at < again) return Promise.resolve()
+    if (this.#known.size >= MOST) this.#known.clear()
+    const entry: Known = {
+      models: known?.models ?? null,
+      failure: known?.failure ?? null,
+      failures: known?.failures ?? 0,
+      at: performance.now(),
+      running: null,
+    }
+    this.#known.set(key, entry)
+    const askFor = source.from === 'discovered' ? askDiscovered : askModels
+    entry.running = askFor(this.#outbound, source.endpoint, timeoutMs)
+      .then((models) => this.#learn(source, entry, models))
+      .catch((error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error)
+        entry.failure = error instanceof AskFailed ? error : new AskFailed('It cannot be asked.')
+        entry.failures += 1
+        this.#log.debug({ provider: source.endpoint.slug, why }, 'a provider does not say what it serves')
+        if (source.from === 'discovered') this.#learn(source, entry, null)
+      })
+      .finally(() => {
+        entry.at = performance.now()
+        entry.running = null
+      })
+    return entry.running
+  }
+
+  /** Takes over what a test of the endpoint learnt. */
+  learn(source: Source, models: readonly AskedModel[]): void {
+    const entry: Known = { models: null, failure: null, failures: 0, at: performance.now(), running: null }
+    this.#known.set(keyOf(source), entry)
+    this.#learn(source, entry, models)
+  }
+
+  /** Renews what has become old, without anybody waiting for it. */
+  refresh(source: Source, timeoutMs: number): void {
+    const known = this.#known.get(keyOf(source))
+    if (known && performance.now() - known.at > (known.models === null ? AGAIN_MS : STALE_MS))
+      void this.ask(source, timeoutMs)
+  }
+
+  #learn(source: Source, entry: Known, models: readonly AskedModel[] | null): void {
+    const before = JSON.stringify(entry.models)
+    entry.models = models
+    entry.failure = null
+    entry.failures = 0
+    if (JSON.stringify(models) !== before) this.#changed(source.ownerId)
+  }
+}
+
+/** Another address or key may say something else. */
+const keyOf = ({ endpoint, updatedAt }: Source): string => `${endpoint.id} ${updatedAt}`

@@ -1,0 +1,140 @@
+import { type Outcome, outcomesOf, spentFor, stopRun } from '#areas/chats/service.ts'
+import type { Engine } from '#engine/context.ts'
+import type { Consumer } from '#engine/deliveries.ts'
+import { writeOutboxAll } from '#engine/outbox.ts'
+import type { Db } from '#engine/postgres/client.ts'
+import type { ErrorBody } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
+import { end } from './end.ts'
+import { runEvent } from '../events.ts'
+import { type AutomationRunRow, runStore } from './run-store.ts'
+import { stopRuns } from './stop.ts'
+import { automationStore } from '../store.ts'
+
+/** Runs that are tended at once: to stop one may take its seconds. */
+const LANES = 8
+
+const status = { completed: 'succeeded', failed: 'failed', cancelled: 'cancelled' } as const
+
+/** A run of a chat has ended: if an automation started it, so has the automation's run. */
+export const automationConsumer = (engine: Engine): Consumer => ({
+  name: 'automations.runs',
+  types: ['run.completed', 'run.failed', 'run.cancelled'],
+  sift:
+    async () =>
+    ({ data }) =>
+      data.automation_run_id !== null,
+  handle: ({ resource_id }) => hear(engine, [resource_id as Id]),
+  together: (events) =>
+    hear(
+      engine,
+      events.map(({ resource_id }) => resource_id as Id),
+    ),
+})
+
+async function hear(engine: Engine, runIds: readonly Id[]): Promise<void> {
+  const heard = await engine.postgres.db.transaction().execute(async (db) => {
+    const held = await runStore.holdOf(db, runIds)
+    if (held.length === 0) return null
+    const outcomes = await outcomesOf(db, runIds)
+    const costs = await spentFor(
+      db,
+      held.map(({ run }) => run.id),
+    )
+    const well: { id: Id; cost: Nano | null }[] = []
+    const others: { run: AutomationRunRow; told: Told }[] = []
+    for (const { runId, run } of held) {
+      const outcome = outcomes.get(runId) ?? null
+      const cost = costs.get(run.id) ?? null
+      if (run.run_id === runId && run.status === 'running' && outcome?.status === 'completed')
+        well.push({ id: run.id, cost })
+      else others.push({ run, told: { runId, outcome, cost } })
+    }
+    // First what forgives earlier failures: one that came after it is not to end the automation as the last of many.
+    if (well.length > 0) await succeed(db, well)
+    for (const { run, told } of others) await settle(db, run, told)
+    return { more: await runStore.waits(db, [...new Set(held.map(({ run }) => run.automation_id))]) }
+  })
+  if (heard === null) return
+  engine.bus.poke('outbox')
+  if (heard.more) engine.bus.poke('automations')
+}
+
+/** Many that have gone well: what `end` does for each, in a few statements. */
+async function succeed(db: Db, well: readonly { id: Id; cost: Nano | null }[]): Promise<void> {
+  const ended = await runStore.succeed(db, well, new Date())
+  const ids = [...new Set(ended.map(({ automation_id }) => automation_id))]
+  await automationStore.forgive(db, ids)
+  const automations = await automationStore.some(db, ids)
+  await writeOutboxAll(
+    db,
+    ended.flatMap((run) => {
+      const automation = automations.get(run.automation_id)
+      return automation ? [runEvent(run, 'succeeded', automation)] : []
+    }),
+    null,
+  )
+}
+
+interface Told {
+  runId: Id
+  outcome: Outcome | null
+  cost: Nano | null
+}
+
+async function settle(db: Db, run: AutomationRunRow, { runId, outcome, cost }: Told): Promise<void> {
+  if (run.run_id !== runId) {
+    // Of an attempt that another has followed only its cost counts.
+    if (cost !== null && cost > (run.cost_nano ?? 0n)) await runStore.update(db, run.id, { cost_nano: cost })
+  } else if (outcome?.status === 'failed' && isUnpaid(outcome.error, cost) && run.trigger === 'cron')
+    await skipped(db, run, outcome.error)
+  else if (outcome === null)
+    await end(db, run, {
+      status: 'failed',
+      error: { type: 'not_found', message: 'The chat of this run is gone.' },
+      cost,
+    })
+  else if (outcome.status in status)
+    await end(db, run, {
+      status: status[outcome.status as keyof typeof status],
+      error: outcome.error,
+      cost,
+    })
+}
+
+const unpaid: readonly (string | undefined)[] = ['insufficient_credits', 'spend_cap_reached', 'budget_reached']
+
+/** Balance, cap or budget let it not even begin. */
+const isUnpaid = (error: ErrorBody['error'] | null, cost: Nano | null): boolean =>
+  unpaid.includes(error?.code) && (cost === null || cost === 0n)
+
+/** A tick that nobody could pay for has not run, and is no failure of the automation. */
+async function skipped(db: Db, { id, status }: AutomationRunRow, error: ErrorBody['error'] | null): Promise<void> {
+  if (status !== 'running') return
+  await runStore.update(db, id, {
+    status: 'skipped',
+    skip_reason: 'budget',
+    error: error && JSON.stringify(error),
+    completed_at: new Date(),
+  })
+}
+
+/** What no event told of, and what has gone on for too long. One that cannot be tended holds up none of the others. */
+export async function tendRuns(engine: Engine): Promise<void> {
+  const { db } = engine.postgres
+  const each = async <T>(all: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> => {
+    const left = [...all]
+    const lane = async (): Promise<void> => {
+      for (let one = left.pop(); one !== undefined; one = left.pop())
+        await work(one).catch((error: unknown) =>
+          engine.log.error({ error }, 'a run of an automation cannot be tended'),
+        )
+    }
+    await Promise.all(Array.from({ length: LANES }, lane))
+  }
+  await each(await runStore.superseded(db), (id) => stopRuns(engine, [id], 'cancelled'))
+  await each(await runStore.unstopped(db), ({ id, chat_id }) => stopRun(engine, chat_id, id))
+  await each(await runStore.unheard(db), (runId) => hear(engine, [runId]))
+  await each(await runStore.overdue(db), ({ id }) => stopRuns(engine, [id], 'timed_out'))
+}

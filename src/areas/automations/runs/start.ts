@@ -1,0 +1,153 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Leave, type Opening, leaveToOpen, openChats, runsOf } from '#areas/chats/service.ts'
+import { type AgentRow, agentsById } from '#areas/agents/service.ts'
+import type { Context, Engine } from '#engine/context.ts'
+import { writeOutboxEach } from '#engine/outbox.ts'
+import type { Db } from '#engine/postgres/client.ts'
+import { Refusal, errorBody, refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { end } from './end.ts'
+import { runEvent } from '../events.ts'
+import { ownerOf, putOff, wordsOf } from './launch.ts'
+import { type AutomationRunRow, runStore } from './run-store.ts'
+import { type AutomationRow, asleepBy, automationStore } from '../store.ts'
+
+/** Runs that are begun in one transaction, and workspaces that share them: each gets its part, however many wait in one. */
+const AT_ONCE = 200
+const WORKSPACES = 100
+/** Runs of chats that one process carries at most before it leaves what waits to others, or to later. */
+const MOST_GOING = 5_000
+/** Of their words together; what is longer is started alone. */
+const MOST_CHARACTERS = 4_000_000
+/** Whose rights take longer to judge, because a provider is slow to say what it serves, holds nobody else up. */
+const JUDGED_MS = 1_000
+
+export interface Started {
+  /** How many were held: they have begun, have ended, or are among `alone`. */
+  held: number
+  /** Those that are to be started one by one: they speak in a chat that is there, or something of all went wrong. */
+  alone: Id[]
+  /** The workspace behind which the next look begins; null: all were looked at. */
+  after: Id | null
+}
+
+export interface Look {
+  /** The workspace behind which it begins. */
+  after: Id | null
+  /** Runs that are being started already. */
+  but: ReadonlySet<Id>
+  signal: AbortSignal
+}
+
+/**
+ * Begins runs that wait, many in one transaction: their chats, messages and runs are there with the moves of their own
+ * rows or not at all, so a process that dies leaves nothing half begun. What each one's owner may do is judged now, before
+ * any row is held, for it takes connections and providers of its own; what is refused fails that run alone.
+ */
+export async function startSome(engine: Engine, { after, but, signal }: Look): Promise<Started> {
+  const { db } = engine.postgres
+  const runs = runsOf(engine)
+  const room = Math.min(AT_ONCE, MOST_GOING - runs.going)
+  const places = room <= 0 || runs.draining ? [] : await runStore.waitingIn(db, after, WORKSPACES)
+  const next = places.length === WORKSPACES ? places.at(-1)! : null
+  if (places.length === 0) return { held: 0, alone: [], after: null }
+  let held: Id[] = []
+  try {
+    const ready = await runStore.ready(db, places, { each: Math.ceil(room / places.length), but: [...but] })
+    const judge = await judging(engine, ready, signal)
+    const { alone, begin } = await db.transaction().execute(async (tx) => {
+      held = await runStore.holdEach(tx, ready)
+      return held.length === 0 ? { alone: [], begin: null } : beginAll(engine, tx, held, judge)
+    })
+    begin?.()
+    if (held.length > 0) engine.bus.poke('outbox')
+    return { held: held.length, alone, after: next }
+  } catch (error) {
+    engine.log.warn({ error }, 'runs of automations could not be started together, so they are started one by one')
+    return { held: held.length, alone: held, after: next }
+  }
+}
+
+async function beginAll(engine: Engine, db: Db, held: readonly Id[], judge: Judge) {
+  const rows = await runStore.stillReady(db, held)
+  const automations = await automationStore.some(db, [...new Set(rows.map(({ automation_id }) => automation_id))])
+  const alone: Id[] = []
+  let characters = 0
+  const openings: (Opening & { run: AutomationRunRow; automation: AutomationRow })[] = []
+  for (const run of rows) {
+    const automation = automations.get(run.automation_id)!
+    const { action } = automation
+    characters += action.type === 'agent' ? action.prompt.length + (run.payload?.length ?? 0) : 0
+    const leave = action.type === 'agent' && action.chat_id === null ? judge(automation, action.agent_id) : undefined
+    const asleep = asleepBy(automation)
+    if (asleep !== null) await putOff(db, run, asleep)
+    else if (action.type === 'agent' && (leave === undefined || characters > MOST_CHARACTERS)) alone.push(run.id)
+    else
+      try {
+        if (action.type === 'command')
+          return refuse('not_ready', { message: 'Commands on computers cannot be run yet.' })
+        openings.push({
+          run,
+          automation,
+          leave: await leave!,
+          title: automation.name,
+          text: wordsOf(action.prompt, run),
+          automationRunId: run.id,
+          budget: automation.max_cost_nano,
+        })
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+        await end(db, run, { status: 'failed', error: errorBody(error).error, cost: null })
+      }
+  }
+  if (openings.length === 0) return { alone, begin: null }
+  const opened = await openChats(engine, db, openings)
+  const begun = openings.map(({ run }, i) => ({
+    id: run.id,
+    chat_id: opened.runs[i]!.chat_id,
+    run_id: opened.runs[i]!.id,
+  }))
+  await runStore.begin(db, begun)
+  await writeOutboxEach(
+    db,
+    openings.map(({ run, automation, leave: { ctx } }, i) => ({
+      event: runEvent({ ...run, ...begun[i]!, status: 'running', error: null }, 'started', automation),
+      actor: { account_id: ctx.principal.accountId, via: ctx.principal.credential.kind },
+    })),
+  )
+  return { alone, begin: opened.begin }
+}
+
+/** Whether an automation's owner may open a chat with the agent; undefined: that is not known yet. */
+type Judge = (automation: AutomationRow, agentId: Id) => Promise<Leave> | undefined
+
+/** What the owners of these runs may do, asked once for all of theirs. */
+async function judging(engine: Engine, runIds: readonly Id[], signal: AbortSignal): Promise<Judge> {
+  const { db } = engine.postgres
+  const automations = (await automationStore.ofRuns(db, runIds)).filter((automation) => asleepBy(automation) === null)
+  const named = automations.flatMap(({ action }) => (action.type === 'agent' ? [action.agent_id] : []))
+  const agents: ReadonlyMap<Id, AgentRow> = await agentsById(db, [...new Set(named)])
+  const callers = new Map<string, Promise<Context>>()
+  const leaves = new Map<string, Promise<Leave>>()
+  const settled = new Map<string, Promise<Leave>>()
+  for (const automation of automations) {
+    const { action, workspace_id } = automation
+    if (action.type !== 'agent' || action.chat_id !== null) continue
+    const key = leaveOf(automation, action.agent_id)
+    if (leaves.has(key)) continue
+    const who = ownerIn(automation)
+    const caller = callers.get(who) ?? ownerOf(engine, automation, signal)
+    callers.set(who, caller)
+    const leave = caller.then((ctx) => leaveToOpen(ctx, workspace_id, agents.get(action.agent_id)))
+    leaves.set(key, leave)
+    const keep = (): void => void settled.set(key, leave)
+    leave.then(keep, keep)
+  }
+  await Promise.race([Promise.allSettled(leaves.values()), sleep(JUDGED_MS, undefined, { ref: false })])
+  return (automation, agentId) => settled.get(leaveOf(automation, agentId))
+}
+
+const ownerIn = ({ account_id, scopes, held_to, key_id }: AutomationRow): string =>
+  JSON.stringify([account_id, scopes, held_to, key_id])
+const leaveOf = (automation: AutomationRow, agentId: Id): string =>
+  JSON.stringify([ownerIn(automation), automation.workspace_id, agentId])

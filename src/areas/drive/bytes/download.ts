@@ -1,0 +1,58 @@
+import { BlobMissing } from '#engine/blobs/blobs.ts'
+import { readBlob } from '#engine/blobs/keep.ts'
+import type { Engine } from '#engine/context.ts'
+import type { Bytes } from '#kernel/answers.ts'
+import { refuse } from '#kernel/errors.ts'
+import type { FileRow } from '../store.ts'
+
+/** What a browser may show by itself without running anything of it (contract, part 2). */
+const shown =
+  /^(image\/(png|jpeg|gif|webp|avif|bmp|tiff|x-icon|vnd\.microsoft\.icon|apng|heic|heif)|audio\/[\w.+-]+|video\/[\w.+-]+|application\/pdf|text\/plain)$/
+
+type Held = Pick<FileRow, 'name' | 'sha256' | 'size_bytes' | 'mime_type' | 'content_updated_at'>
+
+/** The bytes of a file with the headers that keep a browser from taking them for a page of ours. */
+export function bytesOf(engine: Engine, row: Held, disposition: 'inline' | 'attachment' = 'inline'): Bytes {
+  const { sha256, size_bytes, content_updated_at } = row
+  if (sha256 === null)
+    return refuse('invalid_state', {
+      message: 'A folder has no bytes: download its archive.',
+      details: { status: 'active', allowed: ['archive'] },
+    })
+  return {
+    headers: safeHeaders(row.mime_type!, row.name, disposition),
+    body: {
+      size: Number(size_bytes),
+      etag: `"${sha256}"`,
+      modifiedAt: content_updated_at!,
+      read: (range) => reading(readBlob(engine, sha256, { ...range, reuse: true })),
+    },
+  }
+}
+
+async function* reading(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* parts
+  } catch (error) {
+    if (error instanceof BlobMissing) refuse('unavailable', { message: 'The bytes of this file cannot be read now.' })
+    throw error
+  }
+}
+
+export function safeHeaders(mime: string, name: string, disposition: 'inline' | 'attachment'): Record<string, string> {
+  const how = disposition === 'inline' && shown.test(mime) ? 'inline' : 'attachment'
+  return {
+    'content-type': mime.startsWith('text/') ? `${mime}; charset=utf-8` : mime,
+    'content-disposition': `${how}; ${fileNameOf(name)}`,
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': "sandbox; default-src 'none'",
+    'cache-control': 'private, no-cache',
+  }
+}
+
+/** RFC 6266: plain ASCII for old readers, the name itself in `filename*` (RFC 8187). */
+function fileNameOf(name: string): string {
+  const plain = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_')
+  const exact = encodeURIComponent(name).replaceAll(/['()*!]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
+  return `filename="${plain}"${plain === name ? '' : `; filename*=UTF-8''${exact}`}`
+}

@@ -1,0 +1,116 @@
+import { isText, isUtf8Up } from '../bytes/mime.ts'
+
+/** A longer line is cut. */
+export const MOST_LINE_BYTES = 65_536
+/** An answer of more text ends early. */
+export const MOST_TEXT_BYTES = 8 << 20
+
+export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252'
+
+export interface Line {
+  /** From 1. */
+  number: number
+  text: string
+  /** Longer than is shown. */
+  cut: boolean
+}
+
+/** How text is written, by its first bytes: its mark, else UTF-8 if it can be. `cut`: more came after these. Null is not text. */
+export function encodingOf(head: Uint8Array, cut: boolean): Encoding | null {
+  if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le'
+  if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be'
+  if (isUtf8Up(head, cut)) return head.includes(0) ? null : 'utf-8'
+  return isText(head, cut) ? 'windows-1252' : null
+}
+
+type Parts = AsyncIterable<Uint8Array>
+
+/**
+ * Hands over the lines of some text one after the other, whatever its size: `want` says of a line's number whether it
+ * is worth decoding, `take` gets it and answers whether to go on. `\r` before the end of a line is no part of it; after
+ * the last `\n` begins no line. Answers how many lines there were up to where it stopped.
+ */
+export async function eachLine(
+  parts: Parts,
+  encoding: Encoding,
+  want: (number: number) => boolean,
+  take: (line: Line) => boolean,
+): Promise<number> {
+  const bytes = encoding.startsWith('utf-16') ? transcoded(parts, encoding) : parts
+  const decoder = new TextDecoder(encoding === 'windows-1252' ? encoding : 'utf-8', { ignoreBOM: true })
+  let number = 0
+  let begun = false
+  let kept: Buffer[] = []
+  let length = 0
+
+  const keep = (piece: Buffer, lent: boolean) => {
+    if (want(number + 1) && length <= MOST_LINE_BYTES + 1) {
+      const some = piece.subarray(0, MOST_LINE_BYTES + 1 - length)
+      kept.push(lent ? Buffer.from(some) : some)
+    }
+    length += piece.length
+  }
+  /** Whether to go on. */
+  const end = (): boolean => {
+    number += 1
+    const wanted = want(number)
+    let line = !wanted ? null : kept.length === 1 ? kept[0]! : Buffer.concat(kept)
+    const cut = length > MOST_LINE_BYTES
+    kept = []
+    length = 0
+    begun = false
+    if (line === null) return true
+    if (cut) line = line.subarray(0, wholeUpTo(line, MOST_LINE_BYTES, encoding))
+    else if (line.at(-1) === 13) line = line.subarray(0, -1)
+    if (number === 1 && line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf) line = line.subarray(3)
+    return take({ number, text: decoder.decode(line), cut })
+  }
+
+  for await (const part of bytes) {
+    const buffer = Buffer.from(part.buffer, part.byteOffset, part.length)
+    let at = 0
+    for (;;) {
+      const stop = buffer.indexOf(10, at)
+      if (stop < 0) break
+      keep(buffer.subarray(at, stop), false)
+      at = stop + 1
+      if (!end()) return number
+    }
+    if (at === buffer.length) continue
+    keep(buffer.subarray(at), true)
+    begun = true
+  }
+  if (begun) end()
+  return number
+}
+
+/** Where to cut so that no character of UTF-8 is halved. */
+function wholeUpTo(line: Uint8Array, most: number, encoding: Encoding): number {
+  if (encoding === 'windows-1252') return most
+  let at = most
+  while (at > 0 && (line[at]! & 0xc0) === 0x80) at--
+  return at
+}
+
+async function* transcoded(parts: Parts, encoding: Encoding): AsyncGenerator<Uint8Array> {
+  const decoder = new TextDecoder(encoding)
+  for await (const part of parts) yield Buffer.from(decoder.decode(part, { stream: true }))
+  yield Buffer.from(decoder.decode())
+}
+
+/** Counts lines as `eachLine` does, and notes on the way where some of them begin: of a huge file the end is found again. */
+export async function countLines(parts: Parts): Promise<{ total: number; marks: { line: number; byte: number }[] }> {
+  const marks = [{ line: 1, byte: 0 }]
+  let lines = 0
+  let at = 0
+  let last = 10
+  for await (const part of parts) {
+    const buffer = Buffer.from(part.buffer, part.byteOffset, part.length)
+    const first = buffer.indexOf(10)
+    if (first >= 0) marks.push({ line: lines + 2, byte: at + first + 1 })
+    for (let stop = first; stop >= 0; stop = buffer.indexOf(10, stop + 1)) lines += 1
+    at += buffer.length
+    last = buffer.at(-1) ?? last
+  }
+  return { total: lines + (last === 10 ? 0 : 1), marks }
+}

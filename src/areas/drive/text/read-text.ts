@@ -1,0 +1,235 @@
+import { setImmediate } from 'node:timers/promises'
+import { RE2JS } from 're2js'
+import { readBlob } from '#engine/blobs/keep.ts'
+import { learnContents } from '#engine/contents/contents.ts'
+import type { Context } from '#engine/context.ts'
+import { Unreadable, kindOf } from '#engine/documents/document.ts'
+import { MOST_STEPS, stepsOf } from '#engine/matching/steps.ts'
+import { refuse } from '#kernel/errors.ts'
+import { findingStore } from '../find/find-store.ts'
+import { TURN_MS } from '../find/glob.ts'
+import { type Encoding, type Line, MOST_TEXT_BYTES, countLines, eachLine, encodingOf } from './lines.ts'
+import type { FileRow } from '../store.ts'
+
+const HEAD_BYTES = 65_536
+/** A pattern is looked for in so many bytes; what comes after is named as not looked at. */
+const MOST_SEARCHED_BYTES = 512 << 20
+const MOST_MS = 30_000
+/** Time grows with the text times the states of the pattern, so both are bounded for what is done in one go. */
+const MOST_STATES = 2_000
+const MOST_LOOKED = 1 << 22
+const PIECE_BYTES = 16_384
+
+export type Asked =
+  | { kind: 'page'; offset: number; limit: number }
+  | { kind: 'tail'; lines: number }
+  | { kind: 'pattern'; pattern: RE2JS; context: number; offset: number; limit: number }
+
+export interface Shown {
+  number: number
+  text: string
+  /** Whether the pattern is in it; null where none was asked for. */
+  match: boolean | null
+}
+export interface Text {
+  lines: Shown[]
+  total_lines: number | null
+  truncated: boolean
+  encoding: Encoding
+}
+
+/** `account`: whose turn a document takes that is read only now. */
+type Reading = Pick<Context, 'engine' | 'db' | 'signal'> & { account: string }
+type Read = Pick<FileRow, 'sha256' | 'mime_type' | 'name' | 'size_bytes'>
+type Parts = (range?: { start?: number; end?: number }) => AsyncIterable<Uint8Array>
+
+/** Lines of a file, or of the text that was read out of it where it is a document. */
+export async function readText(ctx: Reading, row: Read, asked: Asked): Promise<Text & { extracted: boolean }> {
+  const { sha256, mime_type } = row
+  if (sha256 === null) return refuse('invalid_parameter', { param: 'id', message: 'A folder has no text.' })
+  const parts: Parts = (range = {}) => until(readBlob(ctx.engine, sha256, { ...range, reuse: true }), ctx.signal)
+  const head = await first(parts({ end: HEAD_BYTES }))
+  const encoding = encodingOf(head, head.length === HEAD_BYTES)
+  const document = await documentText(ctx, row)
+  if (typeof document === 'object' && document !== null) {
+    const bytes = Buffer.from(document.text)
+    const read: Parts = async function* ({ start, end } = {}) {
+      yield bytes.subarray(start, end)
+    }
+    return { ...(await linesOf(read, 'utf-8', asked)), extracted: true }
+  }
+  // What only calls itself a document may be text.
+  if (encoding === null || (document !== null && encoding !== 'utf-8'))
+    return refuse('unsupported_media_type', {
+      message: `This is no text but ${mime_type}${document === null ? '' : ` that cannot be read (${document})`}: download it.`,
+      details: { mime_type, ...(document !== null && { reason: document }) },
+    })
+  return { ...(await linesOf(parts, encoding, asked)), extracted: false }
+}
+
+/** What was read out of a document, or why nothing was; null for what is none. One that is new is read now. */
+async function documentText(
+  ctx: Reading,
+  { sha256, mime_type, name, size_bytes }: Read,
+): Promise<{ text: string } | string | null> {
+  const kind = kindOf(mime_type, name)
+  if (kind === null || kind === 'text' || kind === 'html') return null
+  const of = { sha256: sha256!, mime_type, name, size_bytes: size_bytes!, account: ctx.account }
+  const left = await learnContents(ctx.engine, [of], { documents: true }).catch((error: unknown) => {
+    if (error instanceof Unreadable)
+      return refuse('unavailable', { message: error.message, headers: { 'retry-after': '5' } })
+    throw error
+  })
+  if (left.size > 0) refuse('unavailable', { message: 'The text of this document is being read. Ask again soon.' })
+  const { text, reason } = await findingStore.learnt(ctx.db, of.sha256)
+  return text === null ? (reason ?? 'binary') : { text }
+}
+
+/** Streams: neither the size of the text nor the length of a line matters to memory. */
+async function linesOf(parts: Parts, encoding: Encoding, asked: Asked): Promise<Text> {
+  if (asked.kind === 'page') return { ...(await page(parts(), encoding, asked)), encoding }
+  if (asked.kind === 'pattern') return { ...(await search(parts(), encoding, asked)), encoding }
+  const utf16 = encoding.startsWith('utf-16')
+  const { total, marks } = utf16
+    ? { total: await eachLine(parts(), encoding, none, stop), marks: [] }
+    : await countLines(parts())
+  const from = Math.max(1, total - asked.lines + 1)
+  const mark = marks.findLast(({ line }) => line <= from) ?? { line: 1, byte: 0 }
+  const { lines, truncated } = await page(parts({ start: mark.byte }), encoding, {
+    offset: from - mark.line,
+    limit: asked.lines,
+  })
+  const shown = lines.map((line) => ({ ...line, number: line.number + mark.line - 1 }))
+  return { lines: shown, total_lines: total, truncated, encoding }
+}
+
+const none = () => false
+const stop = () => true
+
+type Found = Pick<Text, 'lines' | 'total_lines' | 'truncated'>
+
+async function page(
+  parts: AsyncIterable<Uint8Array>,
+  encoding: Encoding,
+  { offset, limit }: { offset: number; limit: number },
+): Promise<Found> {
+  const room = roomFor()
+  const lines: Shown[] = []
+  let full = false
+  let cut = false
+  const total_lines = await eachLine(
+    parts,
+    encoding,
+    (number) => !full && number > offset && number <= offset + limit,
+    (line) => {
+      cut ||= line.cut
+      if (room(line)) lines.push({ number: line.number, text: line.text, match: null })
+      else full = true
+      return true
+    },
+  )
+  return { lines, total_lines, truncated: cut || full || total_lines > offset + limit }
+}
+
+/** `limit` lines with the pattern after the first `offset` of them, each with what is around it. */
+async function search(
+  parts: AsyncIterable<Uint8Array>,
+  encoding: Encoding,
+  { pattern, context, offset, limit }: Extract<Asked, { kind: 'pattern' }>,
+): Promise<Found> {
+  const room = roomFor()
+  const lines: Shown[] = []
+  let before: Line[] = []
+  let matches = 0
+  let after = 0
+  let more = false
+  let searching = true
+  let clipped = false
+  const searched = { bytes: 0, over: false }
+  const mostLooked = Math.floor(MOST_LOOKED / pattern.programSize())
+  const show = (line: Line, match: boolean): void => {
+    more ||= line.cut
+    if (searching && !room(line)) {
+      more = true
+      searching = false
+    }
+    if (searching) lines.push({ number: line.number, text: line.text, match })
+  }
+  const total = await eachLine(
+    counted(parts, searched, Math.min(PIECE_BYTES, mostLooked)),
+    encoding,
+    () => searching && !searched.over,
+    (line) => {
+      clipped ||= line.text.length > mostLooked
+      const match = pattern.matcher(line.text.slice(0, mostLooked)).find()
+      if (match) matches += 1
+      more ||= matches > offset + limit
+      if (more && after === 0) searching = false
+      else if (match && !more && matches > offset) {
+        for (const earlier of before) show(earlier, false)
+        before = []
+        show(line, true)
+        after = context
+      } else if (after > 0) {
+        show(line, match)
+        after -= 1
+      } else if (context > 0) before = [...before, line].slice(-context)
+      return true
+    },
+  )
+  return { lines, total_lines: total, truncated: more || clipped || searched.over }
+}
+
+function roomFor(): (line: Line) => boolean {
+  let left = MOST_TEXT_BYTES
+  return ({ text }) => (left -= text.length + 32) >= 0
+}
+
+/** Piece by piece, so that no pattern keeps others waiting for long; says when enough was searched. */
+async function* counted(
+  parts: AsyncIterable<Uint8Array>,
+  so: { bytes: number; over: boolean },
+  pieceBytes: number,
+): AsyncGenerator<Uint8Array> {
+  const until = performance.now() + MOST_MS
+  let breath = performance.now() + TURN_MS
+  for await (const part of parts)
+    for (let at = 0; at < part.length; at += pieceBytes) {
+      const piece = part.subarray(at, at + pieceBytes)
+      so.bytes += piece.length
+      so.over ||= so.bytes > MOST_SEARCHED_BYTES || performance.now() > until
+      yield piece
+      if (performance.now() < breath) continue
+      await setImmediate()
+      breath = performance.now() + TURN_MS
+    }
+}
+
+/** Nobody reads on for a caller who has left. */
+async function* until(parts: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  for await (const part of parts) {
+    if (signal.aborted) return
+    yield part
+  }
+}
+
+async function first(parts: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  for await (const part of parts) return Buffer.from(part)
+  return Buffer.alloc(0)
+}
+
+/** A pattern in the syntax of RE2, which finds in time that grows with the text alone. */
+export function compile(pattern: string, how: 'sensitive' | 'insensitive' | 'smart'): RE2JS {
+  const folds = how === 'insensitive' || (how === 'smart' && !/\p{Lu}/u.test(pattern))
+  try {
+    if (stepsOf(pattern) > MOST_STEPS) throw new Error('it has too many repetitions, or classes that are too wide')
+    const compiled = RE2JS.compile(pattern, folds ? RE2JS.CASE_INSENSITIVE : 0)
+    if (compiled.programSize() <= MOST_STATES) return compiled
+    throw new Error(`its repetitions make it ${compiled.programSize()} steps long, ${MOST_STATES} at most`)
+  } catch (error) {
+    return refuse('invalid_pattern', {
+      param: 'pattern',
+      message: `The pattern is not valid (RE2 syntax): ${error instanceof Error ? error.message : ''}`.slice(0, 300),
+    })
+  }
+}

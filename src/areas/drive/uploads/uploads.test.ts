@@ -1,0 +1,398 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes, randomInt } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Upload, type UploadOptions } from 'tus-js-client'
+import { sweepBlobs } from '#engine/blobs/sweep.ts'
+import { type Caller, type TestServer, testServer } from '#test/server.ts'
+import { expireUploads } from './receive.ts'
+
+const tus = { 'tus-resumable': '1.0.0' }
+const base64 = (words: string): string => Buffer.from(words).toString('base64')
+const blobsIn = (server: TestServer): string[] =>
+  readdirSync(join(server.database.dataDir, 'blobs'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name)
+
+const begin = async (who: Caller, workspaceId: string, length: number | null, name = 'big.bin'): Promise<string> => {
+  const made = await who.post('/drive/uploads', undefined, {
+    ...tus,
+    ...(length === null ? { 'upload-defer-length': '1' } : { 'upload-length': String(length) }),
+    'upload-metadata': `workspace_id ${base64(workspaceId)},filename ${base64(name)}`,
+  })
+  assert.equal(made.status, 201, made.text)
+  return new URL(made.headers.get('location')!).pathname
+}
+const send = (who: Caller, at: string, offset: number, bytes: Uint8Array, more: Record<string, string> = {}) =>
+  who.request('PATCH', at, bytes, {
+    ...tus,
+    'content-type': 'application/offset+octet-stream',
+    'upload-offset': String(offset),
+    ...more,
+  })
+
+test('tus-js-client uploads a file in chunks, and goes on through another process where the first one stopped', async () => {
+  await using server = await testServer()
+  await using twin = await server.twin()
+  const alice = await server.person('Alice')
+  const key = await alice.key({ scopes: ['drive:write'] })
+  const bytes = randomBytes(5_000_000)
+  const options = (more: Partial<UploadOptions>): UploadOptions => ({
+    headers: key.headers,
+    chunkSize: 700_000,
+    retryDelays: null,
+    metadata: { workspace_id: alice.workspaceId, filename: 'movie.bin', filetype: 'video/mp4' },
+    ...more,
+  })
+  const address = await new Promise<string>((resolve, reject) => {
+    const upload = new Upload(
+      bytes,
+      options({
+        endpoint: `${server.origin}/v1/drive/uploads`,
+        onError: reject,
+        onChunkComplete: (_, sent) => {
+          if (sent > 2_000_000) void upload.abort().then(() => resolve(upload.url!))
+        },
+      }),
+    )
+    upload.start()
+  })
+  const uploadUrl = address.replace(server.origin, twin.origin)
+  const file = await new Promise<string>((resolve, reject) => {
+    new Upload(
+      bytes,
+      options({
+        uploadUrl,
+        onError: reject,
+        onSuccess: ({ lastResponse }) => resolve(lastResponse.getHeader('x-uk-file-id')!),
+      }),
+    ).start()
+  })
+  const about = (await key.get(`/drive/files/${file}/metadata`)).body.data
+  assert.deepEqual(
+    [about.name, about.size_bytes, about.sha256],
+    ['movie.bin', bytes.length, createHash('sha256').update(bytes).digest('hex')],
+  )
+  assert.deepEqual(blobsIn(server), [about.sha256], 'no part is left')
+  const done = (await key.get(new URL(address).pathname)).body.data
+  assert.deepEqual([done.status, done.file_id], ['completed', file])
+})
+
+test('the rules of tus: offsets, versions, checksums, termination', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const bob = await server.person('Bob')
+  const options = await server.stranger.request('OPTIONS', '/drive/uploads')
+  assert.equal(options.headers.get('tus-version'), '1.0.0')
+  assert.match(options.headers.get('tus-extension')!, /creation.*expiration.*termination.*checksum/)
+  const at = await begin(alice, alice.workspaceId, 10)
+  const offset = async () => (await alice.request('HEAD', at, undefined, tus)).headers.get('upload-offset')
+  const head = await alice.request('HEAD', at, undefined, tus)
+  assert.deepEqual(
+    ['upload-offset', 'upload-length', 'cache-control', 'tus-resumable'].map((name) => head.headers.get(name)),
+    ['0', '10', 'no-store', '1.0.0'],
+  )
+  const first = await send(alice, at, 0, Buffer.from('01234'))
+  assert.deepEqual([first.status, first.headers.get('upload-offset')], [204, '5'], first.text)
+  const again = await send(alice, at, 0, Buffer.from('01234'))
+  assert.deepEqual([again.status, again.headers.get('upload-offset')], [409, '5'])
+  const other = await alice.request('PATCH', at, Buffer.from('56789'), {
+    'content-type': 'application/offset+octet-stream',
+    'upload-offset': '5',
+    'tus-resumable': '0.2.2',
+  })
+  assert.deepEqual([other.status, other.headers.get('tus-version')], [412, '1.0.0'])
+  const bad = await send(alice, at, 5, Buffer.from('56789'), { 'upload-checksum': `sha1 ${base64('no')}` })
+  assert.deepEqual([bad.status, bad.body.error.code, await offset()], [460, 'checksum_mismatch', '5'])
+  const many = await send(alice, at, 5, Buffer.from('56789x'))
+  assert.deepEqual([many.status, await offset()], [413, '5'])
+  assert.equal((await send(bob, at, 5, Buffer.from('56789'))).status, 404)
+  const digest = createHash('sha1').update('56789').digest('base64')
+  const both = await Promise.all(
+    [0, 1].map(() => send(alice, at, 5, Buffer.from('56789'), { 'upload-checksum': `sha1 ${digest}` })),
+  )
+  assert.deepEqual(both.map(({ status }) => status).sort(), [204, 409], 'of two who send the end one is heard')
+  const file = both.find(({ status }) => status === 204)!.headers.get('x-uk-file-id')!
+  assert.equal((await alice.get(`/drive/files/${file}`)).text, '0123456789')
+
+  const given = await begin(alice, alice.workspaceId, 10, 'given-up')
+  await send(alice, given, 0, Buffer.from('01234'))
+  const wrong = await alice.request('PATCH', given, Buffer.from('x'), { ...tus, 'upload-offset': '5' })
+  assert.equal(wrong.status, 415)
+  assert.equal((await alice.request('DELETE', given, undefined, tus)).status, 204)
+  assert.equal((await alice.request('HEAD', given, undefined, tus)).status, 404)
+  assert.equal(blobsIn(server).length, 1)
+  const empty = await begin(alice, alice.workspaceId, 0, 'empty')
+  const { data } = (await alice.get(empty)).body
+  assert.equal((await alice.get(`/drive/files/${data.file_id}`)).text, '')
+})
+
+test('an upload that can come to nothing is refused before its bytes come: its name is taken, there is no room, it is too large', async () => {
+  await using server = await testServer({ environment: { UK_LIMIT_STORAGE_BYTES: '1000', UK_LIMIT_FILE_BYTES: '800' } })
+  const alice = await server.person('Alice')
+  const at = { workspace_id: alice.workspaceId }
+  const taken = (await alice.post('/drive/files', { ...at, name: 'a.bin', content: 'x'.repeat(300) })).body.data
+  const ask = (length: number, name: string, more = '') =>
+    alice.post('/drive/uploads', undefined, {
+      ...tus,
+      'upload-length': String(length),
+      'upload-metadata': `workspace_id ${base64(alice.workspaceId)},filename ${base64(name)}${more}`,
+    })
+  const refused = await ask(10, 'a.bin')
+  assert.deepEqual(
+    [refused.status, refused.body.error.code, refused.body.error.details.id, refused.headers.get('tus-resumable')],
+    [409, 'already_exists', taken.id, '1.0.0'],
+    refused.text,
+  )
+  assert.equal((await ask(701, 'b.bin')).status, 507)
+  const large = await ask(801, 'b.bin')
+  assert.deepEqual([large.status, large.headers.get('tus-max-size')], [413, '800'])
+  const version = await ask(5, 'a.bin', `,on_conflict ${base64('version')}`)
+  assert.equal(version.status, 201, version.text)
+  const sent = await send(alice, new URL(version.headers.get('location')!).pathname, 0, Buffer.from('newer'))
+  assert.equal(sent.headers.get('x-uk-file-id'), taken.id)
+  assert.equal((await alice.get(`/drive/files/${taken.id}`)).text, 'newer')
+})
+
+test('a key of one workspace knows nothing of what alice uploads into another, and cannot end it', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const { id: team } = (await alice.post('/workspaces', { name: 'Team' })).body.data
+  const key = await alice.key({ workspace_id: team })
+  const at = await begin(alice, alice.workspaceId, 10)
+  await send(alice, at, 0, Buffer.from('01234'))
+  assert.equal((await key.get(at)).status, 404)
+  assert.equal((await send(key, at, 5, Buffer.from('56789'))).status, 404)
+  assert.equal((await key.request('DELETE', at, undefined, tus)).status, 404)
+  const done = await send(alice, at, 5, Buffer.from('56789'))
+  assert.equal((await alice.get(`/drive/files/${done.headers.get('x-uk-file-id')}`)).text, '0123456789')
+
+  // Into a folder that is shared with its workspace it may.
+  const bob = await server.person('Bob')
+  const { token } = (await alice.post(`/workspaces/${team}/invitations`, { email: bob.email })).body.data
+  await bob.post('/invitations/accept', { token })
+  const { id: folder } = (await bob.post('/drive/files/folders', { workspace_id: bob.workspaceId, name: 'in' })).body
+    .data
+  const share = { resource_type: 'folder', resource_id: folder, grantee: { workspace_id: team }, access: 'edit' }
+  assert.equal((await bob.post('/shares', share)).status, 201)
+  const made = await key.post('/drive/uploads', undefined, {
+    ...tus,
+    'upload-length': '1',
+    'upload-metadata': `parent_id ${base64(folder)},filename ${base64('a')}`,
+  })
+  const sent = await send(key, new URL(made.headers.get('location')!).pathname, 0, Buffer.from('x'))
+  assert.equal(sent.status, 204, sent.text)
+  assert.equal((await bob.get(`/drive/files/${sent.headers.get('x-uk-file-id')}`)).text, 'x')
+})
+
+test('the length is said later, by two at once: one holds, and the upload comes to its end', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const at = await begin(alice, alice.workspaceId, null, 'a')
+  const said = await Promise.all(
+    [4, 7].map((length) => send(alice, at, 0, Buffer.alloc(0), { 'upload-length': String(length) })),
+  )
+  assert.deepEqual(said.map(({ status }) => status).sort(), [204, 400], said.map(({ text }) => text).join())
+  const length = Number((await alice.request('HEAD', at, undefined, tus)).headers.get('upload-length'))
+  assert.equal(said[length === 4 ? 0 : 1]!.status, 204)
+  const done = await send(alice, at, 0, Buffer.alloc(length, 'x'))
+  assert.equal((await alice.get(`/drive/files/${done.headers.get('x-uk-file-id')}`)).text, 'x'.repeat(length))
+
+  // One sender is in the middle of its bytes and knows of no length; another says it.
+  const other = await begin(alice, alice.workspaceId, null, 'b')
+  const { promise: go, resolve } = Promise.withResolvers<void>()
+  const slow = fetch(`${server.origin}${other}`, {
+    method: 'PATCH',
+    headers: { ...alice.headers, ...tus, 'content-type': 'application/offset+octet-stream', 'upload-offset': '0' },
+    body: ReadableStream.from(
+      (async function* () {
+        yield Buffer.from('01')
+        await go
+        yield Buffer.from('234')
+      })(),
+    ),
+    duplex: 'half',
+  })
+  // Nothing tells from outside that the first bytes are being read.
+  await new Promise((next) => setTimeout(next, 100))
+  const few = await begin(alice, alice.workspaceId, null, 'c')
+  assert.equal((await send(alice, other, 0, Buffer.alloc(0), { 'upload-length': '5' })).status, 204)
+  resolve()
+  const answer = await slow
+  assert.deepEqual([answer.status, answer.headers.get('upload-offset')], [204, '5'], await answer.text())
+  assert.equal((await alice.get(`/drive/files/${answer.headers.get('x-uk-file-id')}`)).text, '01234')
+
+  await send(alice, few, 0, Buffer.from('0123'))
+  assert.equal((await send(alice, few, 4, Buffer.from('4'), { 'upload-length': '3' })).status, 400, 'more has come')
+  const whole = await send(alice, few, 4, Buffer.from('4'), { 'upload-length': '5' })
+  assert.equal((await alice.get(`/drive/files/${whole.headers.get('x-uk-file-id')}`)).text, '01234')
+})
+
+test('a sender that breaks off anywhere leaves what came, and the whole file comes out right', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const key = await alice.key()
+  const bytes = randomBytes(300_000)
+  const at = await begin(alice, alice.workspaceId, bytes.length)
+  const state = async () => (await key.get(at)).body.data
+  let offset = 0
+  for (let round = 0; offset < bytes.length; round++) {
+    const rest = bytes.subarray(offset)
+    const cut = round < 4 ? Math.floor(Math.random() * 100_000) : rest.length
+    await brokenOff(server.origin, at, key.headers, offset, rest, Math.min(cut, rest.length))
+    for (let last = offset, tries = 0; tries < 50 && offset - last < cut; tries++) {
+      offset = (await state()).offset_bytes
+      await new Promise((go) => setTimeout(go, 10))
+    }
+  }
+  const { file_id } = await state()
+  const about = (await key.get(`/drive/files/${file_id}/metadata`)).body.data
+  assert.equal(about.sha256, createHash('sha256').update(bytes).digest('hex'))
+})
+
+/** Announces all of the bytes, sends so many of them, and cuts the connection unless that was all. */
+function brokenOff(
+  origin: string,
+  path: string,
+  headers: Record<string, string>,
+  offset: number,
+  bytes: Buffer,
+  sent: number,
+): Promise<void> {
+  const { hostname, port } = new URL(origin)
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname, () => {
+      const lines = Object.entries({
+        ...headers,
+        ...tus,
+        host: `${hostname}:${port}`,
+        'content-type': 'application/offset+octet-stream',
+        'content-length': String(bytes.length),
+        'upload-offset': String(offset),
+      }).map(([name, value]) => `${name}: ${value}`)
+      socket.write(`PATCH ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
+      socket.write(bytes.subarray(0, sent), () => {
+        if (sent < bytes.length) setTimeout(() => socket.destroy(), 20)
+      })
+    })
+    socket.on('data', () => socket.destroy())
+    socket.on('close', () => resolve())
+    socket.on('error', () => {})
+  })
+}
+
+test('an upload that breaks off leaves nothing, and what is deleted goes from the store at the next sweep', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const key = await alice.key()
+  const { hostname, port } = new URL(server.origin)
+  const boundary = 'cut'
+  const form =
+    `--${boundary}\r\nContent-Disposition: form-data; name="workspace_id"\r\n\r\n${alice.workspaceId}\r\n` +
+    `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="cut.bin"\r\n\r\n`
+  for (const sent of [0, 1, 1_000, 200_000]) {
+    await new Promise<void>((resolve) => {
+      const socket = connect(Number(port), hostname, () => {
+        const lines = Object.entries({ ...key.headers, host: hostname, 'content-length': '1000000' })
+        socket.write(
+          `POST /v1/drive/files HTTP/1.1\r\ncontent-type: multipart/form-data; boundary=${boundary}\r\n` +
+            `${lines.map(([name, value]) => `${name}: ${value}`).join('\r\n')}\r\n\r\n${form}`,
+        )
+        socket.write(Buffer.alloc(sent, 1), () => setTimeout(() => socket.destroy(), 30))
+      })
+      socket.on('close', () => resolve())
+      socket.on('error', () => {})
+    })
+  }
+  // A form that ends without its last boundary is no whole one either.
+  const unended = await key.request('POST', '/drive/files', Buffer.from(`${form}half a file`), {
+    'content-type': `multipart/form-data; boundary=${boundary}`,
+  })
+  assert.equal(unended.status, 400, unended.text)
+  for (let tries = 0; tries < 6_000 && blobsIn(server).length > 0; tries++)
+    await new Promise((go) => setTimeout(go, 10))
+  assert.deepEqual(blobsIn(server), [])
+  assert.deepEqual((await key.get('/drive/files')).body.data, [])
+
+  const put = async (name: string) =>
+    (await key.post('/drive/files', { workspace_id: alice.workspaceId, name, content: 'the same' })).body.data.id
+  const [one, two] = [await put('one'), await put('two')]
+  assert.equal(blobsIn(server).length, 1, 'the same bytes lie there once')
+  const sweep = () => sweepBlobs(server.app.engine, { graceMinutes: 0, strayMinutes: 0 })
+  for (const id of [one, two]) {
+    await key.delete(`/drive/files/${id}`)
+    assert.deepEqual(await sweep(), { unreferenced: 0, stray: 0 })
+    await key.delete(`/drive/files/${id}/permanent-delete`)
+  }
+  assert.deepEqual(await sweep(), { unreferenced: 1, stray: 0 })
+  assert.deepEqual(blobsIn(server), [])
+})
+
+test('bytes that look like the end of their form arrive as they are, however they are cut', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const key = await alice.key()
+  const { hostname, port } = new URL(server.origin)
+  const boundary = '----of-this-test'
+  // None of them make the whole boundary, whatever comes after them.
+  const most = boundary.slice(0, -6)
+  const pieces = ['\r', '\n', '\r\n', '\r\n--', `\r\n--${most}`, '-', `--${most}`, '\r\n\r\n--']
+  for (let round = 0; round < 4; round++) {
+    const parts = Array.from({ length: 200 }, () =>
+      randomInt(3) === 0 ? randomBytes(randomInt(60_000)) : Buffer.from(pieces[randomInt(pieces.length)]!),
+    )
+    const content = Buffer.concat(parts)
+    const body = Buffer.concat([
+      Buffer.from(
+        `--${boundary}\r\nContent-Disposition: form-data; name="workspace_id"\r\n\r\n${alice.workspaceId}\r\n` +
+          `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${round}"\r\n\r\n`,
+      ),
+      content,
+      Buffer.from(`\r\n--${boundary}--\r\n`),
+    ])
+    const answer = await new Promise<string>((resolve, reject) => {
+      let text = ''
+      const send = async () => {
+        const lines = Object.entries({ ...key.headers, host: hostname, 'content-length': String(body.length) })
+        socket.write(
+          `POST /v1/drive/files HTTP/1.1\r\nconnection: close\r\ncontent-type: multipart/form-data; boundary=${boundary}\r\n` +
+            `${lines.map(([name, value]) => `${name}: ${value}`).join('\r\n')}\r\n\r\n`,
+        )
+        for (let at = 0; at < body.length;) {
+          const end = at + 1 + randomInt(round % 2 === 0 ? 5_000 : 200_000)
+          await new Promise<void>((sent) => socket.write(body.subarray(at, end), () => sent()))
+          at = end
+        }
+      }
+      const socket = connect(Number(port), hostname, () => void send().catch(reject))
+      socket
+        .on('data', (part: Buffer) => (text += part))
+        .on('end', () => resolve(text))
+        .on('error', reject)
+    })
+    const { data } = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4))
+    assert.deepEqual(
+      [data.size_bytes, data.sha256],
+      [content.length, createHash('sha256').update(content).digest('hex')],
+      `round ${round}`,
+    )
+  }
+})
+
+test('an upload that nobody goes on with is over after a day, and what came of it goes', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const at = await begin(alice, alice.workspaceId, 10)
+  await send(alice, at, 0, Buffer.from('01234'))
+  assert.equal(blobsIn(server).length, 1)
+  const { engine } = server.app
+  assert.deepEqual(await sweepBlobs(engine, { graceMinutes: 0, strayMinutes: 0 }), { unreferenced: 0, stray: 0 })
+  await engine.postgres.pool.query("update uploads set expires_at = now() - interval '1 second'")
+  const late = await send(alice, at, 5, Buffer.from('56789'))
+  assert.deepEqual([late.status, late.body.error.code], [410, 'content_expired'])
+  await expireUploads(engine)
+  assert.equal((await alice.get(at)).status, 404)
+  assert.deepEqual(blobsIn(server), [])
+})

@@ -1,0 +1,100 @@
+import { ECDH } from 'node:crypto'
+import type { Engine } from '#engine/context.ts'
+import { keptValue, replaceValue, valueOf } from '#engine/instance.ts'
+import { RetrieveFailed, retrieve } from '#engine/outbound/retrieve.ts'
+import type { NotificationRow } from '../store.ts'
+import type { Subscription } from './push-store.ts'
+
+export interface VapidKeys {
+  publicKey: string
+  privateKey: string
+}
+
+const known = new WeakMap<object, Promise<VapidKeys>>()
+
+/** The keys that this instance signs its pushes with (RFC 8292): made once, the private one sealed. */
+export function vapidKeys({ postgres, secrets }: Pick<Engine, 'postgres' | 'secrets'>): Promise<VapidKeys> {
+  const make = async (): Promise<VapidKeys> => {
+    const { generateVAPIDKeys } = (await import('web-push')).default
+    const fresh = generateVAPIDKeys()
+    const kept = await keptValue(postgres.db, 'vapid', {
+      public_key: fresh.publicKey,
+      private_key: secrets.seal(fresh.privateKey, 'vapid'),
+    })
+    const privateKey = secrets.open(kept.private_key, 'vapid')
+    if (secrets.isStale(kept.private_key))
+      await replaceValue(postgres.db, 'vapid', kept, { ...kept, private_key: secrets.seal(privateKey, 'vapid') })
+    return { publicKey: kept.public_key, privateKey }
+  }
+  const keys = known.get(postgres) ?? make()
+  known.set(postgres, keys)
+  keys.catch(() => known.delete(postgres))
+  return keys
+}
+
+/** Where this instance has such keys, reading them seals the private one again when an older root key sealed it. */
+export async function resealPushKey(engine: Pick<Engine, 'postgres' | 'secrets'>): Promise<void> {
+  if ((await valueOf(engine.postgres.db, 'vapid')) !== null) await vapidKeys(engine)
+}
+
+/** Whether a browser's public key can be sealed for: the form alone does not say that the point lies on the curve. */
+export function isPushKey(p256dh: string): boolean {
+  try {
+    ECDH.convertKey(p256dh, 'prime256v1', 'base64url', 'base64url', 'uncompressed')
+    return true
+  } catch {
+    return false
+  }
+}
+
+const DAY_SECONDS = 86_400
+/** Push services take 4,096 bytes, encryption included (RFC 8030, 7.2). */
+const MOST_BODY = 1_500
+
+/** `gone`: the browser wants no more. Throws on what may pass. */
+export async function push(
+  engine: Engine,
+  subscription: Subscription,
+  row: NotificationRow,
+): Promise<'sent' | 'gone' | { refused: string }> {
+  const { publicKey, privateKey } = await vapidKeys(engine)
+  const { generateRequestDetails } = (await import('web-push')).default
+  const { id, type, title, severity, action_url } = row
+  const body = row.body === null ? null : row.body.slice(0, MOST_BODY).toWellFormed()
+  const payload = JSON.stringify({ id, type, title, body, severity, action_url })
+  const details = generateRequestDetails(subscription, payload, {
+    vapidDetails: { subject: contactOf(engine), publicKey, privateKey },
+    TTL: DAY_SECONDS,
+    urgency: severity === 'error' || severity === 'warning' ? 'high' : 'normal',
+    // What is sent twice replaces itself while it waits (RFC 8030, 5.4).
+    topic: id,
+  })
+  try {
+    const { status } = await retrieve(engine.outside, {
+      url: new URL(details.endpoint),
+      method: 'POST',
+      headers: Object.entries(details.headers).flatMap(([name, value]) =>
+        /^content-length$/i.test(name) ? [] : [name, value],
+      ),
+      body: details.body,
+      mostBytes: 65_536,
+      timeoutMs: 15_000,
+      hops: 0,
+      credential: 'vapid',
+      party: subscription.id,
+    })
+    if (status === 404 || status === 410) return 'gone'
+    if (status >= 200 && status < 300) return 'sent'
+    if (status === 429 || status >= 500) throw new Error(`the push service answered ${status}`)
+    return { refused: `The push service answered ${status}.` }
+  } catch (error) {
+    if (error instanceof RetrieveFailed && error.why === 'refused') return { refused: error.message }
+    throw error
+  }
+}
+
+/** Whom a push service may write to (RFC 8292, 2.1). */
+function contactOf({ config: { publicUrl, mailFrom } }: Engine): string {
+  if (publicUrl?.startsWith('https:')) return publicUrl
+  return `mailto:${/<([^<>]+)>/.exec(mailFrom)?.[1] ?? mailFrom}`
+}

@@ -1,0 +1,100 @@
+import type { Engine } from '#engine/context.ts'
+import type { Consumer, Happened } from '#engine/deliveries.ts'
+import { type JobHandler, type Schedule, every } from '#engine/jobs.ts'
+import type { Searchable } from '#engine/searchable.ts'
+import type { Id } from '#kernel/ids.ts'
+import { agentSearchable } from '../../agents/service.ts'
+import { chatSearchable } from '../../chats/service.ts'
+import { fileSearchable, learnFile } from '../../drive/service.ts'
+import { embedSome } from './embedding.ts'
+import { writeRows } from './rows.ts'
+
+/** What is found. An area that comes to have something adds itself here. */
+const sources: readonly Searchable[] = [fileSearchable, chatSearchable, agentSearchable]
+const BATCH = 200
+/** More than this at once is left to a job, so that what comes behind it is not kept waiting. */
+const AT_ONCE = 2_000
+
+const sourceOf = (type: string): Searchable | undefined =>
+  sources.find(({ kinds }) => kinds.includes(type.split('.')[0]!))
+
+/** Follows what happens: what was written is found as soon as its event comes by. */
+export const searchConsumer = (engine: Engine): Consumer => ({
+  name: 'search',
+  types: engine.events.list
+    .map(({ type }) => type)
+    .filter((type) => sourceOf(type) !== undefined && !type.startsWith('run.')),
+  handle: (event) => take(engine, [event]),
+  together: (events) => take(engine, events),
+})
+
+async function take(engine: Engine, events: readonly Happened[]): Promise<void> {
+  for (const source of sources) {
+    const own = events.filter(({ type }) => sourceOf(type) === source)
+    if (own.length === 0) continue
+    const ids = await source.changed(engine, own)
+    await refresh(engine, source, ids.slice(0, AT_ONCE))
+    for (let at = AT_ONCE; at < ids.length; at += AT_ONCE)
+      await engine.jobs.add(engine.postgres, 'search.refresh', {
+        kind: source.kinds[0],
+        ids: ids.slice(at, at + AT_ONCE),
+      })
+  }
+  await engine.jobs.add(engine.postgres, 'search.embed', {}, { key: 'search.embed' })
+}
+
+/** What comes next is read here while the database writes what was read before. */
+async function refresh(engine: Engine, source: Searchable, ids: readonly Id[]): Promise<void> {
+  let writing: Promise<void> = Promise.resolve()
+  for (let at = 0; at < ids.length; at += BATCH) {
+    const some = ids.slice(at, at + BATCH)
+    const [documents] = await Promise.all([source.read(engine, some), writing])
+    writing = writeRows(engine.postgres.db, some, documents)
+  }
+  await writing
+}
+
+/** Indexes everything anew, in steps that can be broken off: a job per step, so that a crash goes on where it was. */
+async function reindex(engine: Engine, kind: string, after: Id | null): Promise<void> {
+  const source = sourceOf(kind)
+  if (source === undefined) return
+  const ids = await source.all(engine, after, AT_ONCE)
+  await refresh(engine, source, ids)
+  if (ids.length === AT_ONCE) await engine.jobs.add(engine.postgres, 'search.reindex', { kind, after: ids.at(-1) })
+}
+
+export const searchJobs = (engine: Engine): Record<string, JobHandler> => ({
+  'search.refresh': async ({ kind, ids }: { kind: string; ids: Id[] }) => {
+    const source = sourceOf(kind)
+    if (source !== undefined) await refresh(engine, source, ids)
+  },
+  'search.learn': async ({ id }: { id: Id }) => refresh(engine, fileSearchable, await learnFile(engine, id)),
+  'search.reindex': async ({ kind, after }: { kind: string; after?: Id | null }) =>
+    reindex(engine, kind, after ?? null),
+  'search.embed': async (_: object, { signal }) => embedSome(engine, signal),
+})
+
+/** Another number, and everything is indexed anew once. */
+const FIRST_INDEX = 'search.indexed.2'
+
+export const searchSchedules = (engine: Engine): Schedule[] => [
+  // What was written before there was an index, once; and what no model could embed at its time.
+  every('search.begin', 86_400, async () => {
+    const { rowCount } = await engine.postgres.pool.query(
+      `insert into instance (name, value) values ($1, 'true') on conflict do nothing`,
+      [FIRST_INDEX],
+    )
+    if (rowCount === 1) await beginReindex(engine)
+  }),
+  every('search.embed_rest', 60, ({ signal }) => embedSome(engine, signal)),
+]
+
+export async function beginReindex(engine: Engine): Promise<void> {
+  for (const { kinds } of sources)
+    await engine.jobs.add(
+      engine.postgres,
+      'search.reindex',
+      { kind: kinds[0], after: null },
+      { key: `search.reindex:${kinds[0]}` },
+    )
+}

@@ -1,0 +1,130 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db } from '#engine/postgres/client.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Words } from './words.ts'
+import { cosines, signs } from '../index/vectors.ts'
+import { type Reach, type SearchType, inSpaces, visible } from './visible.ts'
+
+/** So many of those that hold the words are ranked: the newest. */
+const MOST_RANKED = 1_000
+/** So many of the nearest by signs are compared exactly. */
+const MOST_COMPARED = 600
+export const MOST_FOUND = 500
+const MOST_ALIKE = 50
+/** Two letters of a word may have changed places. */
+const ALIKE = '0.45'
+
+export interface Row {
+  row_id: bigint
+  type: SearchType
+  id: Id
+  workspace_id: Id
+  parent_id: Id | null
+  title: string
+  body: string
+  created_at: Date
+  updated_at: Date
+}
+
+const tsquery = ({ head, last, prefix }: Words): RawBuilder<unknown> =>
+  prefix === null
+    ? sql`websearch_to_tsquery('english', ${`${head} ${last}`})`
+    : sql`(websearch_to_tsquery('english', ${head}) && (websearch_to_tsquery('english', ${last}) || to_tsquery('simple', ${`${prefix}:*`})))`
+
+/** Blocks of 4,096 rows, counted from the newest: what was found in these is enough, or the next are looked through. */
+const WINDOWS = sql`(values (1, 0, 4), (2, 4, 24)) w(nth, after, upto)`
+const WINDOWED = 24
+/** With more workspaces it takes longer to look them up than to look at their rows. */
+const MOST_WORKSPACES = 64
+
+/** What the index of words can tell of `visible`. */
+function near(reach: Reach): RawBuilder<unknown> {
+  const workspaces = [...new Set(reach.flatMap((one) => one.workspaces))]
+  const all = reach.every(({ shared, sharedFolders }) => shared.length + sharedFolders.length === 0)
+  return all && workspaces.length <= MOST_WORKSPACES
+    ? sql`array[s.workspace_id::text] && ${workspaces}::text[]`
+    : sql`true`
+}
+
+export const queryStore = {
+  /**
+   * The best by their words, best first. The newest of a word that is everywhere are found without going through all of
+   * it. The words are kept from the planner, which would go through every row for frequent ones.
+   */
+  async byWords(db: Db, reach: Reach, words: Words): Promise<bigint[]> {
+    const found = (where: RawBuilder<unknown>) => sql`select s.row_id, s.tsv from search_rows s
+      where s.tsv @@ (select query from asked) and ${near(reach)} and ${where} and ${visible(reach)}
+      order by s.row_id + 0 desc limit ${MOST_RANKED}`
+    const { rows } = await sql<{ row_id: bigint }>`with asked as materialized (select ${tsquery(words)} as query),
+      top as materialized (select coalesce(max(row_id), 0) >> 12 as block from search_rows),
+      windows as (
+        select array(select generate_series(greatest(block - upto + 1, 0), block - after)::int4) as blocks
+        from top, ${WINDOWS} where block >= after order by nth),
+      held as materialized (
+        select x.row_id, x.tsv from windows cross join lateral (${found(sql`array[(s.row_id >> 12)::int4] && blocks`)}) x
+        union all
+        select y.row_id, y.tsv from (${found(sql`s.row_id >> 12 <= (select block - ${sql.lit(WINDOWED)} from top)`)}) y
+        limit ${MOST_RANKED})
+      select row_id from held order by ts_rank_cd(tsv, (select query from asked), 1) desc, row_id desc limit ${MOST_FOUND}`.execute(
+      db,
+    )
+    return rows.map(({ row_id }) => row_id)
+  },
+
+  /** Those whose title is written like this, typos and all. */
+  async byTitle(db: Db, reach: Reach, question: string): Promise<bigint[]> {
+    const { rows } = await db.transaction().execute(async (db) => {
+      await sql`select set_config('pg_trgm.word_similarity_threshold', ${ALIKE}, true)`.execute(db)
+      return await sql<{ row_id: bigint }>`select s.row_id from search_rows s
+      where ${question} <% s.title and ${visible(reach)}
+      order by word_similarity(${question}, s.title) desc, s.row_id desc limit ${MOST_ALIKE}`.execute(db)
+    })
+    return rows.map(({ row_id }) => row_id)
+  },
+
+  /** The best by their meaning: the nearest by signs (Hamming), put in order by the exact cosine of their nearest passage. */
+  async byMeaning(db: Db, reach: Reach, model: string, vector: Float32Array): Promise<bigint[]> {
+    const bits = signs(vector)
+    // One text for all: reading a row for each took longer than comparing them.
+    const { rows } = await sql<{
+      ids: string[] | null
+      vectors: string
+    }>`with near as materialized (
+        select s.row_id, s.chunk from search_vectors s
+        where not s.hidden and ${inSpaces(reach, model, vector.length)}
+        order by bit_count(s.bits # ${bits}::bit varying) limit ${MOST_COMPARED})
+      select array_agg(n.row_id::text) as ids, encode(string_agg(p.vector, ''), 'base64') as vectors
+      from near n join search_passages p using (row_id, chunk) where length(p.vector) = ${vector.length * 4}`.execute(
+      db,
+    )
+    const { ids, vectors } = rows[0]!
+    if (ids === null) return []
+    const scores = cosines(vector, Buffer.from(vectors, 'base64'))
+    const best = new Map<bigint, number>()
+    for (const [i, text] of ids.entries()) {
+      const id = BigInt(text)
+      best.set(id, Math.max(scores[i]!, best.get(id) ?? -Infinity))
+    }
+    return [...best]
+      .sort(([a, x], [b, y]) => y - x || Number(b - a))
+      .slice(0, MOST_FOUND)
+      .map(([id]) => id)
+  },
+
+  /** Rows as they are shown, if they are still to be seen. */
+  async rows(db: Db, reach: Reach, ids: readonly bigint[]): Promise<Map<bigint, Row>> {
+    const { rows } =
+      await sql<Row>`select s.row_id, s.type, s.id, s.workspace_id, s.parent_id, s.title, b.body, s.created_at, s.updated_at
+      from search_rows s join search_bodies b on b.row_id = s.row_id
+      where s.row_id = any(${ids.map(String)}::int8[]) and ${visible(reach)}`.execute(db)
+    return new Map(rows.map((row) => [row.row_id, row]))
+  },
+
+  /** The words of a question as the index holds them. */
+  async stems(db: Db, question: string): Promise<string[]> {
+    const { rows } = await sql<{
+      stems: string[]
+    }>`select tsvector_to_array(to_tsvector('english', ${question})) as stems`.execute(db)
+    return rows[0]!.stems
+  },
+}
