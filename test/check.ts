@@ -6,8 +6,8 @@ const root = join(import.meta.dirname, '..')
 const checks: [string, string[]][] = [
   ['types', ['node_modules/typescript/bin/tsc']],
   ['types of the app', ['node_modules/typescript/bin/tsc', '-p', 'web']],
-  ['lint', ['node_modules/oxlint/bin/oxlint', '--type-aware', 'src', 'test', 'bench', 'web']],
-  ['format', ['node_modules/oxfmt/bin/oxfmt', '--check', 'src', 'test', 'bench', 'web']],
+  ['lint', ['node_modules/oxlint/bin/oxlint', '--type-aware', 'src', 'test', 'bench', 'tools', 'web']],
+  ['format', ['node_modules/oxfmt/bin/oxfmt', '--check', 'src', 'test', 'bench', 'tools', 'web']],
   ['unused', ['node_modules/knip/bin/knip.js', '--no-progress']],
 ]
 
