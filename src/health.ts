@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Metrics } from '#engine/metrics.ts'
+import type { Metrics } from '#engine/metrics/metrics.ts'
 import type { Postgres } from '#engine/postgres/client.ts'
 import type { Mount } from '#line/http.ts'
 

@@ -5,7 +5,7 @@
 import { text } from 'node:stream/consumers'
 import { resetPassword } from '#areas/accounts/sign-in/reset.ts'
 import { ConfigRefused, readConfig } from '#config'
-import { attachDatabase } from '#engine/postgres/attach.ts'
+import { attachDatabase } from '#engine/postgres/embedded/attach.ts'
 import { connectPostgres } from '#engine/postgres/client.ts'
 import { StartRefused } from '#engine/start-refused.ts'
 

@@ -66,7 +66,7 @@ export const ROOMS: readonly Room[] = [
     may: AREA,
   },
   {
-    files: 'faces/routes.ts',
+    files: 'faces/cli/routes/routes.ts',
     is: '`uk routes`, which says what the surfaces take as well',
     may: ['kernel/**', 'areas/contracts.ts', 'areas/*/contract.ts', 'gateway/surfaces/**'],
   },

@@ -1,5 +1,5 @@
 import type { Engine } from '#engine/context.ts'
-import type { Metrics } from '#engine/metrics.ts'
+import type { Metrics } from '#engine/metrics/metrics.ts'
 import type { Authority } from '#kernel/principal.ts'
 import type { Line } from './invoke.ts'
 import type { Limits } from './limit.ts'

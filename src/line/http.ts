@@ -6,10 +6,10 @@ import { allowCors } from './cors.ts'
 import type { Entrance } from './entrance.ts'
 import { wrongFields } from './fields.ts'
 import { answerMalformed } from './malformed.ts'
-import { type PlainMount, answerPlain } from './plain/front.ts'
-import { type RefusalSaid, refusedAnswer } from './reply.ts'
-import { LAST_WORDS_MS, createRest } from './rest.ts'
-import { sendRefusal, sendSaid } from './write.ts'
+import { type PlainMount, answerPlain } from './fast-http/front.ts'
+import { type RefusalSaid, refusedAnswer } from './rest/reply.ts'
+import { LAST_WORDS_MS, createRest } from './rest/rest.ts'
+import { sendRefusal, sendSaid } from './rest/write.ts'
 
 // Not imported: an import reads all that the module offers, and some of that loads the whole of Node's `fetch`: 10 MB.
 const { createServer } = process.getBuiltinModule('node:http')

@@ -1,5 +1,5 @@
 import type { Context, Emitted, Engine } from '#engine/context.ts'
-import { writeOutboxAll } from '#engine/outbox.ts'
+import { writeOutboxAll } from '#engine/outbox/outbox.ts'
 import type { Answer } from '#kernel/context.ts'
 import { pathNames } from '#kernel/contract.ts'
 import { refuse } from '#kernel/errors.ts'
@@ -8,8 +8,8 @@ import type { Principal } from '#kernel/principal.ts'
 import { type Entry, inputSchema } from '#kernel/registry.ts'
 import { checkConsent } from './consent.ts'
 import { callerOf } from './limit.ts'
-import { checkScope, permit } from './permit.ts'
-import { parse, pathId } from './read.ts'
+import { checkScope, permit } from '#access/permit.ts'
+import { parse, pathId } from './rest/read.ts'
 
 /** What a door knows of a call before its endpoint is run. */
 export interface CallStart {

@@ -3,7 +3,7 @@ import type { Authority, Principal } from '#kernel/principal.ts'
 import type { Entry } from '#kernel/registry.ts'
 import { type Presented, authenticate } from './authenticate.ts'
 import type { CallStart, Line } from './invoke.ts'
-import { checkScope, permit } from './permit.ts'
+import { checkScope, permit } from '#access/permit.ts'
 
 /** What the checks of a call are made again with. */
 export interface Watched {

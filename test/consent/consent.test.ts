@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
 import { loadContracts } from '#areas/contracts.ts'
-import { openapi } from '#faces/openapi.ts'
+import { openapi } from '#faces/openapi/openapi.ts'
 import type { AnyEndpoint } from '#kernel/contract.ts'
 import { type Listed, list } from '#kernel/registry.ts'
 

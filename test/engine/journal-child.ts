@@ -4,7 +4,7 @@ import { createLedger } from '#engine/ledger/create-ledger.ts'
 import type { Payer } from '#engine/ledger/ledger.ts'
 import { createLog } from '#engine/log.ts'
 import { connectPostgres } from '#engine/postgres/client.ts'
-import { startProcess } from '#engine/processes.ts'
+import { startProcess } from '#engine/processes/processes.ts'
 import { call, outcome } from './ledger-calls.ts'
 
 const [connection, words, journalDir] = process.argv.slice(2)

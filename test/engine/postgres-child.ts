@@ -1,7 +1,7 @@
 // A server process in small, for tests that kill it: locks a data dir, starts its PostgreSQL, says so in one JSON line.
 // Arguments: the folder of the supervisor's source, the data dir.
-import type { lockDataDir as Lock } from '../../src/engine/postgres/datadir.ts'
-import type { startPostgres as Start } from '../../src/engine/postgres/supervisor.ts'
+import type { lockDataDir as Lock } from '../../src/engine/postgres/embedded/datadir.ts'
+import type { startPostgres as Start } from '../../src/engine/postgres/embedded/supervisor.ts'
 
 const [source, dataDir] = process.argv.slice(2) as [string, string]
 const { lockDataDir }: { lockDataDir: typeof Lock } = await import(`${source}/datadir.ts`)

@@ -7,9 +7,9 @@ import { createInterface } from 'node:readline'
 import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
-import { findPackage } from '../../src/engine/postgres/binaries.ts'
-import { lockDataDir } from '../../src/engine/postgres/datadir.ts'
-import { startPostgres, type EmbeddedPostgres } from '../../src/engine/postgres/supervisor.ts'
+import { findPackage } from '../../src/engine/postgres/embedded/binaries.ts'
+import { lockDataDir } from '../../src/engine/postgres/embedded/datadir.ts'
+import { startPostgres, type EmbeddedPostgres } from '../../src/engine/postgres/embedded/supervisor.ts'
 
 export const source = fileURLToPath(new URL('../../src/engine/postgres', import.meta.url))
 const program = fileURLToPath(new URL('postgres-child.ts', import.meta.url))

@@ -1,9 +1,9 @@
 /** A server process with a lease and a job under way; says so and waits to be killed. */
-import { createLeases } from '#engine/leases.ts'
+import { createLeases } from '#engine/processes/leases.ts'
 import { createLog } from '#engine/log.ts'
 import { connectPostgres } from '#engine/postgres/client.ts'
-import { startJobs } from '#engine/jobs.ts'
-import { startProcess } from '#engine/processes.ts'
+import { startJobs } from '#engine/jobs/jobs.ts'
+import { startProcess } from '#engine/processes/processes.ts'
 
 const log = createLog('error')
 const postgres = connectPostgres(JSON.parse(process.argv[2]!), () => {})

@@ -7,7 +7,7 @@ import { createRoot } from 'react-dom/client'
 import { queryClient } from './api.ts'
 import { takeToken } from './invitations/token.ts'
 import { router } from './router.tsx'
-import { Toasts } from './ui/toast.tsx'
+import { Toasts } from './ui/dialogs/toast.tsx'
 
 takeToken()
 

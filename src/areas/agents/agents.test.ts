@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { emptyTrash } from '#engine/lifecycle.ts'
-import { resourcePage } from '#engine/resources.ts'
+import { emptyTrash } from '#access/lifecycle.ts'
+import { resourcePage } from '#access/resources.ts'
 import { testServer } from '#test/server.ts'
 
 test('alice makes an agent, changes it, and reads every version of it', async () => {

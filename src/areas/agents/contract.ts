@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { headerName, headerValue } from '#kernel/header-fields.ts'
+import { headerName, headerValue } from '#kernel/text/header-fields.ts'
 import {
   area,
   endpoint,

@@ -1,5 +1,5 @@
 import { eventTypes } from '#kernel/events.ts'
-import { lifecycleEvents } from '#engine/lifecycle.ts'
+import { lifecycleEvents } from '#access/lifecycle.ts'
 
 export const agentEvents = [
   ...eventTypes('agent:read', ['workspace'], {

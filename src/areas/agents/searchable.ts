@@ -1,4 +1,4 @@
-import { type Searchable, MOST_BODY } from '#engine/searchable.ts'
+import { type Searchable, MOST_BODY } from '#engine/text/index/searchable.ts'
 import type { Id } from '#kernel/ids.ts'
 
 export const agentSearchable: Searchable = {

@@ -1,7 +1,7 @@
 /** The outside servers of an agent, whose headers are secrets: sealed in the agent's row, and in no version of it. */
 import type { Context, Engine } from '#engine/context.ts'
-import { checkGivenUrl } from '#engine/outbound/given-url.ts'
-import type { OutsideServer } from '#engine/outbound/mcp.ts'
+import { checkGivenUrl } from '#engine/http-client/given-url.ts'
+import type { OutsideServer } from '#engine/http-client/mcp.ts'
 import type { SealedColumns } from '#engine/reseal.ts'
 import type { Secrets } from '#engine/secrets.ts'
 import { refuse } from '#kernel/errors.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Context, implement } from '#engine/context.ts'
-import { lifecycleOf } from '#engine/lifecycle.ts'
+import { lifecycleOf } from '#access/lifecycle.ts'
 import {
   type ResourceRow,
   checkTarget,
@@ -9,16 +9,16 @@ import {
   placeIn,
   touchResource,
   visibleWorkspaces,
-} from '#engine/resources.ts'
+} from '#access/resources.ts'
 import type { Db } from '#engine/postgres/client.ts'
-import { sharedPlace } from '#engine/shares.ts'
+import { sharedPlace } from '#access/shares.ts'
 import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf, wholeAt } from '#kernel/paging.ts'
 import { lendersOf } from '#kernel/lenders.ts'
 import { nanoOrNull } from '#kernel/money.ts'
-import { checkPlace } from '#kernel/place.ts'
+import { checkPlace } from '#access/place.ts'
 import { membershipIn } from '#kernel/principal.ts'
 import type { Period } from '#kernel/time.ts'
 import { agents } from './contract.ts'

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { showResource } from '#engine/resources.ts'
+import { showResource } from '#access/resources.ts'
 import { toUsd, usdOrNull } from '#kernel/money.ts'
 import { iso } from '#kernel/time.ts'
 import type { Agent, AgentVersion } from './contract.ts'

@@ -1,6 +1,6 @@
 import { type ColumnType, type Generated, type JSONColumnType, CompiledQuery, type Selectable, sql } from 'kysely'
 import type { Db, Postgres } from '#engine/postgres/client.ts'
-import { type ResourcePage, type ResourceRow, resourcePageText } from '#engine/resources.ts'
+import { type ResourcePage, type ResourceRow, resourcePageText } from '#access/resources.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Lender } from '#kernel/lenders.ts'
 import type { Nano } from '#kernel/money.ts'

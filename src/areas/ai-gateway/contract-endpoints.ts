@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { headerName, headerValue } from '#kernel/header-fields.ts'
+import { headerName, headerValue } from '#kernel/text/header-fields.ts'
 import { base, deleted, endpoint, flag, id, idOut, one, page, time } from '#kernel/contract.ts'
 import { prices } from './contract-prices.ts'
 

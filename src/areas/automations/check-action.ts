@@ -4,7 +4,7 @@ import { chatFor } from '#areas/chats/service.ts'
 import type { Context } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import { checkPlace } from '#kernel/place.ts'
+import { checkPlace } from '#access/place.ts'
 import { hasScope } from '#kernel/principal.ts'
 import type { Action } from './store.ts'
 

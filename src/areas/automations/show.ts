@@ -1,4 +1,4 @@
-import { showResource } from '#engine/resources.ts'
+import { showResource } from '#access/resources.ts'
 import { usdOrNull, toUsd } from '#kernel/money.ts'
 import { iso, isoOrNull } from '#kernel/time.ts'
 import type { AutomationRunRow, Stats } from './runs/run-store.ts'

@@ -1,7 +1,7 @@
 import { type ColumnType, type JSONColumnType, type Selectable, type Updateable, sql } from 'kysely'
 import type { Db } from '#engine/postgres/client.ts'
 import type { SealedColumns } from '#engine/reseal.ts'
-import { type ResourcePage, type ResourceRow, resourcePage } from '#engine/resources.ts'
+import { type ResourcePage, type ResourceRow, resourcePage } from '#access/resources.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { ON_TIME_MS } from './schedule/ticks.ts'

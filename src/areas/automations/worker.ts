@@ -1,5 +1,5 @@
 import type { Engine } from '#engine/context.ts'
-import { writeOutboxAll } from '#engine/outbox.ts'
+import { writeOutboxAll } from '#engine/outbox/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Firing, admit } from './runs/admit.ts'

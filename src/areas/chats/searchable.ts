@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { MOST_BODY, type Searchable } from '#engine/searchable.ts'
+import { MOST_BODY, type Searchable } from '#engine/text/index/searchable.ts'
 import type { Id } from '#kernel/ids.ts'
 
 /** Chats by their titles, messages by their words. What a tool said and what is still being written are left out. */

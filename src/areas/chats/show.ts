@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { showResource } from '#engine/resources.ts'
+import { showResource } from '#access/resources.ts'
 import { encodeEvent } from '#kernel/answers.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Nano, toUsd, usdOrNull } from '#kernel/money.ts'

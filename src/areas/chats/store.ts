@@ -1,7 +1,7 @@
 import { type ColumnType, type Generated, type Selectable, type Updateable, sql } from 'kysely'
 import type { Postgres } from '#engine/postgres/client.ts'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
-import { type ResourcePage, type ResourceRow, type Status, resourcePageText } from '#engine/resources.ts'
+import { type ResourcePage, type ResourceRow, type Status, resourcePageText } from '#access/resources.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 

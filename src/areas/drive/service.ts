@@ -1,6 +1,6 @@
 import { type Context, type Engine, implement } from '#engine/context.ts'
-import { type Schedule, every } from '#engine/jobs.ts'
-import { type Status, visibleWorkspaces } from '#engine/resources.ts'
+import { type Schedule, every } from '#engine/jobs/jobs.ts'
+import { type Status, visibleWorkspaces } from '#access/resources.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf, wholeAt } from '#kernel/paging.ts'

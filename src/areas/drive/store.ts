@@ -1,6 +1,6 @@
 import { type Generated, type Selectable, sql } from 'kysely'
 import type { Db } from '#engine/postgres/client.ts'
-import { type ResourceRow, type Status, resourcePage } from '#engine/resources.ts'
+import { type ResourceRow, type Status, resourcePage } from '#access/resources.ts'
 import type { Id } from '#kernel/ids.ts'
 
 declare module '#engine/postgres/tables.ts' {

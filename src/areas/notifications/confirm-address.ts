@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import { callersAccount, verifyEmail } from '#areas/accounts/service.ts'
 import type { Context } from '#engine/context.ts'
-import { canMail, sendMail } from '#engine/mail.ts'
-import { tokenMail } from '#engine/token-mail.ts'
+import { canMail, sendMail } from '#engine/mail/mail.ts'
+import { tokenMail } from '#engine/mail/token-mail.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import { isSameText } from '#kernel/same-text.ts'
+import { isSameText } from '#kernel/text/same-text.ts'
 
 const GOOD_SECONDS = 86_400
 /** Between two mails, so that nobody can have a stranger's address filled. */

@@ -1,5 +1,5 @@
 import type { Engine } from '#engine/context.ts'
-import { writeOutbox } from '#engine/outbox.ts'
+import { writeOutbox } from '#engine/outbox/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import { showOperation } from './show.ts'
 import type { OperationRow } from './store.ts'

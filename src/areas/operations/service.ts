@@ -1,6 +1,6 @@
 import { type Context, implement } from '#engine/context.ts'
-import { every } from '#engine/jobs.ts'
-import { sharedPlace, sharedThings } from '#engine/shares.ts'
+import { every } from '#engine/jobs/jobs.ts'
+import { sharedPlace, sharedThings } from '#access/shares.ts'
 import { finder } from '#kernel/context.ts'
 import type { Bytes } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'

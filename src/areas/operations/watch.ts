@@ -1,4 +1,4 @@
-import type { Bus } from '#engine/bus.ts'
+import type { Bus } from '#engine/bus/bus.ts'
 import type { Engine } from '#engine/context.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Status, operations } from './store.ts'

@@ -1,8 +1,8 @@
 import type { Context } from '#engine/context.ts'
-import { sharedPlace } from '#engine/shares.ts'
+import { sharedPlace } from '#access/shares.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import { type Id, parseId } from '#kernel/ids.ts'
-import { checkPlace } from '#kernel/place.ts'
+import { checkPlace } from '#access/place.ts'
 import { type Membership, type Principal, hasScope, membershipIn, isHeldToOne } from '#kernel/principal.ts'
 import { type Scope, isScope, scopes } from '#kernel/scopes.ts'
 

@@ -1,4 +1,4 @@
-import type { Change } from '#engine/changes.ts'
+import type { Change } from '#engine/outbox/changes.ts'
 import { iso } from '#kernel/time.ts'
 
 /** Server-sent events as bytes, written out once for all who read them. */

@@ -1,4 +1,4 @@
-import { type Change, changesAfter, changesBetween, logEpoch } from '#engine/changes.ts'
+import { type Change, changesAfter, changesBetween, logEpoch } from '#engine/outbox/changes.ts'
 import type { Engine } from '#engine/context.ts'
 import { Bundle } from './bundle.ts'
 import { changeFrame } from './frames.ts'

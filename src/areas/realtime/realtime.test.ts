@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { retainChanges } from '#engine/changes.ts'
+import { retainChanges } from '#engine/outbox/changes.ts'
 import { newId } from '#kernel/ids.ts'
 import { type Sent, readEvents } from '#test/events.ts'
 import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'

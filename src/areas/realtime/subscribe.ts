@@ -1,4 +1,4 @@
-import { type ChannelState, channelStates, forgottenSeq, offsetsAt } from '#engine/changes.ts'
+import { type ChannelState, channelStates, forgottenSeq, offsetsAt } from '#engine/outbox/changes.ts'
 import type { Context } from '#engine/context.ts'
 import type { Feed } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'

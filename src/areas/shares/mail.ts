@@ -1,5 +1,5 @@
-import type { Mail } from '#engine/mail.ts'
-import { tokenMail } from '#engine/token-mail.ts'
+import type { Mail } from '#engine/mail/mail.ts'
+import { tokenMail } from '#engine/mail/token-mail.ts'
 
 export interface ShareMail {
   to: string

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '#engine/postgres/client.ts'
 import { nextTime } from '#engine/postgres/client.ts'
-import { type ShareRow, type SharedType, scopesOf, sharesOf } from '#engine/shares.ts'
+import { type ShareRow, type SharedType, scopesOf, sharesOf } from '#access/shares.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Principal, reachableWorkspaces } from '#kernel/principal.ts'
 

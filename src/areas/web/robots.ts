@@ -1,6 +1,6 @@
 import robotsParser from 'robots-parser'
-import type { Outbound } from '#engine/outbound/outbound.ts'
-import { RetrieveFailed, retrieve } from '#engine/outbound/retrieve.ts'
+import type { Outbound } from '#engine/http-client/outbound.ts'
+import { RetrieveFailed, retrieve } from '#engine/http-client/retrieve.ts'
 
 /** What this server calls itself, and what robots.txt files may name. */
 export const AGENT = 'UkiyoFetch'

@@ -1,6 +1,6 @@
 import type { Config } from '#config'
 import type { Context } from '#engine/context.ts'
-import { RetrieveFailed, retrieve } from '#engine/outbound/retrieve.ts'
+import { RetrieveFailed, retrieve } from '#engine/http-client/retrieve.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import { type Found, type Provider, type Question, brave, searxng, tavily } from './providers.ts'
 

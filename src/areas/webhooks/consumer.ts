@@ -1,5 +1,5 @@
 import type { Engine } from '#engine/context.ts'
-import type { Consumer, Happened } from '#engine/deliveries.ts'
+import type { Consumer, Happened } from '#engine/outbox/deliveries.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { isScope } from '#kernel/scopes.ts'
 import { matches } from './matches.ts'

@@ -1,6 +1,6 @@
-import { writeAudit } from '#engine/audit.ts'
+import { writeAudit } from '#access/audit.ts'
 import type { Context } from '#engine/context.ts'
-import { rightsChanged } from '#engine/rights.ts'
+import { rightsChanged } from '#access/rights.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type NamedMember, memberStore } from './member-store.ts'

@@ -1,6 +1,6 @@
 import type { Id } from '#kernel/ids.ts'
 import { NANO, type Nano } from '#kernel/money.ts'
-import { storable } from '#kernel/storable.ts'
+import { storable } from '#kernel/text/storable.ts'
 import { type Hold, books, countedIn, draws, guards, holdsOf } from './holds.ts'
 import type { MeteredCall, Outcome, Payer } from './ledger.ts'
 

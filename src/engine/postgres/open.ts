@@ -2,7 +2,7 @@ import pg from 'pg'
 import type { Config } from '#config'
 import { StartRefused } from '../start-refused.ts'
 import { NewerDatabase, migrate } from './migrate.ts'
-import { startPostgres } from './supervisor.ts'
+import { startPostgres } from './embedded/supervisor.ts'
 
 export interface OpenDatabase extends AsyncDisposable {
   connection: pg.PoolConfig

@@ -1,8 +1,8 @@
 import { ApiError } from '../client.ts'
 import { Stop, codeOf, exitFor } from './exit.ts'
 import { clean, type Terminal } from './terminal.ts'
-import { Unreachable } from './send.ts'
-import { specialFor } from './specials.ts'
+import { Unreachable } from './server/send.ts'
+import { specialFor } from './commands/specials.ts'
 import { kebab } from '../words.ts'
 
 interface Around {

@@ -1,14 +1,14 @@
 import type { Listed } from '#kernel/registry.ts'
 import { refusalsOf } from '../refusals.ts'
 import { globals } from './globals.ts'
-import { asWord, exampleCommands, usageOf } from './examples.ts'
+import { asWord, exampleCommands, usageOf } from './help/examples.ts'
 import { Stop } from './exit.ts'
-import { type Field, fieldsOf, positionals } from './fields.ts'
-import { type Pair, columns, examples, sections } from './layout.ts'
+import { type Field, fieldsOf, positionals } from './input/fields.ts'
+import { type Pair, columns, examples, sections } from './output/layout.ts'
 import { commandGroups, findCommand, nearWords } from './resolve.ts'
-import { type Special, specialFor, specials } from './specials.ts'
+import { type Special, specialFor, specials } from './commands/specials.ts'
 import type { Terminal } from './terminal.ts'
-import { topicSummaries, topics } from './topics.ts'
+import { topicSummaries, topics } from './help/topics.ts'
 
 /** The help on a topic, a group of commands or one command; without a topic that of the program. */
 export async function helpOn(topic: readonly (string | Listed)[], terminal: Terminal): Promise<string> {

@@ -2,7 +2,7 @@ import type { Listed } from '#kernel/registry.ts'
 import { globals } from './globals.ts'
 import { Stop, codeOf } from './exit.ts'
 import type { Found } from './resolve.ts'
-import { specialFor, specials } from './specials.ts'
+import { specialFor, specials } from './commands/specials.ts'
 import type { Terminal } from './terminal.ts'
 
 /** The program: words in, exit code out. */
@@ -69,10 +69,10 @@ function refuseWords(
 
 async function runEndpoint(listed: Listed, words: readonly string[], terminal: Terminal): Promise<number> {
   const [{ fieldsOf }, { parseArguments }, { readText }, { callEndpoint }] = await Promise.all([
-    import('./fields.ts'),
-    import('./arguments.ts'),
-    import('./input.ts'),
-    import('./call.ts'),
+    import('./input/fields.ts'),
+    import('./input/arguments.ts'),
+    import('./input/input.ts'),
+    import('./server/call.ts'),
   ])
   const { input, globals } = await parseArguments(words, fieldsOf(listed.endpoint), readText)
   if (globals.help) return help([listed], terminal, true)

@@ -1,7 +1,7 @@
 import type { Area } from '#kernel/contract.ts'
 import { type Code, codes, describeCode } from '#kernel/errors.ts'
 import { scopes } from '#kernel/scopes.ts'
-import type { Document } from '../openapi.ts'
+import type { Document } from '../openapi/openapi.ts'
 import { type Html, html, inline, prose } from './html.ts'
 import { pathOf } from './page.ts'
 

@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import { loadContracts } from '#areas/contracts.ts'
 import { type Listed, inputSchema, list } from '#kernel/registry.ts'
 import { notes } from '#test/mcp/notes.ts'
-import { createCatalogue, forAgents } from './catalogue.ts'
-import { describe } from './describe.ts'
-import type { AgentCaller } from './door.ts'
-import { stemsOf } from './words.ts'
-import { instructions, tools } from './tools.ts'
+import { createCatalogue, forAgents } from './catalogue/catalogue.ts'
+import { describe } from './tools/describe.ts'
+import type { AgentCaller } from './tools/door.ts'
+import { stemsOf } from './catalogue/words.ts'
+import { instructions, tools } from './tools/tools.ts'
 
 const listed: Listed[] = list([...(await loadContracts()), notes])
 const catalogue = createCatalogue(listed)

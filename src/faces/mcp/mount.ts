@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import { type AgentTools, createAgentTools } from './agent-tools.ts'
-import type { Admitted, AgentDoor } from './door.ts'
+import { type AgentTools, createAgentTools } from './tools/agent-tools.ts'
+import type { Admitted, AgentDoor } from './tools/door.ts'
 import { createServer } from './server.ts'
 import { sendWeb, webRequest } from './web.ts'
 

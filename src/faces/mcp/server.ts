@@ -1,7 +1,7 @@
 import type { CacheHint, Server, ServerContext, jsonSchemaValidator } from '@modelcontextprotocol/server'
 import about from '../../../package.json' with { type: 'json' }
-import type { ToolCall } from './agent-tools.ts'
-import { type Asking, type ToolName, type ToolResult, instructions, isTool, tools } from './tools.ts'
+import type { ToolCall } from './tools/agent-tools.ts'
+import { type Asking, type ToolName, type ToolResult, instructions, isTool, tools } from './tools/tools.ts'
 
 /** How a tool is run: in the server, or by asking a server. */
 export type RunTool = (tool: ToolName, given: Record<string, unknown>, call: ToolCall) => Promise<ToolResult | Asking>

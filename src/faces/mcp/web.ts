@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Admitted } from './door.ts'
+import type { Admitted } from './tools/door.ts'
 
 /** The request as the SDK wants it; the body goes along only where it was not parsed already. */
 export function webRequest(

@@ -1,6 +1,6 @@
 import type { Payer } from '#engine/ledger/ledger.ts'
-import type { Outbound } from '#engine/outbound/outbound.ts'
-import { RetrieveFailed, retrieve } from '#engine/outbound/retrieve.ts'
+import type { Outbound } from '#engine/http-client/outbound.ts'
+import { RetrieveFailed, retrieve } from '#engine/http-client/retrieve.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'

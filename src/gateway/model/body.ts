@@ -1,6 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { refuse } from '#kernel/errors.ts'
-import { refuseJson } from '#kernel/json-text.ts'
+import { refuseJson } from '#kernel/text/json-text.ts'
 
 /** A client's JSON object: the bytes travel on, `json` decides and is never written out again. */
 export interface Body {

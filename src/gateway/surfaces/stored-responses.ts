@@ -1,4 +1,4 @@
-import { RetrieveFailed, type Retrieved, retrieve } from '#engine/outbound/retrieve.ts'
+import { RetrieveFailed, type Retrieved, retrieve } from '#engine/http-client/retrieve.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { ProviderEndpoint } from '../model/offer.ts'
 import { scrub } from '../model/fault-rules.ts'

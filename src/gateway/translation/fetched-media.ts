@@ -1,5 +1,5 @@
-import type { Outbound } from '#engine/outbound/outbound.ts'
-import { RetrieveFailed, type Wanted, retrieve } from '#engine/outbound/retrieve.ts'
+import type { Outbound } from '#engine/http-client/outbound.ts'
+import { RetrieveFailed, type Wanted, retrieve } from '#engine/http-client/retrieve.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Body } from '../model/body.ts'
 import type { Offer, ProviderEndpoint } from '../model/offer.ts'

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
-import type { Outbound } from '#engine/outbound/outbound.ts'
+import type { Outbound } from '#engine/http-client/outbound.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { anthropicMessages } from '../passthrough/formats/anthropic-messages.ts'

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
-import { usd } from '../ui/format.ts'
+import { usd } from '../ui/text/format.ts'
 import { Tag, type Tone } from '../ui/page.tsx'
-import { Ago } from '../ui/time.tsx'
+import { Ago } from '../ui/text/time.tsx'
 import type { AutomationRun } from './queries.ts'
 
 const tones: Record<AutomationRun['status'], Tone> = {

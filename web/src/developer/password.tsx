@@ -6,7 +6,7 @@ import { TextField } from '../ui/field.tsx'
 import { Refused } from '../ui/notice.tsx'
 import { Section } from '../ui/page.tsx'
 import { useSend } from '../ui/send.ts'
-import { say } from '../ui/toast.tsx'
+import { say } from '../ui/dialogs/toast.tsx'
 
 export function Password() {
   const { email } = useAccount()

@@ -1,12 +1,12 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { type Session, everyRow, queryClient, uk } from '../api.ts'
 import { Button } from '../ui/button.tsx'
-import { date } from '../ui/format.ts'
+import { date } from '../ui/text/format.ts'
 import { Failure, Waiting } from '../ui/notice.tsx'
 import { Rows, Section, Tag } from '../ui/page.tsx'
 import { useSend } from '../ui/send.ts'
-import { Ago } from '../ui/time.tsx'
-import { say } from '../ui/toast.tsx'
+import { Ago } from '../ui/text/time.tsx'
+import { say } from '../ui/dialogs/toast.tsx'
 import { sayAgent } from './user-agent.ts'
 
 export const sessionsQuery = queryOptions({

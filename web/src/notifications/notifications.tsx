@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { plural } from '../ui/format.ts'
+import { plural } from '../ui/text/format.ts'
 import { Failure, Waiting } from '../ui/notice.tsx'
 import { Page, Section } from '../ui/page.tsx'
 import { Confirmation } from './confirmation.tsx'

@@ -1,7 +1,7 @@
 import { useIsMutating, useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { queryClient, sayError, uk } from '../api.ts'
-import { say } from '../ui/toast.tsx'
+import { say } from '../ui/dialogs/toast.tsx'
 import { type Preference, preferencesQuery } from './queries.ts'
 
 const mutationKey = ['notification-preferences']

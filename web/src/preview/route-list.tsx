@@ -1,8 +1,8 @@
 import { billings } from '../routing/words.ts'
 import { Copy } from '../ui/copy.tsx'
-import { perMillion, plural, usd } from '../ui/format.ts'
+import { perMillion, plural, usd } from '../ui/text/format.ts'
 import { Rows, Tag } from '../ui/page.tsx'
-import { Words } from '../ui/words.tsx'
+import { Words } from '../ui/text/words.tsx'
 import type { Route } from './wish.ts'
 
 type Candidate = Route['candidates'][number]

@@ -1,5 +1,5 @@
 import type { Endpoint, uk } from '../api.ts'
-import { typedNumber } from '../ui/typed-number.ts'
+import { typedNumber } from '../ui/text/typed-number.ts'
 
 type Call = Parameters<(typeof uk)['ai_gateway']['routing_preview']>[0]
 export type Route = Awaited<ReturnType<(typeof uk)['ai_gateway']['routing_preview']>>

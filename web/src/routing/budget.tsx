@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { type Workspace, queryClient, uk } from '../api.ts'
-import { type Period, capOf, periods } from '../developer/key-draft.ts'
+import { type Period, capOf, periods } from '../developer/keys/key-draft.ts'
 import { isManaged } from '../session.ts'
 import { Button } from '../ui/button.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
@@ -8,7 +8,7 @@ import { SpendMeter } from '../ui/meter.tsx'
 import { Refused } from '../ui/notice.tsx'
 import { Section } from '../ui/page.tsx'
 import { useSend } from '../ui/send.ts'
-import { say } from '../ui/toast.tsx'
+import { say } from '../ui/dialogs/toast.tsx'
 
 /** What all calls in the workspace may cost together, whoever makes them and with whichever key. */
 export function Budget({ workspace }: { workspace: Workspace }) {

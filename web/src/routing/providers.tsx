@@ -1,4 +1,4 @@
-import { Endpoints } from './endpoints.tsx'
+import { Endpoints } from './endpoints/endpoints.tsx'
 import { Serving } from './serving.tsx'
 
 export function Providers() {

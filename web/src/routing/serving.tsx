@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Provider } from '../api.ts'
-import { plural } from '../ui/format.ts'
+import { plural } from '../ui/text/format.ts'
 import { Empty, Failure, Waiting } from '../ui/notice.tsx'
 import { Rows, Section, Tag } from '../ui/page.tsx'
-import { Words } from '../ui/words.tsx'
+import { Words } from '../ui/text/words.tsx'
 import { providersQuery } from './queries.ts'
 import { billings, sayShape, sources } from './words.ts'
 

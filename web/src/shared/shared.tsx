@@ -4,7 +4,7 @@ import { uk } from '../api.ts'
 import { Paged } from '../ui/more.tsx'
 import { Empty } from '../ui/notice.tsx'
 import { Page, Tag } from '../ui/page.tsx'
-import { Ago } from '../ui/time.tsx'
+import { Ago } from '../ui/text/time.tsx'
 
 type Shared = Awaited<ReturnType<typeof uk.shared_with_me.list>>['rows'][number]
 

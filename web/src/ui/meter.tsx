@@ -1,5 +1,5 @@
 import { Meter as Base } from '@base-ui/react/meter'
-import { usd } from './format.ts'
+import { usd } from './text/format.ts'
 
 const period = { day: 'today', week: 'this week', month: 'this month', total: 'in all' } as const
 

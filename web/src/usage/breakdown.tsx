@@ -1,6 +1,6 @@
 import type { Usage } from './queries.ts'
-import { short, usd } from '../ui/format.ts'
-import { Name } from '../ui/words.tsx'
+import { short, usd } from '../ui/text/format.ts'
+import { Name } from '../ui/text/words.tsx'
 import { measures } from './measures.ts'
 import type { View } from './view.ts'
 

@@ -1,9 +1,9 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Button } from '../ui/button.tsx'
-import { moment, short, usd } from '../ui/format.ts'
+import { moment, short, usd } from '../ui/text/format.ts'
 import { Failure, Waiting } from '../ui/notice.tsx'
 import { Section, Tag } from '../ui/page.tsx'
-import { Ago } from '../ui/time.tsx'
+import { Ago } from '../ui/text/time.tsx'
 import { type Call, callsQuery } from './queries.ts'
 
 /** Each call as the ledger has it, newest first. */

@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useState } from 'react'
-import { plural } from '../ui/format.ts'
+import { plural } from '../ui/text/format.ts'
 import { Button } from '../ui/button.tsx'
 import { type Stack, scaleFor } from './stack.ts'
 

@@ -1,5 +1,5 @@
 import type { Usage } from './queries.ts'
-import { short, usd } from '../ui/format.ts'
+import { short, usd } from '../ui/text/format.ts'
 import type { View } from './view.ts'
 
 type Sums = Usage['total']

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { plural, short, usd } from '../ui/format.ts'
+import { plural, short, usd } from '../ui/text/format.ts'
 import { type Usage, balanceQuery } from './queries.ts'
 
 /** The few figures that most people came for. */

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Database } from '#engine/postgres/tables.ts'
-import { rightsChanged } from '#engine/rights.ts'
+import { rightsChanged } from '#access/rights.ts'
 import { hashPassword } from './password.ts'
 import { accountStore, sessionStore } from '../store.ts'
 

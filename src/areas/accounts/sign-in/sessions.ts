@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Context } from '#engine/context.ts'
-import { rightsChanged } from '#engine/rights.ts'
-import { hashSecret } from '#kernel/api-key.ts'
+import { rightsChanged } from '#access/rights.ts'
+import { hashSecret } from '#access/api-key.ts'
 import { newId } from '#kernel/ids.ts'
 import { type SessionRow, sessionStore } from '../store.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import type { Context, Engine } from '#engine/context.ts'
 import type { Db } from '#engine/postgres/client.ts'
-import { isSameText } from '#kernel/same-text.ts'
+import { isSameText } from '#kernel/text/same-text.ts'
 
 const FILE = 'setup-token'
 

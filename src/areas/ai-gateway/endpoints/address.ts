@@ -1,4 +1,4 @@
-import type { AddressPolicy } from '#engine/outbound/address.ts'
+import type { AddressPolicy } from '#engine/http-client/address.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Shape } from '#gateway/model/offer.ts'
 

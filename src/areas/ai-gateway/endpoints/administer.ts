@@ -1,7 +1,7 @@
 import type { Context } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import { checkPlace, checkWritable } from '#kernel/place.ts'
+import { checkPlace, checkWritable } from '#access/place.ts'
 import { membershipIn } from '#kernel/principal.ts'
 import { type EndpointRow, INSTANCE } from '../store.ts'
 

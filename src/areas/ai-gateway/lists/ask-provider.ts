@@ -1,4 +1,4 @@
-import type { Outbound } from '#engine/outbound/outbound.ts'
+import type { Outbound } from '#engine/http-client/outbound.ts'
 import { CarryFailed } from '#gateway/providers/transport/transport.ts'
 import { dispatch } from '#gateway/providers/transport/dispatch.ts'
 import { scrub } from '#gateway/model/fault-rules.ts'

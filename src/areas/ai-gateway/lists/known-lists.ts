@@ -1,4 +1,4 @@
-import type { Outbound } from '#engine/outbound/outbound.ts'
+import type { Outbound } from '#engine/http-client/outbound.ts'
 import type { Log } from '#engine/log.ts'
 import type { Id } from '#kernel/ids.ts'
 import { AskFailed } from './ask-provider.ts'

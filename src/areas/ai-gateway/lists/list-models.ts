@@ -1,4 +1,4 @@
-import type { Outbound } from '#engine/outbound/outbound.ts'
+import type { Outbound } from '#engine/http-client/outbound.ts'
 import type { ProviderEndpoint } from '#gateway/model/offer.ts'
 import { AskFailed, ask, checkKey } from './ask-provider.ts'
 import { presetOf } from '../endpoints/presets.ts'

@@ -1,5 +1,5 @@
 import type { Config } from '#config'
-import type { Outbound } from '#engine/outbound/outbound.ts'
+import type { Outbound } from '#engine/http-client/outbound.ts'
 import type { ProviderEndpoint } from '#gateway/model/offer.ts'
 import { AskFailed, ask } from './ask-provider.ts'
 import { instanceSource, ollamaAddress } from '../endpoints/environment.ts'

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { writeOutbox } from '#engine/outbox.ts'
+import { writeOutbox } from '#engine/outbox/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import type { ErrorBody } from '#kernel/errors.ts'
 import type { Nano } from '#kernel/money.ts'

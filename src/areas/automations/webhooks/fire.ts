@@ -1,6 +1,6 @@
 import type { Context } from '#engine/context.ts'
 import { isSigned, newWebhookSecret } from '#engine/standard-webhooks.ts'
-import { hashSecret } from '#kernel/api-key.ts'
+import { hashSecret } from '#access/api-key.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { admit } from '../runs/admit.ts'

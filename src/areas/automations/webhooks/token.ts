@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import { hashSecret, randomBase62 } from '#kernel/api-key.ts'
+import { hashSecret, randomBase62 } from '#access/api-key.ts'
 
 /** `ukw_` and 43 characters of base62, 256 bits. */
 export const newToken = (): string => `ukw_${randomBase62(43)}`

@@ -1,5 +1,5 @@
 import type { Chunk, FinishReason } from '#gateway/model/canonical-request.ts'
-import { storable } from '#kernel/storable.ts'
+import { storable } from '#kernel/text/storable.ts'
 import type { Part } from '../messages/parts.ts'
 
 /** Something that a run's readers are told, before it has its number. */

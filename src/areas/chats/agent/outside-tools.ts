@@ -2,7 +2,7 @@
 import { createHash, hash } from 'node:crypto'
 import { type AgentRow, outsideServers } from '#areas/agents/service.ts'
 import type { Engine } from '#engine/context.ts'
-import { OutsideFailed, type OutsideMcp, type OutsideTool, outsideMcp } from '#engine/outbound/mcp.ts'
+import { OutsideFailed, type OutsideMcp, type OutsideTool, outsideMcp } from '#engine/http-client/mcp.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Tool } from '#gateway/model/canonical-request.ts'
 import { type Policy, type Result, mistake } from '../messages/tool-calls.ts'

@@ -1,7 +1,7 @@
 /** Everything that an agent may use in one run: endpoints of this server, tools of outside servers, other agents. */
 import { type AgentRow, agentsById } from '#areas/agents/service.ts'
 import type { Engine } from '#engine/context.ts'
-import { sharedPlace } from '#engine/shares.ts'
+import { sharedPlace } from '#access/shares.ts'
 import type { Tool } from '#gateway/model/canonical-request.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Lender } from '#kernel/lenders.ts'

@@ -2,7 +2,7 @@
 import { agentWithin } from '#areas/agents/service.ts'
 import type { Context, Engine } from '#engine/context.ts'
 import { sqlState } from '#engine/postgres/client.ts'
-import { checkTarget } from '#engine/resources.ts'
+import { checkTarget } from '#access/resources.ts'
 import { Refusal, errorBody, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { accept } from './accept.ts'

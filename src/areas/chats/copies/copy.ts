@@ -1,6 +1,6 @@
 import { agentFor } from '#areas/agents/service.ts'
 import type { Context } from '#engine/context.ts'
-import { checkTarget, insertResource } from '#engine/resources.ts'
+import { checkTarget, insertResource } from '#access/resources.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { carryFiles } from '../messages/attachments.ts'

@@ -1,5 +1,5 @@
 import type { Context } from '#engine/context.ts'
-import { escapeHtml } from '#engine/mail.ts'
+import { escapeHtml } from '#engine/mail/mail.ts'
 import type { Bytes } from '#kernel/answers.ts'
 import { iso } from '#kernel/time.ts'
 import { type MessageRow, messageStore } from '../messages/message-store.ts'

@@ -2,7 +2,7 @@
 import type { Context } from '#engine/context.ts'
 import type { Tool } from '#gateway/model/canonical-request.ts'
 import type { Scope } from '#kernel/scopes.ts'
-import { storable, storableJson } from '#kernel/storable.ts'
+import { storable, storableJson } from '#kernel/text/storable.ts'
 import type { Part } from './parts.ts'
 
 export interface Reached {

@@ -1,7 +1,7 @@
 /** The moves of a run, each within a transaction that holds its chat. */
 import type { AgentRow } from '#areas/agents/service.ts'
 import type { Emitted } from '#engine/context.ts'
-import { writeOutbox, writeOutboxEach } from '#engine/outbox.ts'
+import { writeOutbox, writeOutboxEach } from '#engine/outbox/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import type { ErrorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'

@@ -3,7 +3,7 @@ import type { Context, Engine } from '#engine/context.ts'
 import type { Bytes } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
 import { newId, parseId } from '#kernel/ids.ts'
-import { isSameText } from '#kernel/same-text.ts'
+import { isSameText } from '#kernel/text/same-text.ts'
 import { bytesOf } from './download.ts'
 import { type FileRow, fileStore } from '../store.ts'
 

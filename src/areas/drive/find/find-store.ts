@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { GramQuery } from '#engine/matching/grams.ts'
+import type { GramQuery } from '#engine/search-engine/regex/grams.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 

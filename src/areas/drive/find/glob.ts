@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Context } from '#engine/context.ts'
-import { type Glob, InvalidGlob, compileGlobs } from '#engine/matching/glob.ts'
+import { type Glob, InvalidGlob, compileGlobs } from '#engine/search-engine/glob/glob.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { cursorOf, positionOf } from '#kernel/paging.ts'

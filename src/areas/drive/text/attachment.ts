@@ -2,7 +2,7 @@
 import { BlobMissing } from '#engine/blobs/blobs.ts'
 import { holdBlobs, wholeBlob } from '#engine/blobs/keep.ts'
 import type { Context, Engine } from '#engine/context.ts'
-import { checkTarget } from '#engine/resources.ts'
+import { checkTarget } from '#access/resources.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { hasScope, membershipIn } from '#kernel/principal.ts'

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import { type ContentOf, learnContents, textsOf } from '#engine/contents/contents.ts'
+import { type ContentOf, learnContents, textsOf } from '#engine/text/index/contents.ts'
 import type { Engine } from '#engine/context.ts'
-import { Unreadable } from '#engine/documents/document.ts'
-import { MOST_BODY, type Searchable } from '#engine/searchable.ts'
+import { Unreadable } from '#engine/text/documents/document.ts'
+import { MOST_BODY, type Searchable } from '#engine/text/index/searchable.ts'
 import type { Id } from '#kernel/ids.ts'
 
 interface Row extends Omit<ContentOf, 'sha256' | 'size_bytes'> {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Context } from '#engine/context.ts'
 import { sqlState } from '#engine/postgres/client.ts'
-import { lockResource, updateResource } from '#engine/resources.ts'
+import { lockResource, updateResource } from '#access/resources.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { tell } from './file-events.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sweepBlobs } from '#engine/blobs/sweep.ts'
-import { emptyTrash } from '#engine/lifecycle.ts'
+import { emptyTrash } from '#access/lifecycle.ts'
 import { upload } from '#test/drive/drive.ts'
 import { type Caller, type Person, testServer } from '#test/server.ts'
 import { storedIn } from '../bytes/storage.ts'

@@ -1,5 +1,5 @@
 import type { Context } from '#engine/context.ts'
-import { sharedPlace } from '#engine/shares.ts'
+import { sharedPlace } from '#access/shares.ts'
 import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import { membershipIn } from '#kernel/principal.ts'

@@ -1,4 +1,4 @@
-import { type Mail, escapeHtml, htmlOf } from '#engine/mail.ts'
+import { type Mail, escapeHtml, htmlOf } from '#engine/mail/mail.ts'
 import type { NotificationRow } from '../store.ts'
 
 /** What is due to somebody as one mail: alone under its own title, together as a list. */

@@ -1,7 +1,7 @@
 import { ECDH } from 'node:crypto'
 import type { Engine } from '#engine/context.ts'
-import { keptValue, replaceValue, valueOf } from '#engine/instance.ts'
-import { RetrieveFailed, retrieve } from '#engine/outbound/retrieve.ts'
+import { keptValue, replaceValue, valueOf } from '#engine/processes/instance.ts'
+import { RetrieveFailed, retrieve } from '#engine/http-client/retrieve.ts'
 import type { NotificationRow } from '../store.ts'
 import type { Subscription } from './push-store.ts'
 

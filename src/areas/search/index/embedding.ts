@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Context, Engine } from '#engine/context.ts'
-import { keptValue, replaceValue } from '#engine/instance.ts'
+import { keptValue, replaceValue } from '#engine/processes/instance.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
 import { Refusal } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '#engine/postgres/client.ts'
-import type { SearchDocument } from '#engine/searchable.ts'
+import type { SearchDocument } from '#engine/text/index/searchable.ts'
 import type { Id } from '#kernel/ids.ts'
 import { forIndex, isUnspaced } from './unspaced.ts'
 

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
-import type { Outbound } from '#engine/outbound/outbound.ts'
-import type { Send } from '#engine/outbound/send.ts'
+import type { Outbound } from '#engine/http-client/outbound.ts'
+import type { Send } from '#engine/http-client/send.ts'
 import type { UpstreamFault } from '../../model/canonical-request.ts'
 
 /** What is asked, beside its bytes. */

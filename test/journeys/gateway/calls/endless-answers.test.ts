@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { OutsideFailed, outsideMcp } from '#engine/outbound/mcp.ts'
+import { OutsideFailed, outsideMcp } from '#engine/http-client/mcp.ts'
 import { type Caller, type Person, type TestServer, testServer } from '../../../server.ts'
 import { until } from '../../../until.ts'
 import { endlessKinds, pathOf, startEndless } from '../../../vendors/endless.ts'

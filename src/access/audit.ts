@@ -1,0 +1,45 @@
+import { newId } from '#kernel/ids.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { Context } from '#engine/context.ts'
+
+declare module '#engine/postgres/tables.ts' {
+  interface Database {
+    audit: AuditTable
+  }
+}
+interface AuditTable {
+  id: Id
+  account_id: Id | null
+  workspace_id: Id | null
+  action: string
+  subject_type: string | null
+  subject_id: string | null
+  details: string
+  request_id: string | null
+}
+
+export interface Audited {
+  /** As its event: `member.added`. */
+  action: string
+  workspaceId: Id | null
+  subject: { type: string; id: Id }
+  /** What was before and what is now, or how much went. Never a secret. */
+  details: Record<string, unknown>
+}
+
+/** Writes down who changed a right or removed something, in the transaction of the change. Stays when all else goes. */
+export async function writeAudit(ctx: Context, { action, workspaceId, subject, details }: Audited): Promise<void> {
+  await ctx.db
+    .insertInto('audit')
+    .values({
+      id: newId(),
+      account_id: ctx.principal.accountId,
+      workspace_id: workspaceId,
+      action,
+      subject_type: subject.type,
+      subject_id: subject.id,
+      details: JSON.stringify({ ...details, via: ctx.principal.credential.kind }),
+      request_id: ctx.requestId,
+    })
+    .execute()
+}

@@ -1,0 +1,101 @@
+import type { Context } from '#engine/context.ts'
+import type { Found } from '#kernel/context.ts'
+import { sharedPlace } from './shares.ts'
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { checkPlace, checkWritable } from './place.ts'
+import { type Membership, hasScope, isHeldToOne, membershipIn } from '#kernel/principal.ts'
+import type { Entry } from '#kernel/registry.ts'
+
+/** The scope of the endpoint, from the credential alone. */
+export function checkScope(ctx: Context, { endpoint }: Entry<Context>): void {
+  if (endpoint.scope !== null && !hasScope(ctx.principal, endpoint.scope))
+    refuse('missing_scope', {
+      message: `The key lacks the scope \`${endpoint.scope}\`.`,
+      details: { required_scope: endpoint.scope },
+    })
+}
+
+/**
+ * Finds what the path names and the workspace the call works in, and holds the caller's place there against what
+ * the endpoint needs. What the caller may not know of is 404, like what is not there.
+ */
+export async function permit(ctx: Context, entry: Entry<Context>, input: Record<string, unknown>): Promise<void> {
+  const { endpoint, finder } = entry
+  if (endpoint.ofAccount) checkStandsForAccount(ctx)
+  if (finder !== null) {
+    const [name] = /:(\w+)/.exec(endpoint.path)!.slice(1)
+    const found = await finder.find(ctx, input[name!] as Id)
+    if (found === null) refuse('not_found', { param: name! })
+    ctx.found = found
+    const membership = placeOf(ctx, found) ?? (await placeByShare(ctx, entry, found))
+    if (membership === null) refuse('not_found', { param: name! })
+    if (found.workspace_id !== null) ctx.workspace = { id: found.workspace_id, membership }
+    else if (found.place == null && !onlyReads(entry)) checkStandsForAccount(ctx)
+    checkPlace(membership, endpoint.onScope ?? endpoint.scope, endpoint.role)
+    checkStatus(entry, found, membership)
+    return
+  }
+  if (endpoint.within !== undefined) {
+    const asked = input[endpoint.within] as Id | undefined
+    const { credential, personalWorkspaceId } = ctx.principal
+    const id = asked ?? (credential.kind === 'session' ? null : credential.workspaceId) ?? personalWorkspaceId
+    const membership = membershipIn(ctx.principal, id)
+    if (membership === null)
+      refuse('not_found', { param: endpoint.within, message: 'There is no such workspace here.' })
+    ctx.workspace = { id, membership }
+    checkPlace(membership, endpoint.scope, endpoint.role)
+    checkStatus(entry, null, membership)
+  }
+}
+
+/** What is held to one workspace, a key or an agent at work there, may be in other hands than the account is. */
+function checkStandsForAccount({ principal }: Context): void {
+  if (isHeldToOne(principal))
+    refuse('capability_denied', {
+      message: 'This key is restricted to one workspace, so it changes nothing of the account.',
+    })
+}
+
+const onlyReads = ({ endpoint }: Entry<Context>): boolean =>
+  endpoint.method === 'GET' || (endpoint.onScope ?? endpoint.scope)?.endsWith(':read') === true
+
+const own: Membership = { role: 'owner', permissions: null, status: 'active' }
+
+/**
+ * The caller's place with a resource: by membership of the workspace it lives in, and only where it lives in none as the
+ * account that it belongs to. Having made a thing gives no right that outlives the place. Null is a stranger's.
+ */
+function placeOf({ principal }: Context, found: Found): Membership | null {
+  if (found.place) return found.place
+  if (found.workspace_id !== null) return membershipIn(principal, found.workspace_id)
+  return found.account_id != null && found.account_id === principal.accountId ? own : null
+}
+
+/** The place that a share gives, if it is enough for this endpoint. What is in the trash is not shared. */
+async function placeByShare(ctx: Context, { endpoint }: Entry<Context>, found: Found): Promise<Membership | null> {
+  if (found.status === 'trashed') return null
+  const place = await sharedPlace(ctx.db, ctx.principal, endpoint.on!, found)
+  if (place === null) return null
+  const reads = (endpoint.onScope ?? endpoint.scope)?.endsWith(':read') === true
+  const needed = endpoint.onShare ?? (reads && endpoint.role === undefined ? 'view' : 'none')
+  if (needed === 'none')
+    refuse('insufficient_role', {
+      message: `This ${endpoint.on} is shared with you; only members of its workspace may do this.`,
+    })
+  if (needed === 'edit' && place.access === 'view')
+    refuse('insufficient_role', { message: `This ${endpoint.on} is shared with you to view, not to edit.` })
+  return place
+}
+
+function checkStatus(entry: Entry<Context>, found: Found | null, membership: Membership): void {
+  const { endpoint } = entry
+  if (onlyReads(entry)) return
+  if (endpoint.on !== 'workspace' && !endpoint.inArchivedWorkspace) checkWritable(membership)
+  if (endpoint.inAnyStatus || found?.status === undefined || found.status === 'active') return
+  if (found.status === 'trashed')
+    refuse('invalid_state', {
+      message: `This ${endpoint.on} is in the trash, so it is read-only.`,
+      details: { status: 'trashed', allowed: ['restore', 'permanent-delete'] },
+    })
+}

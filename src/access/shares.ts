@@ -1,0 +1,112 @@
+/**
+ * What reaches beyond a workspace: a share gives somebody else a part of what a member may do with one thing. `permit`
+ * asks here when the caller has no place where a thing lives; lists and searches join `shares_of`.
+ */
+import { type Generated, type RawBuilder, type Selectable, sql } from 'kysely'
+import type { Id } from '#kernel/ids.ts'
+import { type Membership, type Principal, membershipIn, reachableWorkspaces, isHeldToOne } from '#kernel/principal.ts'
+import { type Scope, atLeast, grants, roleFor } from '#kernel/scopes.ts'
+import type { Db } from '#engine/postgres/client.ts'
+
+declare module '#engine/postgres/tables.ts' {
+  interface Database {
+    shares: ShareTable
+  }
+}
+
+export type Access = 'view' | 'edit'
+export type SharedType = 'chat' | 'agent' | 'file' | 'folder'
+
+interface ShareTable {
+  id: Id
+  resource_id: Id
+  resource_type: SharedType
+  account_id: Id | null
+  workspace_id: Id | null
+  email: string | null
+  access: Access
+  token_hash: Buffer | null
+  claimed_by: Id | null
+  claimed_at: Date | null
+  created_by: Id | null
+  created_at: Generated<Date>
+  updated_at: Generated<Date>
+}
+export type ShareRow = Selectable<ShareTable>
+
+/** What each access lets its holder do with a thing of a kind. */
+const given: Readonly<Record<string, Readonly<Record<Access, readonly Scope[]>>>> = {
+  chat: { view: ['chat:read'], edit: ['chat:read', 'chat:write', 'chat:run'] },
+  agent: { view: ['agent:read'], edit: ['agent:read', 'agent:write'] },
+  file: { view: ['drive:read'], edit: ['drive:read', 'drive:write'] },
+}
+
+/** Kinds, as paths name them, that can be shared. */
+export const isShareable = (kind: string): boolean => kind in given
+
+/** The scope that reads a kind, and the one that changes it. */
+export const scopesOf = (type: SharedType): { read: Scope; write: Scope } =>
+  type === 'chat'
+    ? { read: 'chat:read', write: 'chat:write' }
+    : type === 'agent'
+      ? { read: 'agent:read', write: 'agent:write' }
+      : { read: 'drive:read', write: 'drive:write' }
+
+/** The shares that the caller has under this scope, as a table to join. A key of one workspace has those of it alone. */
+export function sharesOf(principal: Principal, scope: Scope): RawBuilder<ShareRow> {
+  const workspaces = reachableWorkspaces(principal, scope)
+  return isHeldToOne(principal)
+    ? sql<ShareRow>`(select * from shares where workspace_id = any(${workspaces}::ulid[]))`
+    : sql<ShareRow>`shares_of(${principal.accountId}, ${workspaces}::ulid[])`
+}
+
+/** What the shares of the caller name under this scope, and which of it are folders: what lies below them is shared too. */
+export async function sharedThings(
+  db: Db,
+  principal: Principal,
+  scope: Scope,
+): Promise<{ shared: Id[]; sharedFolders: Id[] }> {
+  const { rows } = await sql<{ id: Id; type: SharedType }>`
+    select distinct resource_id as id, resource_type as type from ${sharesOf(principal, scope)} h`.execute(db)
+  const sharedFolders = rows.filter(({ type }) => type === 'folder').map(({ id }) => id)
+  return { shared: rows.map(({ id }) => id), sharedFolders }
+}
+
+/** Something that was found and may have been shared: itself, or a folder it lies in. */
+export interface Shared {
+  id: Id
+  workspace_id: Id | null
+  ancestors?: readonly Id[]
+}
+
+/** The place that shares give the caller with a thing; null is none. An archived workspace is read-only for them too. */
+export async function sharedPlace(
+  db: Db,
+  principal: Principal,
+  kind: string,
+  { id, workspace_id, ancestors = [] }: Shared,
+): Promise<(Membership & { access: Access }) | null> {
+  if (workspace_id === null || !isShareable(kind) || principal.accountId === '') return null
+  const [read, write] = given[kind]!.edit
+  const { rows } = await sql<{ access: Access; workspace_id: Id | null; status: Membership['status'] }>`
+    select s.access, s.workspace_id, (select status from workspaces where id = ${workspace_id}) as status
+    from ${sharesOf(principal, read!)} s where s.resource_id = any(${[id, ...ancestors]}::ulid[])`.execute(db)
+  if (rows.length === 0) return null
+  // What a workspace was given, each does with it who may do so with what is in it.
+  const edits = rows.some(
+    (row) => row.access === 'edit' && (row.workspace_id === null || writesIn(principal, row.workspace_id, write!)),
+  )
+  const access = edits ? 'edit' : 'view'
+  return {
+    role: edits ? 'member' : 'viewer',
+    permissions: grants(given[kind]![access]),
+    status: rows[0]!.status,
+    access,
+  }
+}
+
+function writesIn(principal: Principal, workspaceId: Id, scope: Scope): boolean {
+  const place = membershipIn(principal, workspaceId)
+  if (place === null || place.status === 'archived' || !atLeast(place.role, roleFor(scope))) return false
+  return place.permissions === null || place.permissions.has(scope)
+}

@@ -1,0 +1,44 @@
+import type { Carrier, CarrierParts } from './driver.ts'
+import { StartRefused } from '../../start-refused.ts'
+
+/** Core NATS: at most once, as the bus promises no more. One subject per instance. https://docs.nats.io/nats-concepts/core-nats */
+export async function connectNats(url: string, { name, log, take }: CarrierParts): Promise<Carrier> {
+  // Loaded where it is wanted: most servers run without.
+  const { connect } = await import('@nats-io/transport-node')
+  const { username, password, host } = new URL(url)
+  const connection = await connect({
+    servers: url.startsWith('tls:') ? `tls://${host}` : host,
+    ...(username !== '' &&
+      password !== '' && { user: decodeURIComponent(username), pass: decodeURIComponent(password) }),
+    // nats://token@host
+    ...(username !== '' && password === '' && { token: decodeURIComponent(username) }),
+    name: 'ukiyo',
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 500,
+    timeout: 5_000,
+    // A server that vanished without a word is noticed when three of these in a row were not answered.
+    pingInterval: 5_000,
+    maxPingOut: 2,
+  }).catch((error: unknown) => {
+    throw new StartRefused(`UK_BUS: NATS at ${host} cannot be reached`, { cause: error })
+  })
+  connection.subscribe(name, { callback: (_, message) => take(message.string()) })
+  void tellOf(connection.status())
+
+  async function tellOf(changes: AsyncIterable<{ type: string }>): Promise<void> {
+    for await (const { type } of changes)
+      if (type === 'disconnect' || type === 'reconnect') log.warn({ status: type }, 'the connection to NATS changed')
+  }
+
+  return {
+    publish(messages) {
+      // While it is away messages are lost rather than kept: late they would be worth nothing.
+      try {
+        for (const message of messages) connection.publish(name, message)
+      } catch (error) {
+        log.debug({ error }, 'a message was not sent')
+      }
+    },
+    [Symbol.asyncDispose]: () => connection.close(),
+  }
+}

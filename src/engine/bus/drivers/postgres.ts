@@ -1,0 +1,107 @@
+import pg from 'pg'
+import type { Carrier, CarrierParts } from './driver.ts'
+import type { Postgres } from '../../postgres/client.ts'
+import { KEEP_ALIVE, cutOff } from '../../postgres/silent.ts'
+
+/** A notification holds less than 8,000 bytes (https://www.postgresql.org/docs/18/sql-notify.html). */
+const PART_BYTES = 7_800
+const ASK_MS = 5_000
+const ANSWER_MS = 3_000
+
+/**
+ * `NOTIFY` on the database that is there anyway. Sent after the commit and many at once, for a NOTIFY inside a writing
+ * transaction would serialise all commits. What is longer than a notification goes in numbered parts.
+ */
+export async function connectPostgresCarrier(postgres: Postgres, { log, take }: CarrierParts): Promise<Carrier> {
+  let listener: pg.Client | null = null
+  let closed = false
+  let sent = 0
+  let sending: Promise<unknown> = Promise.resolve()
+  const joined = joinParts(take)
+  const self = crypto.randomUUID().slice(0, 8)
+
+  async function listen(): Promise<void> {
+    const client = new pg.Client({
+      ...KEEP_ALIVE,
+      ...(postgres.connection as pg.ClientConfig),
+      application_name: 'ukiyo bus',
+      connectionTimeoutMillis: 5_000,
+      query_timeout: ANSWER_MS,
+    })
+    client.on('notification', ({ payload }) => payload && joined(payload))
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      await client.query('listen ukiyo')
+    } catch (error) {
+      void client.end().catch(() => {})
+      throw error
+    }
+    if (closed) return client.end()
+    listener = client
+    // Who only listens would not notice that nothing can come any more.
+    const asking = setInterval(() => void client.query('select 1').catch(() => cutOff(client)), ASK_MS).unref()
+    client.once('end', () => clearInterval(asking))
+    // Not before: an attempt that fails comes to its end too, and whoever made it makes the next.
+    client.once('end', () => {
+      listener = null
+      if (!closed) setTimeout(() => void relisten(), 500).unref()
+    })
+  }
+  async function relisten(): Promise<void> {
+    try {
+      await listen()
+    } catch (error) {
+      log.warn({ error }, 'the bus cannot listen; trying again')
+      if (!closed) setTimeout(() => void relisten(), 1_000).unref()
+    }
+  }
+
+  await listen()
+  return {
+    publish(messages) {
+      const parts = messages.flatMap((message) =>
+        Buffer.byteLength(message) <= PART_BYTES ? [message] : inParts(`${self}.${(sent += 1)}`, message),
+      )
+      const send = () =>
+        postgres.pool
+          .query({
+            name: 'bus_notify',
+            text: `select pg_notify('ukiyo', t) from unnest($1::text[]) t`,
+            values: [parts],
+          })
+          .catch((error: unknown) => log.debug({ error }, 'a message was not sent'))
+      // One after the other, so that what one process says keeps its order.
+      sending = sending.then(send)
+    },
+    async [Symbol.asyncDispose]() {
+      closed = true
+      await sending
+      await listener?.end()
+    },
+  }
+}
+
+/** `#<id> <number of this part> <of how many> <its bytes in base64>` */
+function inParts(id: string, message: string): string[] {
+  const words = Buffer.from(message).toString('base64')
+  const count = Math.ceil(words.length / PART_BYTES)
+  const partOf = (i: number): string => words.slice(i * PART_BYTES, (i + 1) * PART_BYTES)
+  return Array.from({ length: count }, (_, i) => `#${id} ${i} ${count} ${partOf(i)}`)
+}
+
+/** The parts of a message come one after the other; one whose beginning was missed is dropped. */
+export function joinParts(take: (message: string) => void): (payload: string) => void {
+  let open: { id: string; parts: string[] } | null = null
+  return (payload) => {
+    if (payload[0] !== '#') return take(payload)
+    const [id, i, count, words] = payload.slice(1).split(' ') as [string, string, string, string]
+    if (i === '0') open = { id, parts: [] }
+    if (open?.id !== id || open.parts.length !== Number(i)) return void (open = null)
+    open.parts.push(words)
+    if (open.parts.length < Number(count)) return
+    const whole = Buffer.from(open.parts.join(''), 'base64').toString()
+    open = null
+    take(whole)
+  }
+}

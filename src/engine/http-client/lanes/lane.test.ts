@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { type Server, createServer } from 'node:http'
+import { type AddressInfo, type Socket, createServer as createTcpServer } from 'node:net'
+import { after, before, test } from 'node:test'
+import type { Dispatcher } from 'undici'
+import { addressPolicy } from '../address.ts'
+import { createConnector } from './connector.ts'
+import { Lane } from './lane.ts'
+import { LIMITS } from '../limits.ts'
+import { type Outbound, createOutbound } from '../outbound.ts'
+import type { Send } from '../send.ts'
+
+let server: Server
+let origin: string
+const sockets = new Set<Socket>()
+let outbound: Outbound
+
+before(async () => {
+  server = createServer((request, response) => {
+    if (request.url === '/early') return void response.writeHead(413, { 'content-length': 2 }).end('no')
+    if (request.url === '/endless') {
+      response.on('drain', more)
+      return more()
+    }
+    const hash = createHash('sha256')
+    request.on('data', (part: Buffer) => hash.update(part))
+    request.on('end', () => response.end(hash.digest('hex')))
+    function more(): void {
+      while (response.write(Buffer.alloc(65_536)));
+    }
+  })
+  server.on('connection', (socket) => sockets.add(socket))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  outbound = createOutbound(addressPolicy(['127.0.0.1/32']))
+})
+after(async () => {
+  await outbound[Symbol.asyncDispose]()
+  server.closeAllConnections()
+  server.close()
+})
+
+function ask(send: Partial<Send>, to = outbound): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    let status = 0
+    let text = ''
+    to.dispatch(
+      {
+        origin,
+        path: '/',
+        method: 'POST',
+        headers: ['content-type', 'text/plain'],
+        body: null,
+        credential: '',
+        party: 'anybody',
+        ...send,
+      },
+      {
+        onRequestStart() {},
+        onResponseStart: (_, code) => void (status = code),
+        onResponseData: (_, chunk) => void (text += chunk.toString()),
+        onResponseEnd: () => resolve({ status, text }),
+        onResponseError: (_, error) => reject(error),
+      },
+    )
+  })
+}
+
+test('many calls at once each get their own answer, over connections that are used again', async () => {
+  const call = async (bytes: Buffer, body: Buffer | string): Promise<void> => {
+    const { text } = await ask({ body })
+    assert.equal(text, createHash('sha256').update(bytes).digest('hex'))
+  }
+  for (let round = 0; round < 4; round++)
+    await Promise.all(
+      Array.from({ length: 40 }, (_, i) => {
+        const bytes = randomBytes(i % 4 === 0 ? 100_000 : i)
+        return call(bytes, i % 2 === 0 ? bytes : bytes.toString('latin1'))
+      }),
+    )
+  assert.ok(sockets.size <= 40, `${sockets.size} connections`)
+})
+
+test('an answer that comes before the request was sent whole is read, and the next call is answered too', async () => {
+  for (let i = 0; i < 3; i++) {
+    const early = await ask({ path: '/early', body: Buffer.alloc(8 << 20) }).catch((error: Error) => error)
+    // The other side may reset the connection under the body; then that is what is told.
+    if (!(early instanceof Error)) assert.equal(early.status, 413)
+    assert.equal((await ask({ body: 'x' })).text, createHash('sha256').update('x').digest('hex'))
+  }
+})
+
+test('a reader that pauses holds the sender back, and one that leaves ends the connection', async () => {
+  let bytes = 0
+  let paused = 0
+  await new Promise<void>((resolve) => {
+    outbound.dispatch(
+      { origin, path: '/endless', method: 'GET', headers: [], body: null, credential: '', party: 'anybody' },
+      {
+        onRequestStart() {},
+        onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer) {
+          bytes += chunk.length
+          if (paused === 0 && bytes > 1 << 20) {
+            controller.pause()
+            paused = bytes
+            setTimeout(() => {
+              assert.equal(bytes, paused, 'nothing comes while it pauses')
+              controller.resume()
+            }, 100)
+          } else if (bytes > 4 << 20) controller.abort(new Error('enough'))
+        },
+        onResponseError(_, error) {
+          assert.equal(error.message, 'enough')
+          resolve()
+        },
+      },
+    )
+  })
+})
+
+test('a server that hangs up is told as such, before its answer and in the midst of it', async () => {
+  const answers = [
+    '',
+    'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf',
+    'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nha',
+  ]
+  const rude = createTcpServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', () => socket.end(answers.shift() ?? ''))
+  })
+  await new Promise<void>((resolve) => rude.listen(0, '127.0.0.1', resolve))
+  const to = { origin: `http://127.0.0.1:${(rude.address() as AddressInfo).port}` }
+  while (answers.length > 0) await assert.rejects(ask(to), { code: 'UK_CONNECTION_CLOSED' })
+  rude.close()
+})
+
+test('headers and paths that would be read as more than they are do not leave', async () => {
+  const refused: Partial<Send>[] = [
+    { path: '/a b' },
+    { path: '/a\r\nX: y' },
+    { path: 'http://elsewhere/' },
+    { headers: ['x', 'a\r\nb: c'] },
+    { headers: ['x\r\ny', 'a'] },
+    { headers: ['content-length', '1'] },
+    { headers: ['host', 'elsewhere'] },
+  ]
+  for (const send of refused) await assert.rejects(async () => ask(send), TypeError, JSON.stringify(send))
+})
+
+test('nobody can be connected to: who waits beyond the most connections is told so too', async () => {
+  let attempts = 0
+  const lane = new Lane('127.0.0.1:9', {
+    mostConnections: 2,
+    idleMs: 4_000,
+    idle: { count: 0, most: 10, shed() {} },
+    connect(done) {
+      attempts += 1
+      setImmediate(() => done(new Error('refused'), null))
+    },
+  })
+  const wait = (): Promise<Error> =>
+    new Promise((resolve) => {
+      const handler = { onRequestStart() {}, onResponseError: (_: unknown, error: Error) => resolve(error) }
+      lane.dispatch({ method: 'GET', head: '', body: null, handler, limits: LIMITS, withinMs: 1_000, taken: 0 })
+    })
+  const told = await Promise.all(Array.from({ length: 7 }, wait))
+  assert.deepEqual(
+    told.map(({ message }) => message),
+    Array.from({ length: 7 }, () => 'refused'),
+  )
+  assert.equal(attempts, 7)
+})
+
+test('a connection that was given up for being idle carries nothing more', async () => {
+  const before = sockets.size
+  const { hostname, port, protocol, host } = new URL(origin)
+  const lane = new Lane(host, {
+    mostConnections: 2,
+    idleMs: 4_000,
+    idle: { count: 0, most: 10, shed() {} },
+    connect: createConnector({ protocol, hostname, port: Number(port) }, { timeoutMs: 1_000 }),
+  })
+  const get = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const handler = { onResponseEnd: () => resolve(), onResponseError: (_: unknown, error: Error) => reject(error) }
+      const head = `GET / HTTP/1.1\r\nhost: ${host}\r\n\r\n`
+      lane.dispatch({ method: 'GET', head, body: null, handler, limits: LIMITS, withinMs: 1_000, taken: 0 })
+    })
+  await get()
+  lane.turn(5_000)
+  await get()
+  assert.equal(sockets.size, before + 2)
+  lane.destroy()
+})
+
+test('calls that were given up while they waited cost no connection', async () => {
+  const own = createOutbound(addressPolicy(['127.0.0.1/32']))
+  const before = sockets.size
+  const leave = (): Promise<string> =>
+    new Promise((resolve) =>
+      own.dispatch(
+        { origin, path: '/', method: 'POST', headers: [], body: 'x', credential: '', party: 'anybody' },
+        {
+          onRequestStart: (controller) => controller.abort(new Error('left')),
+          onResponseError: (_, { message }) => resolve(message),
+        },
+      ),
+    )
+  assert.equal(await leave(), 'left')
+  for (let i = 0; i < 3; i++) assert.equal(await leave(), 'left')
+  assert.equal((await ask({ body: 'z' }, own)).text, createHash('sha256').update('z').digest('hex'))
+  assert.equal(sockets.size, before + 1)
+  await own[Symbol.asyncDispose]()
+})
+
+test('who still holds a connection of an answer that is over cannot touch the call that has it next', async () => {
+  const own = createOutbound(addressPolicy(['127.0.0.1/32']))
+  let kept: Dispatcher.DispatchController | undefined
+  await new Promise<void>((resolve, reject) =>
+    own.dispatch(
+      { origin, path: '/', method: 'POST', headers: [], body: 'x', credential: '', party: 'anybody' },
+      {
+        onRequestStart: (controller) => void (kept = controller),
+        onResponseEnd: () => resolve(),
+        onResponseError: (_, error) => reject(error),
+      },
+    ),
+  )
+  const next = ask({ body: 'y' }, own)
+  kept!.pause()
+  kept!.abort(new Error('too late'))
+  assert.equal((await next).text, createHash('sha256').update('y').digest('hex'))
+  await own[Symbol.asyncDispose]()
+})
+
+test('a reader that fails at the end of an answer is told of it', async () => {
+  const error = await new Promise<Error>((resolve) =>
+    outbound.dispatch(
+      { origin, path: '/', method: 'POST', headers: [], body: 'x', credential: '', party: 'anybody' },
+      {
+        onRequestStart() {},
+        onResponseEnd() {
+          throw new Error('unreadable')
+        },
+        onResponseError: (_, failure) => resolve(failure),
+      },
+    ),
+  )
+  assert.equal(error.message, 'unreadable')
+})

@@ -1,0 +1,113 @@
+import type { Connector } from './connector.ts'
+import { type Idle, Lane } from './lane.ts'
+import type { Send } from '../send.ts'
+
+/** Connections that one party may have to one place. */
+const CONNECTIONS = 1_024
+/** Each party has lanes of its own, and users name origins: both are bounded, and what was unused longest goes. */
+const MOST: Most = { lanes: 4_096, idle: 1_024 }
+/** What is left after the oldest have gone, so that they are not looked for again at once. */
+const KEPT = 0.9
+/** A lane without connections still knows the session of TLS, which servers keep for some minutes. */
+const EMPTY_MS = 300_000
+const HTTPS_IDLE_MS = 55_000
+/** Plain HTTP servers of local engines close idle connections after 5 s without saying so. */
+const HTTP_IDLE_MS = 4_000
+
+interface Most {
+  lanes: number
+  /** Connections that carry nothing. */
+  idle: number
+}
+type ByOrigin = Map<string, Map<string, Map<string, Lane>>>
+interface Place {
+  root: ByOrigin
+  origin: string
+  credential: string
+  party: string
+}
+
+/** All lanes of one way out: by where they lead, whether that may be private, by which credential and for whom. */
+export class Lanes {
+  readonly #connector: (origin: URL, mayBePrivate: boolean) => Connector
+  readonly #checked: ByOrigin = new Map()
+  readonly #unchecked: ByOrigin = new Map()
+  readonly #all = new Map<Lane, Place>()
+  readonly #mostLanes: number
+  readonly #idle: Idle
+
+  constructor(connector: (origin: URL, mayBePrivate: boolean) => Connector, most = MOST) {
+    this.#connector = connector
+    this.#mostLanes = most.lanes
+    this.#idle = { count: 0, most: most.idle, shed: () => this.#shed() }
+  }
+
+  get size(): number {
+    return this.#all.size
+  }
+
+  of({ origin, credential, party, mayBePrivate = false }: Send): Lane {
+    const root = mayBePrivate ? this.#unchecked : this.#checked
+    // Three strings that are known to their owners: a call makes none of its own to find its lane.
+    return root.get(origin)?.get(credential)?.get(party) ?? this.#open({ root, origin, credential, party })
+  }
+
+  /** To be called every so many milliseconds. */
+  turn(ms: number): void {
+    for (const lane of this.#all.keys()) {
+      lane.turn(ms)
+      if (lane.connections === 0 && lane.isIdle && lane.unusedMs >= EMPTY_MS) this.#drop(lane)
+    }
+  }
+
+  destroy(): void {
+    for (const lane of this.#all.keys()) lane.destroy()
+  }
+
+  #open(place: Place): Lane {
+    if (this.#all.size >= this.#mostLanes) this.#evict()
+    const { root, origin, credential, party } = place
+    const url = new URL(origin)
+    const lane = new Lane(url.host, {
+      connect: this.#connector(url, root === this.#unchecked),
+      mostConnections: CONNECTIONS,
+      idleMs: url.protocol === 'https:' ? HTTPS_IDLE_MS : HTTP_IDLE_MS,
+      idle: this.#idle,
+    })
+    const byCredential = root.get(origin) ?? new Map<string, Map<string, Lane>>()
+    const byParty = byCredential.get(credential) ?? new Map<string, Lane>()
+    root.set(origin, byCredential.set(credential, byParty.set(party, lane)))
+    this.#all.set(lane, place)
+    return lane
+  }
+
+  #evict(): void {
+    for (const lane of this.#oldestFirst()) {
+      if (this.#all.size < this.#mostLanes * KEPT) return
+      if (lane.isIdle) this.#drop(lane)
+    }
+  }
+
+  #shed(): void {
+    for (const lane of this.#oldestFirst()) {
+      const over = this.#idle.count - Math.floor(this.#idle.most * KEPT)
+      if (over <= 0) return
+      lane.shed(over)
+    }
+  }
+
+  #oldestFirst(): Lane[] {
+    return [...this.#all.keys()].toSorted((a, b) => b.unusedMs - a.unusedMs)
+  }
+
+  #drop(lane: Lane): void {
+    const { root, origin, credential, party } = this.#all.get(lane)!
+    this.#all.delete(lane)
+    lane.destroy()
+    const byCredential = root.get(origin)!
+    const byParty = byCredential.get(credential)!
+    byParty.delete(party)
+    if (byParty.size === 0) byCredential.delete(credential)
+    if (byCredential.size === 0) root.delete(origin)
+  }
+}

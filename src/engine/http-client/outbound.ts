@@ -1,0 +1,90 @@
+import { lookup } from 'node:dns'
+import { type LookupFunction, isIP } from 'node:net'
+import type { Dispatcher } from 'undici'
+import type { AddressPolicy } from './address.ts'
+import { type Connector, type Destination, createConnector } from './lanes/connector.ts'
+import { headOf } from './head.ts'
+import { NO_CONNECTION } from './lanes/lane.ts'
+import { Lanes } from './lanes/lanes.ts'
+import { LIMITS, type Limits } from './limits.ts'
+import type { Send } from './send.ts'
+
+/** The address that a name led to is private and not allowed. */
+export class AddressRefused extends Error {
+  override name = 'AddressRefused'
+  readonly code = 'UK_ADDRESS_REFUSED'
+  constructor(host: string) {
+    super(`${host} leads to a private or reserved address, and those are not allowed here.`)
+  }
+}
+
+/**
+ * Everything that leaves for an address somebody gave goes through here: the address is checked when it is connected
+ * to, whatever name, redirect or DNS answer led there; redirects are never followed; every wait is bounded.
+ */
+export interface Outbound extends AsyncDisposable {
+  /** What goes wrong arrives at `handler.onResponseError`. Back-pressure by `controller.pause` and `resume`. */
+  dispatch(send: Send, handler: Dispatcher.DispatchHandler): void
+}
+
+/** What waits too long is given up within this much after its time. */
+const CLOCK_MS = 1_000
+
+export function createOutbound(policy: AddressPolicy, given: Partial<Limits> = {}): Outbound {
+  const limits = { ...LIMITS, ...given }
+  const { connectMs } = limits
+  const lanes = new Lanes((origin, mayBePrivate) => {
+    const to = destinationOf(origin)
+    return mayBePrivate ? createConnector(to, { timeoutMs: connectMs }) : checkedConnector(policy, to, connectMs)
+  })
+  const clock = Math.min(CLOCK_MS, limits.headMs, limits.idleMs, limits.wholeMs, limits.streamMs, limits.errorMs)
+  const timer = setInterval(() => lanes.turn(clock), clock).unref()
+
+  return {
+    dispatch(send, handler) {
+      const { method, body, lead, withinMs = Infinity } = send
+      let head: string
+      try {
+        head = headOf(send)
+      } catch (error) {
+        return handler.onResponseError?.(NO_CONNECTION, error as Error)
+      }
+      if (lead !== undefined) head += lead
+      lanes.of(send).dispatch({ method, head, body, handler, limits, withinMs, taken: 0 })
+    },
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      lanes.destroy()
+    },
+  }
+}
+
+function destinationOf({ protocol, hostname, port }: URL): Destination {
+  return {
+    protocol,
+    hostname: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: Number(port) || (protocol === 'https:' ? 443 : 80),
+  }
+}
+
+function checkedConnector(policy: AddressPolicy, to: Destination, timeoutMs: number): Connector {
+  const { hostname, port } = to
+  const connect = createConnector(to, { timeoutMs, lookup: checkedLookup(policy, hostname, port) })
+  return (done) => {
+    if (isIP(hostname) && !policy.permits(hostname, hostname, port)) done(new AddressRefused(hostname), null)
+    else connect(done)
+  }
+}
+
+/** The very look-up whose answer is connected to: a second answer of a rebinding name is never asked for. */
+function checkedLookup(policy: AddressPolicy, host: string, port: number): LookupFunction {
+  return (name, how, done) => {
+    lookup(name, { ...how, all: true }, (error, addresses) => {
+      if (error) return done(error, '', 0)
+      const permitted = addresses.filter(({ address }) => policy.permits(host, address, port))
+      if (permitted.length === 0) return done(new AddressRefused(host), '', 0)
+      if (how.all) return done(null, permitted)
+      done(null, permitted[0]!.address, permitted[0]!.family)
+    })
+  }
+}

@@ -1,0 +1,257 @@
+import { EventEmitter, once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  Logger,
+  type LogLevel,
+  type Runner,
+  type TaskList,
+  type WorkerEventMap,
+  type WorkerEvents,
+  makeWorkerUtils,
+  run,
+} from 'graphile-worker'
+import { sql } from 'kysely'
+import pg from 'pg'
+import type { Log } from '../log.ts'
+import type { Db, Postgres } from '../postgres/client.ts'
+import { KEEP_ALIVE, leaveSilent } from '../postgres/silent.ts'
+import type { ServerProcess } from '../processes/processes.ts'
+import { endOf } from './runner-end.ts'
+
+/** Work that outlives its caller, on graphile-worker: durable with the transaction it is added in, tried again when it fails. */
+export interface Jobs extends AsyncDisposable {
+  /** Added within `ctx`'s transaction if there is one. `key` replaces a waiting job of the same key. */
+  add(
+    ctx: { db: Db },
+    name: string,
+    payload: Record<string, unknown>,
+    more?: { runAt?: Date; inSeconds?: number; key?: string; attempts?: number },
+  ): Promise<void>
+}
+
+/** What a job gets: its payload as it was added, and a signal that fires when the server stops, or the job is to be given back. */
+export type JobHandler = (
+  payload: never,
+  job: { signal: AbortSignal; attempt: number; lastAttempt: boolean },
+) => Promise<void>
+
+/** Housekeeping that runs again and again, in one process at a time: the next one `seconds` after the end of the last. */
+export interface Schedule {
+  name: string
+  seconds: number
+  run(job: { signal: AbortSignal }): Promise<void>
+}
+export const every = (name: string, seconds: number, work: Schedule['run']): Schedule => ({ name, seconds, run: work })
+
+export interface JobRunner extends Jobs {
+  /** Starts taking jobs. Apart from `startJobs`, for handlers need an engine and the engine needs jobs. Once. */
+  work(handlers: Readonly<Record<string, JobHandler>>, schedules?: readonly Schedule[]): Promise<void>
+}
+
+/** Jobs at the same time in one process. They mostly wait for others. */
+const CONCURRENCY = 50
+/** Back-off is e^attempt seconds, so the last of these comes half an hour after the first. */
+const ATTEMPTS = 8
+const UNLOCK_MS = 10_000
+const AGAIN_MS = 500
+const STOP_MS = 10_000
+const DAY_SECONDS = 86_400
+
+/** A runner, the name under which it locks jobs, and its end, with the error that it came to. */
+interface Taken {
+  runner: Runner
+  name: string
+  ended: Promise<unknown>
+}
+
+/** Brings the queue's own schema up to date; from then on jobs can be added. */
+export async function startJobs({
+  postgres,
+  process,
+  log,
+}: {
+  postgres: Postgres
+  process: ServerProcess
+  log: Log
+}): Promise<JobRunner> {
+  // Connections of their own: requests that take all others must not keep jobs from being done, nor the reverse.
+  const pool = new pg.Pool({
+    ...KEEP_ALIVE,
+    ...postgres.connection,
+    max: 6,
+    application_name: 'ukiyo jobs',
+    types: plainTypes,
+  })
+  pool.on('error', (error) => log.warn({ error }, 'a connection for jobs broke'))
+  pool.on('connect', (client) => client.on('error', (error) => log.debug({ error }, 'a connection for jobs broke')))
+  leaveSilent(pool, postgres.connection, (error) => log.warn({ error }, 'a connection for jobs broke'))
+  const utils = await makeWorkerUtils({ pgPool: pool, logger: loggerFor(log) })
+  await utils.migrate()
+  const stopping = new AbortController()
+  let taken: Taken | null = null
+  let taking: Promise<void> | null = null
+  let unlocking: NodeJS.Timeout | null = null
+
+  const add: Jobs['add'] = async ({ db }, name, payload, { runAt, inSeconds, key, attempts = ATTEMPTS } = {}) => {
+    // Counted by the clock of the database, which also decides what is due: that of a process may be another.
+    const due = sql`coalesce(${runAt ?? null}::timestamptz, now() + make_interval(secs => ${inSeconds ?? null}))`
+    await sql`select 1 from graphile_worker.add_job(${name}, ${JSON.stringify(payload)}::json, run_at => ${due},
+      max_attempts => ${attempts}::int, job_key => ${key ?? null}::text)`.execute(db)
+  }
+
+  /** What a dead process was doing is done by another one. */
+  async function unlockDead(): Promise<void> {
+    await pool.query(`select graphile_worker.force_unlock_workers(array(
+      select distinct j.locked_by from graphile_worker._private_jobs j
+      where j.locked_by is not null
+        and not exists (select 1 from processes p where p.worker_pool = j.locked_by and p.expires_at > now())
+        and (j.locked_at < now() - interval '1 minute' or exists (select 1 from processes p where p.worker_pool = j.locked_by))))`)
+  }
+
+  /** Where the clock was set back, what was to come in a minute would come when it has caught up. */
+  const bringNear = (schedules: readonly Schedule[]): Promise<unknown> =>
+    pool.query(
+      `update graphile_worker._private_jobs j set run_at = now() from unnest($1::text[], $2::float8[]) s(key, seconds)
+      where j.key = s.key and j.locked_at is null and j.run_at > now() + make_interval(secs => s.seconds + 60)`,
+      [schedules.map(({ name }) => `every:${name}`), schedules.map(({ seconds }) => seconds)],
+    )
+
+  /** The next round is added whether this one fails or not; one that a crash takes with it is unlocked and run again. */
+  const scheduled =
+    ({ name, seconds, run: work }: Schedule): JobHandler =>
+    async (_, { signal }) => {
+      try {
+        await work({ signal })
+      } catch (error) {
+        if (!signal.aborted) log.error({ error, job: name }, 'a scheduled job failed')
+      }
+      await add(postgres, name, {}, { inSeconds: seconds, key: `every:${name}` })
+    }
+
+  /** A runner of the queue, which ends when a connection fails it. */
+  async function take(taskList: TaskList): Promise<Taken> {
+    const events: WorkerEvents = new EventEmitter()
+    const named = once(events, 'pool:create')
+    const queued = once(events, 'localQueue:init')
+    const runner = await run({
+      pgPool: pool,
+      logger: loggerFor(log),
+      events,
+      noHandleSignals: true,
+      taskList,
+      preset: {
+        worker: {
+          concurrentJobs: CONCURRENCY,
+          pollInterval: 1_000,
+          gracefulShutdownAbortTimeout: STOP_MS,
+          // One look-up feeds all the jobs of this process, where each of fifty would make its own.
+          localQueue: { size: CONCURRENCY },
+          // Without a batch nobody hears that the end of a job could not be written, and the process dies of it.
+          completeJobBatchDelay: 0,
+          failJobBatchDelay: 0,
+        },
+      },
+    })
+    const [{ workerPool }] = (await named) as [WorkerEventMap['pool:create']]
+    const [{ localQueue }] = (await queued) as [WorkerEventMap['localQueue:init']]
+    const ended = endOf(runner, events, localQueue, () => pool.query('select 1'))
+    await process.locksJobsAs(workerPool.id).catch(async (error: unknown) => {
+      void runner.stop().catch(() => {})
+      await ended
+      await pool.query('select graphile_worker.force_unlock_workers($1)', [[workerPool.id]])
+      throw error
+    })
+    return { runner, name: workerPool.id, ended }
+  }
+
+  /** The next one takes over what the last one held, for as long as the server runs. */
+  async function keepTaking(taskList: TaskList, first: Taken): Promise<void> {
+    taken = first
+    for (;;) {
+      const error = await taken.ended
+      if (stopping.signal.aborted) return
+      log.warn({ error }, 'jobs could not be taken any more; taking them again')
+      for (let next: Taken | null = null; next === null;) {
+        await sleep(AGAIN_MS, undefined, { signal: stopping.signal }).catch(() => {})
+        if (stopping.signal.aborted) return
+        try {
+          await pool.query('select graphile_worker.force_unlock_workers($1)', [[taken.name]])
+          taken = next = await take(taskList)
+          // Whoever stopped the last one did not know of this one.
+          if (stopping.signal.aborted) await taken.runner.stop().catch(() => {})
+        } catch (error) {
+          log.warn({ error }, 'jobs cannot be taken now')
+        }
+      }
+    }
+  }
+
+  return {
+    add,
+    async work(handlers, given = []) {
+      const schedules = [
+        ...given,
+        every('jobs.clean', DAY_SECONDS, () =>
+          utils.cleanup({ tasks: ['DELETE_PERMAFAILED_JOBS', 'GC_TASK_IDENTIFIERS'], taskIdentifiersToKeep: names }),
+        ),
+      ]
+      const all: Record<string, JobHandler> = { ...handlers }
+      for (const schedule of schedules) all[schedule.name] = scheduled(schedule)
+      const names = Object.keys(all)
+      const taskList = Object.fromEntries(Object.entries(all).map(([name, handler]) => [name, task(handler)]))
+      await unlockDead()
+      await bringNear(schedules)
+      for (const { name } of schedules)
+        await sql`select 1 from graphile_worker.add_job(${name}, '{}'::json, job_key => ${`every:${name}`}, job_key_mode => 'preserve_run_at',
+          max_attempts => ${ATTEMPTS}::int)`.execute(postgres.db)
+      taking = keepTaking(taskList, await take(taskList))
+      unlocking = setInterval(
+        () =>
+          void Promise.all([unlockDead(), bringNear(schedules)]).catch((error: unknown) =>
+            log.warn({ error }, 'jobs of ended processes cannot be unlocked'),
+          ),
+        UNLOCK_MS,
+      )
+    },
+    async [Symbol.asyncDispose]() {
+      if (stopping.signal.aborted) return
+      stopping.abort(new Error('the server stops'))
+      if (unlocking) clearInterval(unlocking)
+      if (taken) {
+        const { promise, resolve } = Promise.withResolvers<void>()
+        const timer = setTimeout(resolve, STOP_MS)
+        await Promise.race([Promise.all([taken.runner.stop().catch(() => {}), taking]), promise])
+        clearTimeout(timer)
+      }
+      await utils.release()
+      await pool.end()
+    },
+  }
+
+  function task(handler: JobHandler): TaskList[string] {
+    return async (payload, { job, abortSignal }) => {
+      await handler(payload as never, {
+        signal: abortSignal ? AbortSignal.any([stopping.signal, abortSignal]) : stopping.signal,
+        attempt: job.attempts,
+        lastAttempt: job.attempts >= job.max_attempts,
+      })
+    }
+  }
+}
+
+// The queue writes its ids as JSON, which has no bigint: here int8 stays words.
+const plainTypes: pg.CustomTypesConfig = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    oid === pg.types.builtins.INT8 ? String : pg.types.getTypeParser(oid, format),
+}
+
+/** The queue's own lines go to our log; what it does in the ordinary course is for debugging. */
+function loggerFor(log: Log): Logger {
+  return new Logger(() => (level: LogLevel, message, meta) => {
+    const fields = meta?.error === undefined ? {} : { error: meta.error }
+    if (level === 'error') log.error(fields, message)
+    // Jobs mostly wait for others and seldom for a connection: fewer of these than jobs is on purpose.
+    else if (level === 'warning' && !message.includes('maxPoolSize')) log.warn(fields, message)
+    else log.debug(fields, message)
+  })
+}

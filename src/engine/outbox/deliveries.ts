@@ -1,0 +1,139 @@
+import type { Id } from '#kernel/ids.ts'
+import type { Bus } from '../bus/bus.ts'
+import type { Lease } from '../processes/leases.ts'
+import type { Log } from '../log.ts'
+import type { Db, Postgres } from '../postgres/client.ts'
+
+/** An event as a consumer gets it. */
+export interface Happened {
+  /** The same at every delivery: what a consumer is idempotent by. */
+  id: Id
+  /** `chat.created` */
+  type: string
+  channels: string[]
+  resource_type: string | null
+  resource_id: string | null
+  /** `{account_id, via}`, or null for the server itself. */
+  actor: { account_id: Id; via: string } | null
+  data: Record<string, unknown>
+  /** ISO 8601. */
+  at: string
+}
+
+/** A part of this server that acts on events, after their commit. Each gets its events one after the other, at least once. */
+export interface Consumer {
+  name: string
+  /** Which types it wants; absent: all. */
+  types?: readonly string[]
+  /** Which of those, decided for a batch in the transaction that carries it: what is not wanted costs no more than this. */
+  sift?(db: Db): Promise<(event: Pick<Happened, 'type' | 'channels' | 'data'>) => boolean>
+  handle(event: Happened): Promise<void>
+  /** Several in their order, where that is cheaper. When it throws, they come again one by one. */
+  together?(events: readonly Happened[]): Promise<void>
+}
+
+const BATCH = 100
+const POLL_MS = 1_000
+/** A delivery that fails so often is given up, so that what comes behind it gets through. */
+const MOST_ATTEMPTS = 12
+
+/** Hands waiting deliveries to their consumers for as long as this process has the lease. */
+export function deliverTo(parts: {
+  postgres: Postgres
+  bus: Bus
+  log: Log
+  consumers: readonly Consumer[]
+  lease: Lease
+}): AsyncDisposable {
+  const loops = parts.consumers.map((consumer) => deliver(parts, consumer))
+  return {
+    async [Symbol.asyncDispose]() {
+      await Promise.all(loops.map((loop) => loop[Symbol.asyncDispose]()))
+    },
+  }
+}
+
+function deliver(
+  { postgres: { pool }, bus, log, lease }: { postgres: Postgres; bus: Bus; log: Log; lease: Lease },
+  consumer: Consumer,
+): AsyncDisposable {
+  const closing = new AbortController()
+  let again = false
+  let running: Promise<void> | null = null
+
+  /** Answers the numbers of those that were handled together: all of them or none. */
+  async function allAtOnce(rows: readonly { seq: bigint; event: Happened }[]): Promise<string[]> {
+    if (consumer.together === undefined || rows.length < 2) return []
+    try {
+      await consumer.together(rows.map(({ event }) => event))
+      return rows.map(({ seq }) => String(seq))
+    } catch (error) {
+      log.warn({ error, consumer: consumer.name }, 'events were not handled together, so they come one by one')
+      return []
+    }
+  }
+
+  /** Whether there may be more. The head of the line holds up what is behind it: a consumer sees its events in order. */
+  async function turn(): Promise<boolean> {
+    const { rows } = await pool.query<{ seq: bigint; event: Happened; attempts: number; due: boolean }>({
+      name: 'deliveries_next',
+      text: 'select seq, event, attempts, due_at <= now() as due from deliveries where consumer = $1 order by seq limit $2',
+      values: [consumer.name, BATCH],
+    })
+    const handled: string[] = []
+    let failed: { seq: bigint; attempts: number } | null = null
+    const fresh = rows.findIndex(({ due, attempts }) => !due || attempts > 0)
+    const first = await allAtOnce(fresh < 0 ? rows : rows.slice(0, fresh))
+    handled.push(...first)
+    for (const { seq, event, attempts, due } of rows.slice(first.length)) {
+      if (!due || closing.signal.aborted || lease.signal.aborted) break
+      try {
+        await consumer.handle(event)
+        handled.push(String(seq))
+      } catch (error) {
+        log.error(
+          { error, consumer: consumer.name, event: event.id, attempts: attempts + 1 },
+          'an event was not handled',
+        )
+        failed = { seq, attempts: attempts + 1 }
+        break
+      }
+    }
+    if (failed && failed.attempts >= MOST_ATTEMPTS) handled.push(String(failed.seq))
+    else if (failed)
+      await pool.query(
+        'update deliveries set attempts = $3, due_at = now() + make_interval(secs => $4) where consumer = $1 and seq = $2',
+        [consumer.name, failed.seq, failed.attempts, Math.min(60, 2 ** failed.attempts / 4)],
+      )
+    if (handled.length > 0)
+      await pool.query('delete from deliveries where consumer = $1 and seq = any($2::int8[])', [consumer.name, handled])
+    return handled.length > 0 && rows.length === BATCH
+  }
+
+  function wake(): void {
+    again = true
+    running ??= run().finally(() => (running = null))
+  }
+  async function run(): Promise<void> {
+    while (again && !closing.signal.aborted && !lease.signal.aborted) {
+      again = false
+      try {
+        if (await turn()) again = true
+      } catch (error) {
+        log.error({ error, consumer: consumer.name }, 'events cannot be delivered now')
+      }
+    }
+  }
+
+  const wakeUp = bus.on('deliveries', wake)
+  const timer = setInterval(wake, POLL_MS)
+  wake()
+  return {
+    async [Symbol.asyncDispose]() {
+      closing.abort()
+      clearInterval(timer)
+      wakeUp[Symbol.dispose]()
+      await running
+    },
+  }
+}

@@ -1,0 +1,41 @@
+import { sql } from 'kysely'
+import { newId } from '#kernel/ids.ts'
+import type { Emitted } from '../context.ts'
+import type { Db } from '../postgres/client.ts'
+
+/** An event and who made it happen; null is the server itself. */
+export interface Told {
+  event: Emitted
+  actor: object | null
+}
+
+/** Writes an event into the transaction of the change that it tells of. The relay takes it from there. */
+export const writeOutbox = (db: Db, event: Emitted, actor: object | null): Promise<void> =>
+  writeOutboxEach(db, [{ event, actor }])
+
+/** The same for many, in their order. */
+export const writeOutboxAll = (db: Db, events: readonly Emitted[], actor: object | null): Promise<void> =>
+  writeOutboxEach(
+    db,
+    events.map((event) => ({ event, actor })),
+  )
+
+/** The same for many that different people made happen. */
+export async function writeOutboxEach(db: Db, told: readonly Told[]): Promise<void> {
+  if (told.length === 0) return
+  const rows = told.map(({ event: { type, channels, resource, data }, actor }) => ({
+    id: newId(),
+    type,
+    channels,
+    resource_type: resource?.type ?? null,
+    resource_id: resource?.id ?? null,
+    actor,
+    data,
+  }))
+  // One text for any number of events, which is planned once per connection.
+  await sql`insert into outbox (id, type, channels, resource_type, resource_id, actor, data)
+    select id, type, channels, resource_type, resource_id, actor, data from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+      as x(id text, type text, channels text[], resource_type text, resource_id text, actor jsonb, data jsonb)`.execute(
+    db,
+  )
+}

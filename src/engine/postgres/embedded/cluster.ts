@@ -1,0 +1,127 @@
+import { randomBytes } from 'node:crypto'
+import {
+  chownSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+} from 'node:fs'
+import { renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { StartRefused } from '../../start-refused.ts'
+import type { Binaries } from './binaries.ts'
+import { killHolders } from './holders.ts'
+import type { Place } from './place.ts'
+import { explainEnd, startProgram } from './program.ts'
+
+/** The superuser of the cluster, and so of its database. */
+export const superuser = 'ukiyo'
+
+// It is part of the cluster, so it appears with it, and a copy or a move of the one takes the other along.
+const passwordFile = 'ukiyo.password'
+
+/** The password of the cluster, which is made first if there is none. Throws `StartRefused`. */
+export async function openCluster(binaries: Binaries, place: Place, log: (line: string) => void): Promise<string> {
+  const { cluster } = place
+  if (!existsSync(join(cluster, 'PG_VERSION'))) await makeCluster(binaries, place, log)
+  const made = readFileSync(join(cluster, 'PG_VERSION'), 'utf8').trim()
+  const major = binaries.version.split('.')[0]
+  if (made !== major)
+    throw new StartRefused(
+      `the database in ${cluster} was made by PostgreSQL ${made}, and this is ${major}: move its data with that version's pg_dump`,
+    )
+  try {
+    const file = openSync(join(cluster, passwordFile), constants.O_RDONLY | constants.O_NOFOLLOW)
+    const password = readFileSync(file, 'utf8')
+    closeSync(file)
+    return password
+  } catch (error) {
+    throw new StartRefused(
+      `the password of the database cannot be read (${join(cluster, passwordFile)}): put it back`,
+      { cause: error },
+    )
+  }
+}
+
+/** Made in a folder beside its place and moved there when it is whole, so a start that is killed leaves only litter. */
+async function makeCluster(binaries: Binaries, place: Place, log: (line: string) => void): Promise<void> {
+  const { cluster, user } = place
+  if (existsSync(cluster) && readdirSync(cluster).length > 0)
+    throw new StartRefused(`${cluster} is not empty and holds no database: move it away`)
+  await sweep(cluster)
+  const making = mkdtempSync(`${cluster}.init-`)
+  const password = join(making, 'password')
+  try {
+    writeFileSync(password, randomBytes(32).toString('base64url'), { mode: 0o600, flush: true })
+    for (const path of user ? [password, making] : []) chownSync(path, user!.uid, user!.gid)
+    await initialise(binaries, place, making, log)
+    renameSync(password, join(making, 'data', passwordFile))
+    sync(join(making, 'data'))
+    renameSync(join(making, 'data'), cluster)
+    if (place.link) symlinkSync(cluster, place.link)
+    for (const path of [cluster, ...(place.link ? [place.link] : [])]) sync(dirname(path))
+  } finally {
+    rmSync(making, { recursive: true, force: true })
+  }
+}
+
+/**
+ * The built-in C.UTF-8 sorts by code point whatever the machine's C library says, today and after its next update.
+ * pg_trgm asks the C library what a letter is (LC_CTYPE), and under plain C takes only ASCII ones.
+ */
+async function initialise(
+  binaries: Binaries,
+  place: Place,
+  making: string,
+  log: (line: string) => void,
+): Promise<void> {
+  const args = [
+    '-D',
+    join(making, 'data'),
+    `--username=${superuser}`,
+    `--pwfile=${join(making, 'password')}`,
+    '--auth=scram-sha-256',
+  ]
+  args.push(
+    '--encoding=UTF8',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--locale=C',
+    '--no-instructions',
+  )
+  for (const type of ['C.UTF-8', 'C']) {
+    const program = startProgram(binaries, 'initdb', [...args, `--lc-ctype=${type}`], { cwd: making, user: place.user })
+    const end = await program.ended
+    if (end.code === 0) return
+    if (type === 'C' || !program.lines.some((line) => line.includes('invalid locale name')))
+      throw new StartRefused(
+        `the database could not be made in ${dirname(place.cluster)}: ${explainEnd('initdb', program, end, place.cluster)}`,
+      )
+    log('this machine has no locale C.UTF-8: similarity search will see only ASCII letters')
+  }
+}
+
+/**
+ * What earlier starts that were killed left behind; their initdb may still be running, and dies while its files go:
+ * `rmSync` would take a file that it removed first for the end of the work, `rm` looks at each by itself.
+ */
+async function sweep(cluster: string): Promise<void> {
+  const home = dirname(cluster)
+  for (const name of readdirSync(home)) {
+    if (!name.startsWith(`${basename(cluster)}.init-`)) continue
+    killHolders(join(home, name))
+    killHolders(join(home, name, 'data'))
+    await rm(join(home, name), { recursive: true, force: true, maxRetries: 20, retryDelay: 10 })
+  }
+}
+
+function sync(dir: string): void {
+  const handle = openSync(dir, 'r')
+  fsyncSync(handle)
+  closeSync(handle)
+}

@@ -1,0 +1,76 @@
+import { closeSync, constants, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { StartRefused } from '../../start-refused.ts'
+import { holders, killHolders, signal } from './holders.ts'
+import { removeSocketDir } from './socket.ts'
+
+/**
+ * Clears what a server that was killed left in the cluster: its postgres, which lives on, is stopped (it would go on
+ * with old settings, unwatched and with nobody reading its log); backends without a postmaster are ended; the note of a
+ * postmaster that is gone is made harmless. After a clean stop there is no note, and this costs nothing.
+ * The caller holds the cluster's lock. Throws `StartRefused` when something that cannot be ended is in the way.
+ */
+export async function clearLeftover(cluster: string, log: (line: string) => void): Promise<void> {
+  // Its lines: pid, data directory, start time, port, socket directory, … (PostgreSQL's miscadmin.h, LOCK_FILE_LINE_*).
+  const note = readNote(cluster)
+  if (!note) return
+  const [first = '', , , , socketDir = ''] = note.split('\n')
+  const postmaster = Number.parseInt(first, 10)
+  if (holders(cluster).includes(postmaster)) {
+    log(`stopping the PostgreSQL (process ${postmaster}) that an earlier server left behind`)
+    signal(postmaster, 'SIGINT')
+    if (!(await gone(cluster, 20_000))) signal(postmaster, 'SIGQUIT')
+    await gone(cluster, 2_000)
+  }
+  killHolders(cluster)
+  if (!(await gone(cluster, 2_000)))
+    throw new StartRefused(
+      `the database in ${cluster} is in use by process ${holders(cluster).join(', ')}, which does not stop`,
+    )
+  removeSocketDir(socketDir)
+  if (signal(postmaster, 0)) disown(cluster)
+}
+
+/** Waits until no process works in the cluster; false when some still do after `bound` milliseconds. */
+async function gone(cluster: string, bound: number): Promise<boolean> {
+  const end = performance.now() + bound
+  for (let found = holders(cluster); ; found = holders(cluster, found)) {
+    // A process that is no longer there may have left others that were started meanwhile.
+    if (found.length === 0 && (found = holders(cluster)).length === 0) return true
+    if (performance.now() > end) return false
+    await sleep(5)
+  }
+}
+
+/**
+ * The pid in the note was given to another process since, and PostgreSQL would take that for a postmaster. Removing the
+ * note would also remove the key of the shared memory that PostgreSQL checks for survivors, so only the pid changes:
+ * to ours, the parent's, which it knows cannot be a postmaster (CreateLockFile in miscinit.c).
+ */
+function disown(cluster: string): void {
+  const file = openNote(cluster, constants.O_RDWR)
+  if (file === null) return
+  const rest = readFileSync(file, 'utf8').split('\n').slice(1)
+  ftruncateSync(file, 0)
+  writeSync(file, [process.pid, ...rest].join('\n'), 0)
+  closeSync(file)
+}
+
+function readNote(cluster: string): string | null {
+  const file = openNote(cluster, constants.O_RDONLY)
+  if (file === null) return null
+  const text = readFileSync(file, 'utf8')
+  closeSync(file)
+  return text
+}
+
+/** Never through a link: the cluster belongs to PostgreSQL's account, and this process may be root. */
+function openNote(cluster: string, flags: number): number | null {
+  try {
+    return openSync(join(cluster, 'postmaster.pid'), flags | constants.O_NOFOLLOW)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    throw error
+  }
+}

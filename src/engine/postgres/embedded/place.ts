@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto'
+import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, realpathSync, renameSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { StartRefused } from '../../start-refused.ts'
+import { canPass, findUser, type OsUser } from './user.ts'
+
+/** Where the cluster (PostgreSQL's own data directory) is or is to be made, and the account it belongs to. */
+export interface Place {
+  cluster: string
+  /** The link to leave in the data dir once the cluster has been made, if it lives elsewhere. */
+  link: string | null
+  /** Null: the account of this process. */
+  user: OsUser | null
+}
+
+/**
+ * The cluster is `{dataDir}/postgres`. Where its account cannot get there (a clone under a 0700 home, started as root)
+ * it is made in `/var/lib/ukiyo/{hash of the data dir}` and `{dataDir}/postgres` becomes a link to it, so that the data
+ * dir says where it is even after a move. `dataDir` exists and is a real path. Throws `StartRefused`.
+ */
+export function placeCluster(dataDir: string, user: OsUser | null, log: (line: string) => void): Place {
+  const path = join(dataDir, 'postgres')
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  if (found) return existing(path, dataDir, user, log)
+  if (!user || letPass(dataDir, user)) return { cluster: path, link: null, user }
+  const home = join('/var/lib/ukiyo', createHash('sha256').update(dataDir).digest('hex').slice(0, 16))
+  mkdirSync(home, { recursive: true, mode: 0o755 })
+  if (!canPass(user, home))
+    throw new StartRefused(
+      `the user ${user.name} can reach neither ${dataDir} nor ${home}: set UK_DATA_DIR to a folder it can reach`,
+    )
+  setAside(join(home, 'postgres'), log)
+  log(`the database lives in ${home}, because its user ${user.name} cannot reach ${dataDir}`)
+  return { cluster: join(home, 'postgres'), link: path, user }
+}
+
+function existing(path: string, dataDir: string, user: OsUser | null, log: (line: string) => void): Place {
+  const entry = statSync(path, { throwIfNoEntry: false })
+  if (!entry)
+    throw new StartRefused(
+      `the database of ${dataDir} is gone: ${path} is a link to nothing; put it back, or remove the link to start empty`,
+    )
+  const cluster = realpathSync(path)
+  if (!user) {
+    if (entry.uid === process.getuid?.()) return { cluster, link: null, user }
+    const owner = findUser(entry.uid)?.name ?? `uid ${entry.uid}`
+    throw new StartRefused(`the database in ${cluster} belongs to ${owner}: start as that user or as root`)
+  }
+  if (entry.uid === 0) giveTo(cluster, user)
+  // Whoever made it could reach it then: a server started by a plain user first and by root later goes on as that user.
+  const owner =
+    entry.uid === 0 || entry.uid === user.uid ? user : (findUser(entry.uid) ?? { ...entry, name: `uid ${entry.uid}` })
+  if (!canPass(owner, dirname(cluster)) && !(dirname(cluster) === dataDir && letPass(dataDir, owner)))
+    throw new StartRefused(
+      `the database in ${cluster} cannot be reached by its user ${owner.name}: open the folders above it, or move it`,
+    )
+  if (dirname(cluster) !== dataDir) log(`the database runs as the user ${owner.name} in ${dirname(cluster)}`)
+  return { cluster, link: null, user: owner }
+}
+
+/** Lets the account through root's own data dir, but not look around in it. False where a folder above is shut. */
+function letPass(dataDir: string, user: OsUser): boolean {
+  if (canPass(user, dataDir)) return true
+  const dir = statSync(dataDir)
+  if (dir.uid !== 0 || !canPass(user, dirname(dataDir))) return false
+  if (dir.mode & 0o070) chmodSync(dataDir, (dir.mode & 0o7777) | 0o001)
+  else {
+    chownSync(dataDir, dir.uid, user.gid)
+    chmodSync(dataDir, (dir.mode & 0o7777) | 0o010)
+  }
+  return true
+}
+
+/** The data dir that this cluster belonged to was removed: the new one starts empty, the old one is not ours to delete. */
+function setAside(cluster: string, log: (line: string) => void): void {
+  if (!lstatSync(cluster, { throwIfNoEntry: false })) return
+  const aside = `${cluster}.${new Date().toISOString().replaceAll(':', '')}`
+  renameSync(cluster, aside)
+  log(`an older database of a data dir that is gone was set aside as ${aside}`)
+}
+
+/** A cluster restored by root from a backup. */
+function giveTo(dir: string, user: OsUser): void {
+  chownSync(dir, user.uid, user.gid)
+  for (const entry of readdirSync(dir, { withFileTypes: true })) {
+    const path = join(dir, entry.name)
+    if (entry.isDirectory()) giveTo(path, user)
+    else if (entry.isFile()) chownSync(path, user.uid, user.gid)
+  }
+}

@@ -1,0 +1,81 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { StartRefused } from '../../start-refused.ts'
+import type { Binaries } from './binaries.ts'
+import type { OsUser } from './user.ts'
+
+/** One of PostgreSQL's programs, started. */
+export interface Program {
+  child: ChildProcess
+  /** The last 30 lines it wrote. */
+  lines: string[]
+  /** How it ended, once its last line is in. Rejects with `StartRefused` or the system's error when it could not be started. */
+  ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+}
+
+/** Starts `bin/{name}` under the account, in `cwd`, in a session of its own (Ctrl-C in a terminal is the server's to handle). */
+export function startProgram(
+  binaries: Binaries,
+  name: 'initdb' | 'postgres',
+  args: string[],
+  options: { cwd: string; user: OsUser | null; onLine?: (line: string) => void },
+): Program {
+  const path = join(binaries.root, 'native/bin', name)
+  const child = spawn(path, args, {
+    cwd: options.cwd,
+    detached: true,
+    // Nothing of ours: PG* variables would steer it, and API keys are not its business. C keeps its messages English.
+    env: { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    ...(options.user && { uid: options.user.uid, gid: options.user.gid }),
+  })
+  const lines: string[] = []
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    if (lines.push(line) > 30) lines.shift()
+    options.onLine?.(line)
+  })
+  const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve, reject) => {
+    child.once('error', (error) => reject(explainSpawn(error, path, options.user)))
+    // `close` would wait for every process that still holds the pipe, and outlive a killed postmaster by its backends.
+    child.once('exit', (code, signal) => {
+      const done = () => resolve({ code, signal })
+      child.once('close', done)
+      setTimeout(done, 100).unref()
+    })
+  })
+  ended.catch(() => {})
+  return { child, lines, ended }
+}
+
+function explainSpawn(error: Error, path: string, user: OsUser | null): Error {
+  const code = 'code' in error ? error.code : null
+  if (code === 'ENOENT')
+    return new StartRefused(
+      `${path} does not run here (it needs Linux with glibc): set DATABASE_URL to a PostgreSQL of yours`,
+    )
+  if (code === 'EPERM' && user)
+    return new StartRefused(
+      `this process may not become the user ${user.name}: start it as a plain user, or set DATABASE_URL`,
+    )
+  if (code === 'EACCES')
+    return new StartRefused(`${path} may not be run by ${user?.name ?? 'this user'}: permission is denied`)
+  return error
+}
+
+/** Why a program failed, in one line: how it ended, and its last complaint. */
+export function explainEnd(
+  name: string,
+  program: Program,
+  end: { code: number | null; signal: NodeJS.Signals | null },
+  where: string,
+): string {
+  const text = program.lines.join('\n')
+  if (/No space left on device|Disk quota exceeded/i.test(text))
+    return `there is no space left on the disk that holds ${where}`
+  const complaint =
+    program.lines.findLast((line) => /^(PANIC|FATAL|ERROR)|error:|cannot|could not/.test(line)) ??
+    program.lines.findLast((line) => !line.startsWith('LOG:'))
+  const how = end.signal ? `${name} was ended by ${end.signal}` : `${name} ended with code ${end.code}`
+  return complaint ? `${how}: ${complaint.replace(/^(PANIC|FATAL|ERROR):\s+/, '')}` : how
+}

@@ -1,0 +1,90 @@
+import { StartRefused } from '../../start-refused.ts'
+import type { Binaries } from './binaries.ts'
+import type { Place } from './place.ts'
+import { explainEnd, startProgram } from './program.ts'
+import { serverArgs } from './settings.ts'
+
+/** How PostgreSQL ended: asked to, or by itself, and why in one line. */
+export interface Exit {
+  expected: boolean
+  reason: string
+}
+
+/** A postgres that accepts connections. */
+export interface RunningServer {
+  pid: number
+  exited: Promise<Exit>
+  /** Resolves when it is down; may be called twice. */
+  stop: () => Promise<void>
+}
+
+/** What PostgreSQL says at every start and stop; all else (recovery, crashes, refused passwords) is worth a line. */
+const routine =
+  /^LOG: +(starting PostgreSQL|listening on|database system (was shut down at|is ready|is shut down)|received (smart|fast) shutdown|shutting down|aborting any active|checkpoint|background worker)|^FATAL: +(terminating connection due to administrator|the database system is (starting|shutting))/
+
+/** Starts postgres and waits until it is ready, however long its recovery takes. Throws `StartRefused`. */
+export async function startServer(
+  binaries: Binaries,
+  place: Place,
+  socketDir: string,
+  log: (line: string) => void,
+): Promise<RunningServer> {
+  let stopping = false
+  const ready = Promise.withResolvers<'ready'>()
+  const program = startProgram(binaries, 'postgres', serverArgs(place.cluster, socketDir), {
+    cwd: '/',
+    user: place.user,
+    onLine(line) {
+      // Its own log line is the earliest sign, and needs no polling. The messages are English: LC_ALL is C.
+      if (line.includes('database system is ready to accept connections')) ready.resolve('ready')
+      if (!routine.test(line)) log(`postgres: ${line}`)
+    },
+  })
+  const { child } = program
+  // A server that leaves in a hurry (process.exit, an uncaught error) takes its database along.
+  const onExit = () => child.kill('SIGINT')
+  process.once('exit', onExit)
+  const exited = program.ended
+    .finally(() => process.off('exit', onExit))
+    .then((end): Exit => {
+      return {
+        expected: stopping,
+        reason: stopping ? 'PostgreSQL was stopped' : explainEnd('PostgreSQL', program, end, place.cluster),
+      }
+    })
+  const first = await Promise.race([ready.promise, exited])
+  if (first !== 'ready') throw new StartRefused(`the database in ${place.cluster} does not start: ${first.reason}`)
+
+  return {
+    pid: child.pid!,
+    exited,
+    async stop() {
+      stopping = true
+      await stopChild(child.pid!, exited, log)
+    },
+  }
+}
+
+/** Each way to stop, and how long it may take. Smart waits for clients, which by now should be gone; fast sends them away. */
+const ways: [signal: NodeJS.Signals, milliseconds: number][] = [
+  ['SIGTERM', 200],
+  ['SIGINT', 30_000],
+  ['SIGQUIT', 5_000],
+  ['SIGKILL', 5_000],
+]
+
+async function stopChild(pid: number, exited: Promise<Exit>, log: (line: string) => void): Promise<void> {
+  for (const [signal, milliseconds] of ways) {
+    if (signal === 'SIGQUIT') log('PostgreSQL does not stop in time; it will recover at the next start')
+    try {
+      process.kill(pid, signal)
+    } catch {
+      // It has ended, and `exited` says so below.
+    }
+    const bound = Promise.withResolvers<'late'>()
+    const timer = setTimeout(bound.resolve, milliseconds, 'late')
+    const first = await Promise.race([exited, bound.promise])
+    clearTimeout(timer)
+    if (first !== 'late') return
+  }
+}

@@ -1,0 +1,49 @@
+import { chmodSync, chownSync, mkdtempSync, realpathSync, rmdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { StartRefused } from '../../start-refused.ts'
+import { canPass, type OsUser } from './user.ts'
+
+/** The number in the socket's name; nothing listens on a port. */
+export const port = 5432
+
+const socketName = `.s.PGSQL.${port}`
+
+// sockaddr_un holds 108 bytes with the closing zero (unix(7)); PostgreSQL adds `.lock` to a second file, which may be longer.
+const longest = 107
+
+/**
+ * A new folder for the socket, 0700, the account's own, with a short path wherever the data dir is. A name that nobody
+ * can guess, so that no other account can have made it first. Throws `StartRefused` when no place serves.
+ */
+export function makeSocketDir(user: OsUser | null): string {
+  const tried: string[] = []
+  for (const base of [...(user ? ['/run'] : []), tmpdir(), '/tmp', '/dev/shm']) {
+    try {
+      const real = realpathSync(base)
+      const dir = join(real, 'ukiyo-XXXXXX')
+      if (Buffer.byteLength(join(dir, socketName)) > longest || !canPass(user, real))
+        throw new Error('too long or shut')
+      const made = mkdtempSync(dir.slice(0, -6))
+      chmodSync(made, 0o700)
+      if (user) chownSync(made, user.uid, user.gid)
+      return made
+    } catch {
+      tried.push(base)
+    }
+  }
+  throw new StartRefused(
+    `no folder for the database's socket could be made in ${tried.join(', ')}: set TMPDIR to a short path`,
+  )
+}
+
+/** Removes such a folder, and nothing that is not one. */
+export function removeSocketDir(dir: string): void {
+  if (!/^ukiyo-[A-Za-z0-9]{6}$/.test(basename(dir))) return
+  for (const name of [socketName, `${socketName}.lock`]) rmSync(join(dir, name), { force: true })
+  try {
+    rmdirSync(dir)
+  } catch {
+    // It is gone already, or not empty and so not ours.
+  }
+}

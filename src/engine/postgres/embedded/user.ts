@@ -1,0 +1,65 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync, statSync, type Stats } from 'node:fs'
+import { dirname } from 'node:path'
+import { StartRefused } from '../../start-refused.ts'
+
+/** An account of the operating system that PostgreSQL runs as. */
+export interface OsUser {
+  uid: number
+  gid: number
+  name: string
+}
+
+/**
+ * The account for PostgreSQL, which refuses to run as root: `ukiyo` (made if `useradd` can), else `nobody`.
+ * Null when this process is not root: PostgreSQL then runs as the same account. Source of names: /etc/passwd.
+ */
+export function databaseUser(log: (line: string) => void): OsUser | null {
+  if (process.getuid?.() !== 0) return null
+  return findUser('ukiyo') ?? makeUser(log) ?? findUser('nobody') ?? refuseRoot()
+}
+
+/** The entry of a name or uid in /etc/passwd, or null. */
+export function findUser(nameOrUid: string | number): OsUser | null {
+  const column = typeof nameOrUid === 'number' ? 2 : 0
+  for (const line of readFileSync('/etc/passwd', 'utf8').split('\n')) {
+    const fields = line.split(':')
+    if (fields[column] === String(nameOrUid))
+      return { name: fields[0]!, uid: Number(fields[2]), gid: Number(fields[3]) }
+  }
+  return null
+}
+
+/** Looks again whatever `useradd` says: another server may have made the account in the same moment. */
+function makeUser(log: (line: string) => void): OsUser | null {
+  const args = ['--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin', 'ukiyo']
+  const { status } = spawnSync('useradd', args, { stdio: 'ignore', timeout: 10_000 })
+  if (status === 0) log('made the system user "ukiyo" for the database, which does not run as root')
+  return findUser('ukiyo')
+}
+
+function refuseRoot(): never {
+  throw new StartRefused(
+    'PostgreSQL does not run as root, and there is no user "ukiyo" or "nobody": start as a plain user, or set DATABASE_URL',
+  )
+}
+
+const read = 4
+const pass = 1
+
+/** Whether the account may use the entry so: the class it falls in decides alone, as in path_resolution(7). */
+function may(user: OsUser, entry: Stats, need: number): boolean {
+  const bits = entry.uid === user.uid ? entry.mode >> 6 : entry.gid === user.gid ? entry.mode >> 3 : entry.mode
+  return (bits & need) === need
+}
+
+/** Whether the account may pass through `dir` (a real path) and every folder above it. Null, ourselves, may. */
+export function canPass(user: OsUser | null, dir: string): boolean {
+  if (!user) return true
+  const above = dirname(dir)
+  return may(user, statSync(dir), pass) && (above === dir || canPass(user, above))
+}
+
+/** Whether the account may read and run the program at `path` (a real path). */
+export const canRun = (user: OsUser | null, path: string): boolean =>
+  !user || (may(user, statSync(path), read | pass) && canPass(user, dirname(path)))

@@ -1,0 +1,105 @@
+import { readFileSync, readlinkSync } from 'node:fs'
+import { type Id, newId } from '#kernel/ids.ts'
+import type { Log } from '../log.ts'
+import type { Postgres } from '../postgres/client.ts'
+
+const HEARTBEAT_MS = 5_000
+const EXPIRY_SECONDS = 30
+/** Between two looks at the database, so that `inTouch` notices a cut within five seconds. */
+const CONTACT_MS = 1_000
+const STALE_MS = 5_000
+
+/** This server process among those that share the database, as its lease row in `processes` names it. */
+export interface ServerProcess extends AsyncDisposable {
+  id: Id
+  /** How many processes are alive, this one included: what a limit of the whole instance is divided by. */
+  live(): number
+  /** The database answered no longer than 5 s ago. */
+  inTouch(): boolean
+  /** Under this name the jobs of this process are locked; they are unlocked when it dies. */
+  locksJobsAs(workerPool: string): Promise<void>
+}
+
+/** Writes the lease row, keeps it alive, and removes it when disposed of. Rows of dead neighbours end at once. */
+export async function startProcess({
+  postgres: { pool },
+  log,
+}: {
+  postgres: Postgres
+  log: Log
+}): Promise<ServerProcess> {
+  const id = newId()
+  const place = placeOfPids()
+  let workerPool: string | null = null
+  let live = 1
+  let contactAt = -Infinity
+  let beatAt = -Infinity
+  let looking: Promise<void> | null = null
+
+  async function look(): Promise<void> {
+    const startedAt = performance.now()
+    if (startedAt - beatAt >= HEARTBEAT_MS - CONTACT_MS / 2) {
+      // Inserted again where a long silence had it removed.
+      await pool.query({
+        name: 'process_beat',
+        text: `insert into processes (id, expires_at, place, pid, worker_pool) values ($1, now() + make_interval(secs => $2), $3, $4, $5)
+          on conflict (id) do update set expires_at = excluded.expires_at, worker_pool = excluded.worker_pool`,
+        values: [id, EXPIRY_SECONDS, place, process.pid, workerPool],
+      })
+      beatAt = startedAt
+    }
+    const { rows } = await pool.query<{ id: Id; pid: number; here: boolean | null }>({
+      name: 'process_look',
+      text: 'select id, pid, place = $1 as here from processes where expires_at > now()',
+      values: [place],
+    })
+    contactAt = startedAt
+    // Whoever ran here and is no more need not be waited for until its lease expires.
+    const dead = rows.filter(({ pid, here }) => here === true && pid !== process.pid && !isAlive(pid))
+    live = Math.max(1, rows.length - dead.length)
+    if (dead.length === 0) return
+    await pool.query('update processes set expires_at = now() where id = any($1)', [dead.map((row) => row.id)])
+    log.warn({ processes: dead.length }, 'server processes of this machine had ended without a goodbye')
+  }
+
+  await look()
+  await pool.query(`delete from processes where expires_at < now() - interval '1 day'`)
+  const timer = setInterval(() => {
+    looking ??= look()
+      .catch((error: unknown) => log.warn({ error }, 'the database does not answer'))
+      .finally(() => (looking = null))
+  }, CONTACT_MS)
+
+  return {
+    id,
+    live: () => live,
+    inTouch: () => performance.now() - contactAt < STALE_MS,
+    async locksJobsAs(name) {
+      workerPool = name
+      await pool.query('update processes set worker_pool = $2 where id = $1', [id, name])
+    },
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      await looking
+      await pool.query('delete from processes where id = $1', [id]).catch(() => {})
+    },
+  }
+}
+
+/** What tells pids apart: the boot and the pid namespace. Null where this system does not say; leases then expire. */
+export function placeOfPids(): string | null {
+  try {
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/pid')}`
+  } catch {
+    return null
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH')
+  }
+}

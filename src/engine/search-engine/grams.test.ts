@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { pattern, text, word } from '#test/patterns.ts'
+import { compileGlob } from './glob/glob.ts'
+import { type GramQuery, gramsOf } from './regex/grams.ts'
+import { matchingLines } from './regex/lines.ts'
+import { type PatternSpec, compile } from './regex/pattern.ts'
+
+/** As the index answers it: `@>`, and rows that it knows nothing of. */
+function lets(query: GramQuery, grams: ReadonlySet<number> | null): boolean {
+  if (query === null || grams === null) return true
+  if ('grams' in query) return query.grams.every((gram) => grams.has(gram))
+  return 'all' in query ? query.all.every((one) => lets(one, grams)) : query.any.some((one) => lets(one, grams))
+}
+
+const spec: fc.Arbitrary<PatternSpec> = fc.oneof(
+  fc.record({
+    pattern: fc.oneof(
+      pattern,
+      fc.tuple(word, pattern).map(([some, more]) => `${some}${more.replace('^', '')}`),
+      fc.tuple(pattern, pattern).map(([a, b]) => `${a.replace('$', '')}|${b.replace('^', '')}`),
+    ),
+    case: fc.constantFrom('sensitive' as const, 'insensitive' as const, 'smart' as const),
+    multiline: fc.boolean(),
+    fixed: fc.constant(false),
+  }),
+  fc.record({
+    pattern: fc.tuple(word, word).map((words) => words.join('\n')),
+    case: fc.constantFrom('sensitive' as const, 'insensitive' as const),
+    multiline: fc.constant(true),
+    fixed: fc.constant(true),
+  }),
+)
+
+test('the index of trigrams never keeps from a search what it would find', () => {
+  let narrowed = 0
+  let found = 0
+  fc.assert(
+    fc.property(spec, fc.array(text, { minLength: 4, maxLength: 4 }), (asked, texts) => {
+      const compiled = compile(asked)
+      for (const one of texts) {
+        const bytes = Buffer.from(one)
+        const grams = gramsOf(bytes)
+        const passes = lets(compiled.grams, grams && new Set(grams))
+        let matches = false
+        matchingLines(compiled, bytes, () => !(matches = true))
+        if (matches) assert.ok(passes, JSON.stringify([asked, one]))
+        found += Number(matches)
+        narrowed += Number(!passes)
+      }
+    }),
+    { numRuns: 1_500 },
+  )
+  assert.ok(found > 400 && narrowed > 200, `${found} finds, ${narrowed} texts left out`)
+})
+
+test('what is asked of the database before a glob is held against a path lets every path pass that the glob names', () => {
+  const piece = fc.constantFrom(
+    '*',
+    '**',
+    '?',
+    'a',
+    'b_',
+    '%',
+    '[a-c]',
+    '[!a]',
+    '[]%]',
+    '{a,b_}',
+    '{a*,{b,c}}',
+    '\\*',
+    '\\%',
+    'é',
+  )
+  const globs = fc
+    .array(fc.oneof(piece, fc.constant('/')), { minLength: 1, maxLength: 7 })
+    .map((parts) => parts.join(''))
+  const paths = fc
+    .array(fc.constantFrom('a', 'b_', 'b', 'c', '%', '*', ']', 'é', 'x', '/'), { maxLength: 7 })
+    .map((parts) => parts.join(''))
+  /** The same as a regular expression. */
+  const likes = (like: string): RegExp =>
+    new RegExp(
+      `^${like.replace(/\\(.)|(%)|(_)|./gsu, (one, plain?: string, any?: string, single?: string) =>
+        any ? '.*' : single ? '.' : RegExp.escape(plain ?? one),
+      )}$`,
+      'su',
+    )
+  let named = 0
+  fc.assert(
+    fc.property(globs, fc.array(paths, { minLength: 5, maxLength: 5 }), (glob, all) => {
+      const { matches, like } = compileGlob(glob)
+      for (const path of all.filter((one) => matches(one))) {
+        named++
+        assert.match(path, likes(like), `${glob} as ${like}`)
+      }
+    }),
+    { numRuns: 5_000 },
+  )
+  assert.ok(named > 500, `${named} paths were named`)
+})

@@ -1,0 +1,75 @@
+import { sql } from 'kysely'
+import type { Engine } from '../../context.ts'
+import type { Db } from '../../postgres/client.ts'
+import { type DocumentKind, type Given, READER, type Read, Unreadable } from './document.ts'
+
+declare module '../../postgres/tables.ts' {
+  interface Database {
+    slow_documents: { sha256: string; kind: string; reader: number; reason: 'too_slow' | 'too_large'; at: Date }
+  }
+}
+
+/** For so long nobody tries again what took too long, unless the reader is another one. */
+const DAYS = 7
+
+export interface Wanted {
+  /** Whose turn it takes. */
+  account: string
+  kind: DocumentKind
+  /** The digest of its bytes, hexadecimal. */
+  sha256: string
+  given: () => Given | Promise<Given>
+  signal?: AbortSignal
+}
+
+/**
+ * Reads a document in the account's turn. One that took too long or too much is remembered by its bytes, for all
+ * processes, so that it does so once. Throws `Unreadable`.
+ */
+export async function readDocument(
+  { documents, postgres: { db } }: Pick<Engine, 'documents' | 'postgres'>,
+  { account, kind, sha256, given, signal }: Wanted,
+): Promise<Read> {
+  await checkSlow(db, sha256, kind)
+  // Asked again when its turn has come: the same bytes may have been tried meanwhile.
+  const begin = async (): Promise<Given> => {
+    await checkSlow(db, sha256, kind)
+    return given()
+  }
+  const read = documents.read(account, begin, signal, (reason) => remember(db, { sha256, kind, reason }))
+  return signal === undefined ? read : orAborted(read, signal)
+}
+
+async function checkSlow(db: Db, sha256: string, kind: DocumentKind): Promise<void> {
+  const before = await db
+    .selectFrom('slow_documents')
+    .select('reason')
+    .where('sha256', '=', sha256)
+    .where('kind', '=', kind)
+    .where('reader', '=', READER)
+    .where('at', '>', sql<Date>`now() - make_interval(days => ${DAYS})`)
+    .executeTakeFirst()
+  if (before !== undefined)
+    throw new Unreadable(before.reason, 'It took more time or memory to read than one document may.')
+}
+
+async function remember(
+  db: Db,
+  { sha256, kind, reason }: { sha256: string; kind: DocumentKind; reason: 'too_slow' | 'too_large' },
+): Promise<void> {
+  await sql`insert into slow_documents (sha256, kind, reader, reason, at) values (${sha256}, ${kind}, ${READER}, ${reason}, now())
+    on conflict (sha256, kind) do update set reader = excluded.reader, reason = excluded.reason, at = excluded.at`.execute(
+    db,
+  )
+  await sql`delete from slow_documents where at < now() - make_interval(days => ${DAYS})`.execute(db)
+}
+
+/** Who leaves does not wait for the end of what has begun; its end is remembered all the same. */
+function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const leave = (): void => reject(signal.reason as Error)
+    if (signal.aborted) leave()
+    signal.addEventListener('abort', leave, { once: true })
+    work.finally(() => signal.removeEventListener('abort', leave)).then(resolve, reject)
+  })
+}

@@ -1,0 +1,52 @@
+import { join } from 'node:path'
+import { type Pool, type PoolLimits, TURNS, createPool } from '../../confined/pool.ts'
+import { Busy } from '../../confined/turns.ts'
+import type { Outcome } from '../../confined/worker.ts'
+import { type Given, type Read, Unreadable, type UnreadableReason } from './document.ts'
+
+/** Reads documents in processes of their own, so that a hostile one can neither stop this server nor eat its memory. */
+export interface DocumentReader extends AsyncDisposable {
+  /**
+   * For an account, in its turn; what is given is loaded then. `heavy` is told of one that took too long or too much, and
+   * waited for before the turn is given on. Throws `Unreadable`.
+   */
+  read(
+    account: string,
+    given: () => Given | Promise<Given>,
+    signal?: AbortSignal,
+    heavy?: (reason: 'too_slow' | 'too_large') => Promise<void>,
+  ): Promise<Read>
+}
+
+const LIMITS: PoolLimits = { ...TURNS, timeMs: 20_000, heapMb: 384, memoryMb: 768 }
+const program = join(import.meta.dirname, 'child.ts')
+
+type Said = { read: Read } | { reason: UnreadableReason; message: string }
+
+export function createDocumentReader(limits: Partial<PoolLimits> = {}): DocumentReader {
+  const most = { ...LIMITS, ...limits }
+  const lost = {
+    too_slow: `It takes longer to read than ${most.timeMs / 1000} s.`,
+    too_large: 'It takes more memory to read than one document may.',
+  }
+  const pool: Pool<Given, Said> = createPool(program, most)
+  return {
+    async read(account, given, signal, heavy) {
+      const conclude = async (outcome: Outcome<Said>): Promise<void> => {
+        const reason = 'lost' in outcome ? outcome.lost : 'reason' in outcome.said ? outcome.said.reason : null
+        if (reason === 'too_slow' || reason === 'too_large') await heavy?.(reason)
+      }
+      const outcome = await pool.ask(account, given, signal, conclude).catch((error: unknown) => {
+        if (error instanceof Busy) throw new Unreadable('busy', error.message)
+        throw error
+      })
+      if ('said' in outcome) {
+        if ('read' in outcome.said) return outcome.said.read
+        throw new Unreadable(outcome.said.reason, outcome.said.message)
+      }
+      if (outcome.lost === 'unsent') throw new Unreadable('busy', 'It cannot be read now.')
+      throw new Unreadable(outcome.lost, lost[outcome.lost])
+    },
+    [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
+  }
+}

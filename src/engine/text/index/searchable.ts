@@ -1,0 +1,33 @@
+import type { Id } from '#kernel/ids.ts'
+import type { Engine } from '../../context.ts'
+import type { Happened } from '../../outbox/deliveries.ts'
+
+/** Something that search finds, as its area tells of it. */
+export interface SearchDocument {
+  type: 'file' | 'note' | 'repository' | 'chat' | 'message' | 'agent' | 'computer'
+  id: Id
+  /** Whose workspace and status decide who may find it: its own row in the register, or its chat's. */
+  resource_id: Id
+  parent_id: Id | null
+  title: string
+  /** Words that count like those of the body but are not shown, such as a path. */
+  keywords: string
+  body: string
+  created_at: Date
+  updated_at: Date
+}
+
+/** How an area takes part in search. */
+export interface Searchable {
+  /** The first word of the events that tell of its things: `chat` of `chat.updated`. */
+  kinds: readonly string[]
+  /** The ids of the documents that an event may have changed. */
+  changed(engine: Engine, events: readonly Happened[]): Promise<Id[]>
+  /** Those of these that are to be found now. One that is left out is taken from the index. */
+  read(engine: Engine, ids: readonly Id[]): Promise<SearchDocument[]>
+  /** All ids behind this one, in their order, for indexing anew. */
+  all(engine: Engine, after: Id | null, limit: number): Promise<Id[]>
+}
+
+/** So much of a text is searched by its words. */
+export const MOST_BODY = 100_000

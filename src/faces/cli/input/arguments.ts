@@ -1,0 +1,168 @@
+import { Stop } from '../exit.ts'
+import { type Field, positionals } from './fields.ts'
+import { type Global, type Globals, globals } from '../globals.ts'
+import { dayOf, timeOf } from './times.ts'
+
+export interface Parsed {
+  input: Record<string, unknown>
+  globals: Globals
+}
+
+/** Reads `@file` and `-`, as text. */
+export type ReadText = (from: string) => Promise<string>
+
+/** Words → input. Types are as the contract says; whether values are right is the server's to say. */
+export async function parseArguments(
+  words: readonly string[],
+  fields: readonly Field[],
+  readText: ReadText,
+): Promise<Parsed> {
+  const { placed, flags, globals } = sort(words, fields)
+  const input: Record<string, unknown> =
+    globals.input === undefined ? {} : fromJson(globals.input, await readText(globals.input))
+  for (const [field, given] of flags) input[field.name] = await valueOf(field, given, `--${field.flag}`, readText)
+  const open = positionals(fields).filter((field) => !(field.name in input))
+  if (placed.length > open.length)
+    throw new Stop(
+      'usage',
+      `"${placed[open.length]}" is one word too many.`,
+      'A text with spaces needs quotes; what is optional has a --name, which --help lists.',
+    )
+  for (const [i, word] of placed.entries()) {
+    const field = open[i]!
+    input[field.name] = field.inPath ? word : await valueOf(field, [word], `<${field.flag}>`, readText)
+  }
+  if (!globals.help) {
+    const missing = fields.find((field) => field.required && !(field.name in input))
+    if (missing)
+      throw new Stop('usage', missing.inPath ? `<${missing.flag}> is missing.` : `--${missing.flag} is missing.`)
+  }
+  return { input, globals }
+}
+
+interface Sorted {
+  placed: string[]
+  flags: Map<Field, (string | boolean)[]>
+  globals: Globals
+}
+
+function sort(words: readonly string[], fields: readonly Field[]): Sorted {
+  const placed: string[] = []
+  const flags = new Map<Field, (string | boolean)[]>()
+  const found: Record<string, string | true> = {}
+  const give = (field: Field, value: string | boolean) => flags.set(field, [...(flags.get(field) ?? []), value])
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i]!
+    if (word === '--') {
+      placed.push(...words.slice(i + 1))
+      break
+    }
+    if (word === '-h') found.help = true
+    if (word === '-h') continue
+    if (!word.startsWith('--')) {
+      if (/^-[a-zA-Z]/.test(word))
+        throw new Stop('usage', `There is no option ${word}.`, 'A value that starts with a dash goes after --.')
+      placed.push(word)
+      continue
+    }
+    const equals = word.indexOf('=')
+    const name = equals < 0 ? word.slice(2) : word.slice(2, equals)
+    const value = (): string => {
+      const given = equals < 0 ? words[++i] : word.slice(equals + 1)
+      if (given === undefined) throw new Stop('usage', `--${name} needs a value.`)
+      return given
+    }
+    const field = fields.find(({ flag }) => flag === name)
+    const off = field ?? fields.find(({ flag, kind }) => kind === 'switch' && name === `no-${flag}`)
+    const option = globals[name as Global]
+    if (field && field.kind !== 'switch') give(field, value())
+    else if (field) give(field, equals < 0 || switchValue(value(), name))
+    else if (off) give(off, false)
+    else if (option?.[0] === 'switch' && equals < 0) found[name] = true
+    else if (option?.[0] === 'value') found[name] = value()
+    else throw new Stop('usage', `There is no option --${name} here.`, nearestFlag(name, fields))
+  }
+  return { placed, flags, globals: found }
+}
+
+function switchValue(word: string, name: string): boolean {
+  if (word === 'true' || word === 'false') return word === 'true'
+  throw new Stop('usage', `--${name} is on or off: --${name} or --no-${name}.`)
+}
+
+function nearestFlag(name: string, fields: readonly Field[]): string | undefined {
+  const known = [...fields.map(({ flag }) => flag), ...Object.keys(globals)]
+  const near = known.find((flag) => flag.startsWith(name) || name.startsWith(flag) || flag.includes(name))
+  return near && `Did you mean --${near}?`
+}
+
+/** `@file` and `-` are read, `@@x` is the text `@x`, `null` empties what may be empty. */
+async function valueOf(
+  field: Field,
+  given: (string | boolean)[],
+  called: string,
+  readText: ReadText,
+): Promise<unknown> {
+  const last = given.at(-1)!
+  if (typeof last === 'boolean') return last
+  const words = given as string[]
+  if (field.secret && last !== '-' && !/^@[^@]/.test(last))
+    throw new Stop('usage', `${called} would show in the list of processes.`, `Give - to read it from stdin, or @file.`)
+  const texts = await Promise.all(words.map((word) => expand(word, readText)))
+  if (field.kind === 'list') return texts.flatMap((text) => listItems(text, called))
+  const text = texts.at(-1)!
+  if (text === 'null' && field.nullable) return null
+  switch (field.kind) {
+    case 'text':
+      return field.secret ? text.replace(/\r?\n$/, '') : text
+    case 'time': {
+      const time = timeOf(text.trim(), field.name, new Date())
+      return time ?? no(called, text, 'a time such as 7d, 2026-12-24, 2026-12-24T18:00 or 2026-12-24T17:00:00Z')
+    }
+    case 'day':
+      return dayOf(text.trim(), new Date()) ?? no(called, text, 'a day such as 2026-12-24, today or 7d')
+    case 'number': {
+      const number = Number(text)
+      return text.trim() === '' || !Number.isFinite(number) ? no(called, text, 'a number') : number
+    }
+    case 'switch':
+      return switchValue(text, field.flag)
+    case 'json':
+      return parseJson(text, called)
+  }
+}
+
+function no(called: string, text: string, wanted: string): never {
+  throw new Stop('usage', `${called} takes ${wanted}, not "${text}".`)
+}
+
+async function expand(word: string, readText: ReadText): Promise<string> {
+  if (word === '-') return readText('-')
+  if (word.startsWith('@@')) return word.slice(1)
+  return word.startsWith('@') && word.length > 1 ? readText(word.slice(1)) : word
+}
+
+/** A repeated flag makes a list; `[…]` is the whole list and `{…}` one item as JSON. */
+function listItems(text: string, called: string): unknown[] {
+  if (text.startsWith('[')) return parseJson(text, called) as unknown[]
+  return [text.startsWith('{') ? parseJson(text, called) : text]
+}
+
+function parseJson(text: string, called: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Stop(
+      'usage',
+      `${called} takes JSON, and this is none.`,
+      `Write it in single quotes, or give @file, or - for stdin.`,
+    )
+  }
+}
+
+function fromJson(from: string, text: string): Record<string, unknown> {
+  const value = parseJson(text, '--input')
+  if (value === null || typeof value !== 'object' || Array.isArray(value))
+    throw new Stop('usage', `${from} must hold a JSON object.`)
+  return value as Record<string, unknown>
+}

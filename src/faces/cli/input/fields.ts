@@ -1,0 +1,129 @@
+import { pathNames, type AnyEndpoint } from '#kernel/contract.ts'
+import { inputSchema } from '#kernel/registry.ts'
+import { exampleOf } from '../../example.ts'
+import { type Schema, convert, resolve } from '../../schemas.ts'
+import { kebab } from '../../words.ts'
+
+/** How the words on a command line become the value of a field. */
+export type Kind = 'text' | 'time' | 'day' | 'number' | 'switch' | 'list' | 'json'
+
+/** One field of an endpoint's input as the command line takes it. */
+export interface Field {
+  name: string
+  /** `--page-size` without the dashes. */
+  flag: string
+  kind: Kind
+  inPath: boolean
+  required: boolean
+  nullable: boolean
+  /** Never as a plain word: other users of the machine can read command lines. */
+  secret: boolean
+  description: string
+  /** The words it may be, where they are few. */
+  choices: readonly string[]
+  fallback: unknown
+  /** A list whose items are JSON. */
+  ofThings: boolean
+  /** A value that it takes; of a list, an item. */
+  example: unknown
+}
+
+const secretName = /(^|_)(password|secret|token|api_key)$/
+
+export function fieldsOf(endpoint: AnyEndpoint): Field[] {
+  const { schemas, defs } = convert('input', { input: inputSchema(endpoint) })
+  const { properties = {}, required = [] } = schemas.input!
+  const inPath = pathNames(endpoint.path)
+  const fields = Object.entries(properties).map(([name, property]): Field => {
+    const schema = resolve(property, defs)
+    const variants = (schema.anyOf ?? schema.oneOf ?? [schema]).map((variant) => resolve(variant, defs))
+    const types = variants.flatMap(({ type }) => type ?? [])
+    const kind = kindOf(types, variants)
+    const items = kind === 'list' ? variants.find(({ type }) => type === 'array')?.items : undefined
+    return {
+      name,
+      flag: kebab(name),
+      kind,
+      inPath: inPath.includes(name),
+      required: required.includes(name),
+      nullable: types.includes('null'),
+      secret: secretName.test(name) && kind === 'text',
+      description: schema.description ?? '',
+      choices: choicesOf(
+        variants.flatMap((variant) =>
+          variant.type === 'array' && variant.items ? [resolve(variant.items, defs)] : [variant],
+        ),
+      ),
+      fallback: schema.default,
+      ofThings: items !== undefined && isThing(items, defs),
+      example: items ? exampleOf(items, defs, singular(name), 'telling') : exampleOf(property, defs, name, 'required'),
+    }
+  })
+  return endpoint.takes === 'multipart' ? [...fields, localFile] : fields
+}
+
+const isThing = (schema: Schema, defs: Record<string, Schema>): boolean => {
+  const { type, anyOf, oneOf } = resolve(schema, defs)
+  const forms = anyOf ?? oneOf
+  return forms ? forms.every((form) => isThing(form, defs)) : type === 'object'
+}
+
+const singular = (name: string): string => name.replace(/ies$/, 'y').replace(/s$/, '')
+
+/** What is sent as the part `file`. */
+const localFile: Field = {
+  name: 'file',
+  flag: 'file',
+  kind: 'text',
+  inPath: false,
+  required: false,
+  nullable: false,
+  secret: false,
+  description: 'A file of this machine to send, of any size. Keeps its name unless --name is given.',
+  choices: [],
+  fallback: undefined,
+  ofThings: false,
+  example: './report.pdf',
+}
+
+function kindOf(types: readonly string[], variants: readonly Schema[]): Kind {
+  if (variants.some(({ format }) => format === 'date-time')) return 'time'
+  if (variants.some(({ format }) => format === 'date')) return 'day'
+  if (types.includes('string') || variants.some((variant) => variant.enum?.some((word) => typeof word === 'string')))
+    return 'text'
+  if (types.includes('integer') || types.includes('number')) return 'number'
+  if (types.includes('boolean')) return 'switch'
+  if (types.includes('array')) return 'list'
+  return 'json'
+}
+
+const choicesOf = (variants: readonly Schema[]): string[] =>
+  variants
+    .flatMap(({ enum: words, const: word }) => words ?? (word === undefined ? [] : [word]))
+    .filter((word) => typeof word === 'string')
+
+/** What may be given by position: the path, then every required text or number, in this order. */
+export const positionals = (fields: readonly Field[]): Field[] => [
+  ...fields.filter((field) => field.inPath),
+  ...fields.filter(
+    (field) =>
+      field.required && !field.inPath && !field.secret && ['text', 'time', 'day', 'number'].includes(field.kind),
+  ),
+]
+
+/** Fields of commands that are no endpoint. */
+export const textField = (name: string): Field => ({
+  name,
+  flag: name.replaceAll('_', '-'),
+  kind: 'text',
+  inPath: false,
+  required: false,
+  nullable: false,
+  secret: false,
+  description: '',
+  choices: [],
+  fallback: undefined,
+  ofThings: false,
+  example: '',
+})
+export const secretField = (name: string): Field => ({ ...textField(name), secret: true })

@@ -1,0 +1,28 @@
+import { readFile } from 'node:fs/promises'
+import { Stop } from '../exit.ts'
+
+let stdin: Promise<string> | null = null
+
+/** A file's text, or with `-` all of stdin, which can be asked for once. */
+export async function readText(from: string): Promise<string> {
+  if (from !== '-') {
+    try {
+      return await readFile(from, 'utf8')
+    } catch (error) {
+      throw new Stop(
+        'usage',
+        `${from} cannot be read: ${(error as Error).message}.`,
+        'A text that starts with @ is written with @@.',
+      )
+    }
+  }
+  if (stdin) throw new Stop('usage', 'stdin can be read for one field only.')
+  stdin = drain()
+  return stdin
+}
+
+async function drain(): Promise<string> {
+  const parts: Buffer[] = []
+  for await (const part of process.stdin) parts.push(part as Buffer)
+  return Buffer.concat(parts).toString('utf8')
+}

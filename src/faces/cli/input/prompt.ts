@@ -1,0 +1,63 @@
+import { createInterface } from 'node:readline/promises'
+import type { Globals } from '../globals.ts'
+import { Stop, codeOf } from '../exit.ts'
+import { readText } from './input.ts'
+import type { Terminal } from '../terminal.ts'
+
+/** Asks on stderr, so that stdout stays data. */
+export async function ask(question: string, flag: string, globals: Globals, terminal: Terminal): Promise<string> {
+  mayAsk(flag, globals, terminal)
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return (await lines.question(`${question}: `)).trim()
+  } finally {
+    lines.close()
+  }
+}
+
+export async function askPassword(globals: Globals, terminal: Terminal): Promise<string> {
+  if (globals['password-stdin']) return (await readText('-')).replace(/\r?\n$/, '')
+  return askHidden('Password', '--password-stdin', globals, terminal)
+}
+
+/** A password that is new: typed twice where a person types it, for nobody sees what was typed. */
+export async function askNewPassword(globals: Globals, terminal: Terminal): Promise<string> {
+  const password = await askPassword(globals, terminal)
+  if (globals['password-stdin']) return password
+  if ((await askHidden('The same again', '--password-stdin', globals, terminal)) === password) return password
+  throw new Stop('usage', 'The two passwords differ.', 'Try again.')
+}
+
+/** Reads a line without showing it. */
+export function askHidden(question: string, flag: string, globals: Globals, terminal: Terminal): Promise<string> {
+  mayAsk(flag, globals, terminal)
+  const { stdin, stderr } = process
+  stderr.write(`${question}: `)
+  stdin.setRawMode(true).setEncoding('utf8').resume()
+  return new Promise((resolve) => {
+    let typed = ''
+    const end = () => {
+      stdin.off('data', read).setRawMode(false).pause()
+      stderr.write('\n')
+    }
+    const read = (keys: string) => {
+      for (const key of keys) {
+        if (key === '\r' || key === '\n' || key === '\u0004') {
+          end()
+          return resolve(typed)
+        }
+        if (key === '\u0003') {
+          end()
+          process.exit(codeOf('interrupted'))
+        }
+        if (key === '\u007f' || key === '\b') typed = typed.slice(0, -1)
+        else if (key >= ' ') typed += key
+      }
+    }
+    stdin.on('data', read)
+  })
+}
+
+function mayAsk(flag: string, globals: Globals, terminal: Terminal): void {
+  if (!terminal.canAsk || globals['no-input']) throw new Stop('usage', `${flag} is needed where nobody can be asked.`)
+}

@@ -1,0 +1,48 @@
+import { type Terminal, widthOf } from '../terminal.ts'
+
+/** A line of two columns: what one types, and what it means. */
+export type Pair = [left: string, right: string]
+
+/** Titles in bold, what they hold indented; what holds nothing is left out, but for the first. */
+export const sections = (terminal: Terminal, parts: readonly (readonly [title: string, body: string])[]): string =>
+  parts
+    .filter(([, body], i) => body !== '' || i === 0)
+    .map(([title, body]) => `${terminal.style('bold', title)}\n${body === '' ? '' : indent(body, terminal)}`)
+    .join('\n')
+
+const indent = (body: string, terminal: Terminal): string =>
+  body
+    .trimEnd()
+    .split('\n')
+    .flatMap((line) => (line.startsWith('  ') ? [line] : wrap(line, terminal.columns - 2).map((part) => `  ${part}`)))
+    .map((line) => `${line}\n`)
+    .join('')
+
+export const examples = (lines: readonly string[]): string => lines.map((line) => `  $ ${line}\n`).join('')
+
+/** Two columns; the right one is wrapped, and starts on a line of its own where the left one is long. */
+export function columns(pairs: readonly Pair[], terminal: Terminal): string {
+  const width = Math.min(34, Math.max(0, ...pairs.map(([left]) => widthOf(left))))
+  const room = Math.max(24, terminal.columns - width - 4)
+  return pairs
+    .map(([left, right]) => {
+      const [line = '', ...more] = wrap(right, room)
+      const gap = ' '.repeat(width + 4)
+      const start =
+        widthOf(left) > width ? `  ${left}\n${line === '' ? '' : `${gap}${line}`}` : `  ${left.padEnd(width)}  ${line}`
+      return [start.trimEnd(), ...more.map((rest) => gap + rest)].join('\n') + '\n'
+    })
+    .join('')
+}
+
+function wrap(text: string, columns: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(/\s+/)) {
+    if (line !== '' && widthOf(line) + 1 + widthOf(word) > columns) {
+      lines.push(line)
+      line = word
+    } else line = line === '' ? word : `${line} ${word}`
+  }
+  return [...lines, line]
+}

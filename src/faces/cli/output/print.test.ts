@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { things } from '#test/every-kind.ts'
+import type { Incoming } from '../../client.ts'
+import { Stop, exits } from '../exit.ts'
+import type { Globals } from '../globals.ts'
+import { print } from './print.ts'
+import type { Terminal } from '../terminal.ts'
+
+const answer = (body: string | object, { status = 200, type = 'application/json' } = {}): Incoming => {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return {
+    status,
+    header: (name) => (name === 'content-type' ? type : null),
+    text: async () => text,
+    async *bytes() {
+      // Cut in the middle of everything, as a network does.
+      for (const byte of Buffer.from(text)) yield Uint8Array.of(byte)
+    },
+  }
+}
+
+interface Said {
+  code: number
+  out: string
+  err: string
+}
+
+async function printed(
+  verb: keyof typeof things.endpoints,
+  response: Incoming,
+  {
+    globals = {},
+    next = [],
+    terminal = {},
+  }: { globals?: Globals; next?: Incoming[]; terminal?: Partial<Terminal> } = {},
+): Promise<Said> {
+  const parts: Buffer[] = []
+  let err = ''
+  const asked = [...next]
+  const code = await print({
+    listed: { name: `things.${verb}`, verb, area: things, endpoint: things.endpoints[verb] },
+    response,
+    next: async () => asked.shift()!,
+    globals,
+    terminal: {
+      out: async (part) => void parts.push(Buffer.from(part)),
+      err: (text) => void (err += `${text}\n`),
+      interactive: false,
+      canAsk: false,
+      columns: 80,
+      env: {},
+      style: (_, text) => text,
+      onInterrupt: () => () => {},
+      ...terminal,
+    },
+  })
+  return { code, out: Buffer.concat(parts).toString(), err }
+}
+
+const page = (names: string[], next: string | null) =>
+  answer({
+    data: names.map((name) => ({ id: name, name })),
+    pagination: { has_more: next !== null, next_cursor: next },
+  })
+
+const thingNames = 'id\tname\tnote\tsize\tcreated_at\tupdated_at\tworkspace_id\tcreated_by\n'
+const thingColumns = thingNames.split('\t').length
+
+test('a page names the next one, --all goes through them', async () => {
+  const one = await printed('list', page(['a', 'b'], 'c1'))
+  assert.equal(one.out, `${thingNames}a\ta${'\t'.repeat(thingColumns - 2)}\nb\tb${'\t'.repeat(thingColumns - 2)}\n`)
+  assert.match(one.err, /--cursor c1/)
+  const all = await printed('list', page(['a'], 'c1'), {
+    globals: { all: true, json: true },
+    next: [page(['b'], 'c2'), page(['c'], null)],
+  })
+  assert.deepEqual(
+    all.out
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { id: string }).id),
+    ['a', 'b', 'c'],
+  )
+  const none = await printed('list', page([], null))
+  assert.deepEqual(none, { code: 0, out: thingNames, err: '' }, 'an empty list has the same columns')
+})
+
+test('one thing has a field per line, nested ones by their path', async () => {
+  const data = { id: 'X', usage: { input_tokens: 3 }, tags: ['a', 'b'], note: null, at: '2026-11-21T09:30:00.000Z' }
+  const lines = 'id                  X\nusage.input_tokens  3\ntags                a, b\nnote\nat                  '
+  const { out } = await printed('get', answer({ data }), { terminal: { interactive: true } })
+  assert.equal(out, `${lines}2026-11-21 09:30Z\n`)
+  const piped = await printed('get', answer({ data }))
+  assert.equal(piped.out, `${lines}2026-11-21T09:30:00.000Z\n`, 'a pipe gets times whole')
+})
+
+test('a list of things within one is a table for a person, and whole for a program', async () => {
+  const data = { id: 'X', by_model: [{ model: 'sim/echo', calls: 3, usage: { input_tokens: 9 } }], tags: [] }
+  const { out } = await printed('get', answer({ data }), { terminal: { interactive: true } })
+  assert.equal(out, 'id    X\nby_model\n  model     calls  usage.input tokens\n  sim/echo  3      9\ntags\n')
+  const piped = await printed('get', answer({ data }))
+  assert.match(piped.out, /^by_model  \[\{"model":"sim\/echo","calls":3,"usage":\{"input_tokens":9\}\}\]$/m)
+})
+
+test('the text of a model is written as it comes, its end is the exit code', async () => {
+  const events = (last: string) =>
+    answer(
+      `:\n\nevent: run.started\ndata: {}\n\nid: 1\nevent: text.delta\ndata: {"delta":"Grüße, "}\n\nevent: reasoning.delta\ndata: {"delta":"hm"}\n\nevent: text.delta\ndata: {"delta":"世界\\u001b[2J"}\n\n${last}`,
+      { type: 'text/event-stream' },
+    )
+  const end = 'event: run.completed\ndata: {}\n\n'
+  const done = await printed('watch', events(end), { terminal: { interactive: true } })
+  assert.deepEqual(done, { code: 0, out: 'Grüße, 世界\n', err: '' })
+  const piped = await printed('watch', events(end))
+  assert.equal(piped.out, 'Grüße, 世界\u001b[2J\n', 'a pipe gets every byte')
+  const failed = await printed('watch', events('event: run.failed\ndata: {"error":{"message":"no luck"}}\n\n'))
+  assert.equal(failed.code, exits.failure[0])
+  assert.match(failed.err, /no luck/)
+  const json = await printed('watch', events(''), { globals: { json: true } })
+  assert.deepEqual(JSON.parse(json.out.split('\n')[1]!), { id: '1', event: 'text.delta', data: { delta: 'Grüße, ' } })
+  const other = await printed('watch', answer('event: change\ndata: {"channel":"user:1"}\n\n'))
+  assert.equal(other.out, 'change\t{"channel":"user:1"}\n')
+})
+
+test('a tool call stands on a line of its own, with its arguments as the model wrote them', async () => {
+  const call = { id: 'c', name: 'weather', arguments: '{"city":"Oslo"}' }
+  const whole = { text: '', finish_reason: 'tool_calls', tool_calls: [call] }
+  assert.equal((await printed('get', answer({ data: whole }))).out, '→ weather {"city":"Oslo"}\n')
+  const events = `event: text.delta\ndata: {"delta":"Well"}\n\nevent: tool_call.completed\ndata: ${JSON.stringify(call)}\n\n`
+  const streamed = await printed('watch', answer(events))
+  assert.deepEqual(streamed, { code: 0, out: 'Well\n', err: '→ weather {"city":"Oslo"}\n' })
+})
+
+test('a run that waits for a decision says how to take it', async () => {
+  const run = { id: 'R', chat_id: 'C', pending_actions: [{ id: "a'; x", tool: 'drive.trash', arguments: { id: 'F' } }] }
+  const events = `event: run.requires_action\ndata: ${JSON.stringify({ run })}\n\n`
+  const { out, err } = await printed('watch', answer(events))
+  assert.equal(out, '')
+  assert.match(err, /drive\.trash \{"id":"F"\}/)
+  assert.match(err, /uk chats actions C R --actions '\[\{"id":"a'\\''; x","decision":"allow"\}\]'\n/)
+})
+
+test('a run that was cancelled and a test that found something wrong say so', async () => {
+  const cancelled = await printed('watch', answer('event: run.cancelled\ndata: {}\n\n'))
+  assert.deepEqual(cancelled, { code: exits.failure[0], out: '', err: 'uk: The run was cancelled.\n' })
+  const sent = { text: 'so f', finish_reason: null, run: { status: 'cancelled' } }
+  assert.match((await printed('get', answer({ data: sent }))).err, /The run was cancelled/)
+  assert.equal((await printed('get', answer({ data: { ok: false, error: 'no' } }))).code, exits.failure[0])
+})
+
+test('bytes go to a file or a pipe, and not into a terminal unless they are text', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'uk-print-'))
+  try {
+    const output = join(folder, 'out.bin')
+    const written = await printed('content', answer('\u0000\u0001bytes', { type: 'application/octet-stream' }), {
+      globals: { output },
+    })
+    assert.match(written.err, /^7 bytes in /)
+    assert.equal(await readFile(output, 'utf8'), '\u0000\u0001bytes')
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+  const piped = await printed('content', answer('\u0000\u0001', { type: 'image/png' }))
+  const asked = { globals: { output: '-' }, terminal: { interactive: true } }
+  assert.equal((await printed('content', answer('\u0000\u0001', { type: 'image/png' }), asked)).out, '\u0000\u0001')
+  assert.equal(piped.out, '\u0000\u0001')
+  await assert.rejects(
+    printed('content', answer('x', { type: 'image/png' }), { terminal: { interactive: true } }),
+    (error) => error instanceof Stop && error.exit === 'usage',
+  )
+})
+
+test('work in the background says how to follow it; waited for, its failure is the exit code', async () => {
+  const operation = (status: string) => answer({ data: { id: 'OP', status, error: null } }, { status: 202 })
+  assert.match((await printed('work', operation('queued'))).err, /uk operations get OP/)
+  const ran = await printed('create', answer({ data: { id: 'RUN', status: 'queued' } }, { status: 202 }))
+  assert.equal(ran.err, '', 'what is no operation is not followed as one')
+  assert.equal((await printed('work', operation('failed'), { globals: { wait: true } })).code, exits.failure[0])
+  assert.equal((await printed('work', operation('succeeded'), { globals: { wait: true } })).code, 0)
+})
+
+test('a deletion prints the id, nothing prints nothing', async () => {
+  assert.equal((await printed('trash', answer({ deleted: true, id: 'X' }))).out, 'X\n')
+  assert.equal((await printed('forget', answer('', { status: 204 }))).out, '')
+})

@@ -1,0 +1,83 @@
+import type { ClientRequest, IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { ReadableStream } from 'node:stream/web'
+import type { Incoming, Outgoing } from '../../client.ts'
+
+/** No answer came, or it broke off. */
+export class Unreachable extends Error {
+  readonly at: string
+  constructor(url: string, cause: NodeJS.ErrnoException & { errors?: NodeJS.ErrnoException[] }) {
+    // Node tries every address of a name, and tells of all in one error.
+    super(cause.errors?.[0]?.message ?? cause.message, { cause })
+    this.at = new URL(url).origin
+  }
+}
+
+const MOST_REDIRECTS = 5
+
+/**
+ * Requests over `node:http`: `fetch` costs 25 ms to load, a quarter of the time that a short command takes. It would be
+ * loaded with an import of `node:http` too, for that reads all that the module offers.
+ * A redirect to another origin is followed without the credentials.
+ */
+export async function send(outgoing: Outgoing, hops = 0): Promise<Incoming & { cookies: string[] }> {
+  const url = new URL(outgoing.url)
+  const { request } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http')
+  const response = await answerTo(outgoing, (options) => request(url, options))
+  const { statusCode: status = 0, headers } = response
+  if (
+    outgoing.method === 'GET' &&
+    status >= 300 &&
+    status < 400 &&
+    headers.location !== undefined &&
+    hops < MOST_REDIRECTS
+  ) {
+    response.resume()
+    const next = new URL(headers.location, url)
+    return send({ ...outgoing, url: next.href, headers: next.origin === url.origin ? outgoing.headers : {} }, hops + 1)
+  }
+  const bytes = () => partsOf(response, outgoing.url)
+  return {
+    status,
+    header: (name) => [headers[name] ?? null].flat().join(', ') || null,
+    bytes,
+    text: async () => Buffer.concat(await Array.fromAsync(bytes())).toString('utf8'),
+    cookies: headers['set-cookie'] ?? [],
+  }
+}
+
+interface Options {
+  method: string
+  headers: Record<string, string | number>
+  signal?: AbortSignal
+}
+
+function answerTo(
+  { url, method, headers, body, signal }: Outgoing,
+  open: (options: Options) => ClientRequest,
+): Promise<IncomingMessage> {
+  const form = body instanceof FormData ? new Response(body) : null
+  const about =
+    form !== null
+      ? { 'content-type': form.headers.get('content-type')! }
+      : typeof body === 'string'
+        ? { 'content-length': Buffer.byteLength(body) }
+        : {}
+  return new Promise((resolve, reject) => {
+    const request = open({ method, headers: { ...headers, ...about }, ...(signal && { signal }) })
+      .on('response', resolve)
+      .on('error', (error) => reject(new Unreachable(url, error)))
+    if (form === null) return void request.end(body ?? undefined)
+    // A refusal may come while the file is still on its way: it is the answer, not the pipe that broke.
+    pipeline(Readable.fromWeb(form.body as ReadableStream), request).catch(() => {})
+  })
+}
+
+async function* partsOf(response: IncomingMessage, url: string): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const part of response) yield part as Uint8Array
+  } catch (error) {
+    throw new Unreachable(url, error as Error)
+  }
+}

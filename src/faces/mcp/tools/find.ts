@@ -1,0 +1,45 @@
+import type { Card, Catalogue } from '../catalogue/catalogue.ts'
+import type { AgentCaller } from './door.ts'
+
+/** Enough to say what a better key could do, and no more. */
+const MOST_LACKING = 3
+
+/**
+ * The endpoints for some words. Those that the key's scopes do not allow are left out of the list, so that a model
+ * does not try them; the best of them are named apart, so that it can say which scope it lacks.
+ */
+export function find(catalogue: Catalogue, caller: AgentCaller, query: string, limit: number): Record<string, unknown> {
+  const ranked = catalogue.rank(query)
+  const may = (card: Card): boolean => caller.may(card.listed.endpoint.scope)
+  const allowed = ranked.filter(may)
+  const shown = allowed.slice(0, limit)
+  return {
+    data: shown.map(({ name, listed, arguments: outline }) => ({
+      name,
+      summary: listed.endpoint.summary,
+      scope: listed.endpoint.scope,
+      arguments: outline(),
+    })),
+    total_count: allowed.length,
+    has_more: allowed.length > shown.length,
+    lacking_scope: ranked
+      .slice(0, limit)
+      .filter((card) => !may(card))
+      .slice(0, MOST_LACKING)
+      .map(({ name, listed }) => ({ name, scope: listed.endpoint.scope })),
+    ...(ranked.length === 0 && { areas: areasOf(catalogue, caller) }),
+  }
+}
+
+/** What there is at all, for an empty query and for one that meets nothing. */
+function areasOf({ cards }: Catalogue, caller: AgentCaller): object[] {
+  const groups = Map.groupBy(
+    cards.filter(({ listed }) => caller.may(listed.endpoint.scope)),
+    ({ listed }) => listed.area,
+  )
+  return [...groups].map(([{ name, summary }, own]) => ({
+    name,
+    summary,
+    endpoints: own.map(({ listed }) => listed.verb),
+  }))
+}

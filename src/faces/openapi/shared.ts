@@ -1,0 +1,188 @@
+/** What every endpoint's description shares: the document's parts, envelopes, headers, credentials and refusals. */
+import { type Code, codes, describeCode } from '#kernel/errors.ts'
+import { grants, scopes } from '#kernel/scopes.ts'
+import type { Schema } from '../schemas.ts'
+
+export interface Parameter {
+  name: string
+  in: 'path' | 'query' | 'header'
+  required?: boolean
+  description?: string
+  schema: Schema
+}
+export interface Response {
+  description: string
+  headers?: Record<string, unknown>
+  content?: Record<string, { schema: Schema; example?: unknown }>
+}
+export interface Operation {
+  operationId: string
+  tags: string[]
+  summary: string
+  description: string
+  'x-uk-scope': string | null
+  'x-uk-cli': string
+  'x-uk-consent'?: 'person'
+  security?: Record<string, string[]>[]
+  parameters: (Parameter | { $ref: string })[]
+  requestBody?: { required: boolean; content: Record<string, { schema: Schema; example?: unknown }> }
+  responses: Record<string, Response | { $ref: string }>
+}
+export interface Document {
+  openapi: '3.1.1'
+  info: Record<string, unknown>
+  servers: { url: string; description: string }[]
+  tags: { name: string; description: string; 'x-displayName': string }[]
+  security: Record<string, string[]>[]
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, Schema>; [kind: string]: Record<string, unknown> }
+}
+
+export const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` })
+
+// ── refusals ────────────────────────────────────────────────────────────────
+/** Sets of codes that most endpoints share, described once. */
+const shared = new Map<string, string>()
+export const responses: Record<string, Response> = {}
+for (const [name, ...may] of [
+  [
+    'Unauthenticated',
+    'missing_credentials',
+    'invalid_api_key',
+    'expired_api_key',
+    'revoked_api_key',
+    'session_expired',
+  ],
+  ['SignedOut', 'missing_credentials', 'session_expired'],
+  ['NotFound', 'not_found'],
+  ['PreconditionFailed', 'precondition_failed'],
+  ['PayloadTooLarge', 'payload_too_large'],
+  ['UnsupportedMediaType', 'unsupported_media_type'],
+  ['Misdirected', 'misdirected_request'],
+  ['RateLimited', 'rate_limited', 'concurrency_limited'],
+  ['InternalError', 'internal_error'],
+  ['Unavailable', 'unavailable'],
+] as [string, ...Code[]][]) {
+  const inOrder = codes.filter((code) => may.includes(code))
+  shared.set(inOrder.join(), name)
+  responses[name] = refused(describeCode(inOrder[0]!).status, inOrder)
+}
+
+export function refusalResponse(status: number, may: readonly Code[]): Response | { $ref: string } {
+  const name = shared.get(may.join())
+  return name === undefined ? refused(status, may) : ref('responses', name)
+}
+
+function refused(status: number, may: readonly Code[]): Response {
+  const { type, message } = describeCode(may[0]!)
+  const code = may[0] === type ? {} : { code: may[0] }
+  return {
+    description: may.map((one) => `\`${one}\`: ${describeCode(one).message}`).join('\n\n'),
+    headers: {
+      'X-Request-Id': ref('headers', 'RequestId'),
+      ...(status === 429 && { 'Retry-After': ref('headers', 'RetryAfter') }),
+    },
+    content: {
+      'application/json': { schema: ref('schemas', 'Error'), example: { error: { type, message, ...code } } },
+    },
+  }
+}
+
+// ── what every endpoint shares ──────────────────────────────────────────────
+export const envelopeParts: Record<string, Schema> = {
+  Ulid: {
+    type: 'string',
+    pattern: '^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$',
+    description: 'A ULID, 26 characters of Crockford base32. Answers write it in upper case.',
+    examples: ['01KAJ8R3T2M6QK5W9V0XBZC4DE'],
+  },
+  Pagination: {
+    type: 'object',
+    required: ['has_more', 'next_cursor'],
+    properties: {
+      has_more: { type: 'boolean' },
+      next_cursor: {
+        type: ['string', 'null'],
+        description: 'Goes into `cursor` for the next page; null at the end.',
+        examples: [null],
+      },
+    },
+  },
+  Deleted: {
+    type: 'object',
+    required: ['deleted', 'id'],
+    properties: { deleted: { type: 'boolean', const: true }, id: { type: 'string' } },
+  },
+  Error: {
+    type: 'object',
+    required: ['error'],
+    properties: {
+      error: {
+        type: 'object',
+        required: ['type', 'message'],
+        properties: {
+          type: {
+            type: 'string',
+            description: 'What clients branch on.',
+            examples: [...new Set(codes.map((code) => describeCode(code).type))],
+          },
+          message: { type: 'string', description: 'For people.' },
+          code: { type: 'string', description: 'Why, more closely. Further codes may come.' },
+          param: { type: 'string', description: 'The field at fault, as `a.b.0`.' },
+          details: { type: 'object', description: 'What the code’s description promises.' },
+        },
+      },
+    },
+  },
+}
+
+export const parameters = {
+  Version: {
+    name: 'X-Service-Version',
+    in: 'header',
+    description:
+      'The dated version of the contract for this call. Default: the one the key is pinned to, else the newest.',
+    schema: { type: 'string', format: 'date' },
+  },
+  IfNoneMatch: {
+    name: 'If-None-Match',
+    in: 'header',
+    description: 'An `ETag` that is known already; an unchanged answer is 304.',
+    schema: { type: 'string' },
+  },
+}
+
+const header = (description: string, type = 'string') => ({ description, schema: { type } })
+export const headers = {
+  RequestId: header('The ULID of this call, to quote when asking about it.'),
+  ServiceVersion: header('The dated version that the answer is written in.'),
+  RateLimit: header('What is left, such as `"reads";r=5999;t=1` (IETF draft).'),
+  RateLimitPolicy: header('The limits, such as `"reads";q=6000;w=60` (IETF draft).'),
+  RetryAfter: header('Seconds to wait.', 'integer'),
+  ETag: header('Names this state of the resource, for `If-None-Match` and `If-Match`.'),
+  Location: header('Where it is.'),
+}
+
+export const securitySchemes = {
+  bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer uk_…`.' },
+  apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The same API key in a header of its own.' },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'uk_session',
+    description:
+      'A signed-in person; on https the cookie is `__Host-uk_session`. Changing calls come from the same origin or carry `X-UK-CSRF: 1`.',
+  },
+}
+
+export const about = `One REST API over chats, agents, files, computers, automations, models and what belongs to them.
+
+**Envelopes.** A single resource is \`{ "data": … }\`, a list \`{ "data": […], "pagination": { "has_more", "next_cursor" } }\`, a deletion \`{ "deleted": true, "id" }\`, an error \`{ "error": { "type", "message", "code", "param", "details" } }\`.
+
+**Fields.** snake_case; times are ISO 8601 in UTC with milliseconds; ids are ULIDs; a field without a value is \`null\`. Unknown fields in a request are refused. Enums are open: new values may come.
+
+**Scopes** that a key may hold (\`write\` implies \`read\`, and every key has \`${[...grants([])].join()}\`): ${scopes.map((scope) => `\`${scope}\``).join(' ')}.
+
+**Model gateways** stand beside this API and take the same key, in the wire shapes of three other vendors: \`POST /compat-a/v1/chat/completions\`, \`POST /compat-b/v1/messages\` and \`POST /compat-c/v1/chat/completions\`, under the origin, not under \`/v1\`. They answer errors in the shape of the vendor they mimic.
+
+\`X-Client-Request-Id\` (at most 128 visible ASCII characters) is logged and echoed.`

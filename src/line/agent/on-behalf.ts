@@ -1,0 +1,47 @@
+import type { Context } from '#engine/context.ts'
+import type { Bytes, Event } from '#kernel/answers.ts'
+import type { ErrorBody } from '#kernel/errors.ts'
+import { refuse } from '#kernel/errors.ts'
+import { hasScope } from '#kernel/principal.ts'
+import type { Scope } from '#kernel/scopes.ts'
+import type { Answered } from './agent.ts'
+import type { Line } from '../invoke.ts'
+import { callerOf, type Limits } from '../limit.ts'
+import { deeperThan } from '../rest/read.ts'
+import { envelope, refusedAnswer } from '../rest/reply.ts'
+
+const DEEPEST = 64
+
+/** The server as a caller of its own line on somebody's behalf: their rights, and their share of what may be called. */
+export function callerFor({ line, limits, origin }: { line: Line; limits: Limits; origin: string }, ctx: Context) {
+  return {
+    requestId: ctx.requestId,
+    origin,
+    may: (scope: Scope | null): boolean => scope === null || hasScope(ctx.principal, scope),
+    async call(name: string, input: unknown): Promise<Answered> {
+      if (deeperThan(input, DEEPEST))
+        refuse('invalid_parameter', { param: 'input', message: `\`input\` may be nested ${DEEPEST} deep at most.` })
+      const endpoint = line.entries.get(name)?.endpoint
+      limits.take(callerOf(ctx.principal), endpoint?.limit ?? (endpoint?.method === 'GET' ? 'reads' : 'writes'))
+      const ready = await line.admit(ctx, name, input)
+      const result = await ready.entry.handle(ready.ctx, ready.input)
+      const { reply } = ready.entry.endpoint
+      switch (reply.kind) {
+        case 'stream':
+          return { kind: 'stream', events: result as AsyncIterable<Event>, ended: ctx.signal }
+        case 'bytes':
+          return { kind: 'bytes', bytes: result as Bytes }
+        case 'none':
+          return { kind: 'none' }
+        default:
+          return { kind: 'json', body: envelope(reply, result, ready.input) as Record<string, unknown> }
+      }
+    },
+    refusal(error: unknown): ErrorBody {
+      const { body, fault } = refusedAnswer(error)
+      if (fault !== null && !ctx.signal.aborted)
+        ctx.log.error({ error: fault, request_id: ctx.requestId }, 'a call of a tool failed')
+      return body
+    },
+  }
+}

@@ -1,0 +1,64 @@
+import type { IncomingMessage } from 'node:http'
+import type { Context } from '#engine/context.ts'
+import type { Entry } from '#kernel/registry.ts'
+import { parse, readHeaders, readJson, readPath, readQuery } from './read.ts'
+import { isMultipart, readMultipart, readRaw } from './upload.ts'
+import type { Versions } from '../version.ts'
+
+/** Path, query, headers and body of a call as one checked object, lifted from the caller's version to the newest. */
+export async function readInput(
+  ctx: Context,
+  entry: Entry<Context>,
+  values: readonly string[],
+  request: IncomingMessage,
+  asked: string,
+  versions: Versions,
+): Promise<Record<string, unknown>> {
+  const search = resumed(entry, request, asked)
+  const query = search === '' ? {} : readQuery(search, entry.query)
+  const body = await readBody(ctx, entry, request)
+  const inHeaders = entry.headers && parse(entry.headers, readHeaders(request.headers, entry.headers))
+  if (ctx.version === versions.newest) {
+    return {
+      ...inHeaders,
+      ...((search === '' && entry.emptyQuery) || parse(entry.query, query)),
+      ...(entry.body && parse(entry.body, body)),
+      ...readPath(entry.endpoint, values),
+    }
+  }
+  const lifted = versions.lift(ctx.version, entry.name, { ...query, ...body })
+  const inBody = (name: string): boolean =>
+    entry.body !== null && (name in entry.body.shape || !(name in entry.query.shape))
+  const parts = Object.groupBy(Object.entries(lifted), ([name]) => (inBody(name) ? 'body' : 'query'))
+  return {
+    ...inHeaders,
+    ...parse(entry.query, Object.fromEntries(parts.query ?? [])),
+    ...(entry.body && parse(entry.body, Object.fromEntries(parts.body ?? []))),
+    ...readPath(entry.endpoint, values),
+  }
+}
+
+/** The fields of the body; bytes that come as the body, or in it, are the call's `upload`. */
+async function readBody(
+  ctx: Context,
+  { endpoint, body }: Entry<Context>,
+  request: IncomingMessage,
+): Promise<Record<string, unknown>> {
+  if (endpoint.takes === 'bytes') {
+    ctx.upload = readRaw(request)
+    return {}
+  }
+  if (endpoint.takes === 'multipart' && isMultipart(request.headers)) {
+    const { fields, upload } = await readMultipart(request)
+    ctx.upload = upload
+    return fields
+  }
+  return body === null ? {} : readJson(request, endpoint)
+}
+
+/** Where a stream goes on comes as a header from a browser that reconnects by itself; else it is in the query. */
+function resumed({ query }: Entry<Context>, { headers }: IncomingMessage, search: string): string {
+  const last = headers['last-event-id']
+  if (typeof last !== 'string' || !('last_event_id' in query.shape) || /(^|&)last_event_id=/.test(search)) return search
+  return `${search}&last_event_id=${encodeURIComponent(last)}`
+}

@@ -1,0 +1,147 @@
+import { isUtf8 } from 'node:buffer'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { z } from 'zod'
+import { WHOLE_MS, leaveSender } from '#engine/slow-body.ts'
+import type { AnyEndpoint } from '#kernel/contract.ts'
+import { pathNames } from '#kernel/contract.ts'
+import { type Code, refuse } from '#kernel/errors.ts'
+import { type Id, parseId } from '#kernel/ids.ts'
+import { refuseJson } from '#kernel/text/json-text.ts'
+import { firstOf, sayFault } from '../fault.ts'
+
+const DEFAULT_LIMIT = 1 << 20
+const DEEPEST = 64
+
+/** The whole body, refused with 413 as soon as it is known to be too large. */
+export function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
+  const tooLarge = () =>
+    refuse('payload_too_large', {
+      message: `The body may hold ${limit} bytes at most.`,
+      details: { limit_bytes: limit },
+    })
+  const announced = Number(request.headers['content-length'] ?? 0)
+  if (announced > limit) tooLarge()
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = []
+    let size = 0
+    const slow = setTimeout(leaveSender, WHOLE_MS, request).unref()
+    request.once('close', () => clearTimeout(slow))
+    request.on('data', (part: Buffer) => {
+      size += part.length
+      if (size > limit) {
+        request.removeAllListeners('data')
+        request.resume()
+        try {
+          tooLarge()
+        } catch (error) {
+          reject(error)
+        }
+        return
+      }
+      parts.push(part)
+    })
+    request.on('end', () => resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts)))
+    request.on('error', reject)
+    request.on('close', () => !request.complete && reject(new Error('the caller left before the body was whole')))
+  })
+}
+
+/** The JSON object of a body; an empty body is `{}`. */
+export async function readJson(
+  request: IncomingMessage,
+  { bodyLimit = DEFAULT_LIMIT }: AnyEndpoint,
+): Promise<Record<string, unknown>> {
+  const type = request.headers['content-type']
+  const bytes = await readBytes(request, bodyLimit)
+  if (bytes.length === 0) return {}
+  if (type === undefined || !/^application\/([\w.-]+\+)?json\b/i.test(type))
+    refuse('unsupported_media_type', { message: 'Send the body as `Content-Type: application/json`.' })
+  if (!isUtf8(bytes)) refuse('malformed_json', { message: 'The body is not UTF-8.' })
+  let value: unknown
+  try {
+    value = JSON.parse(bytes.toString('utf8'))
+  } catch (error) {
+    return refuseJson(error)
+  }
+  if (value === null || typeof value !== 'object' || Array.isArray(value))
+    return refuse('invalid_parameter', { message: 'The body must be a JSON object.' })
+  if (deeperThan(value, DEEPEST))
+    refuse('malformed_json', { message: `The body may be nested ${DEEPEST} deep at most.` })
+  return value as Record<string, unknown>
+}
+
+export function deeperThan(value: unknown, most: number): boolean {
+  let level: unknown[] = [value]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > most) return true
+    level = level.flatMap((item) => (item !== null && typeof item === 'object' ? Object.values(item) : []))
+  }
+  return false
+}
+
+/** Query string → object; a key that comes more than once, or that the schema says is a list, is a list. */
+export function readQuery(search: string, schema: z.ZodObject): Record<string, unknown> {
+  const lists = new Map<string, string[]>()
+  for (const [key, value] of new URLSearchParams(search)) {
+    const list = lists.get(key)
+    if (list) list.push(value)
+    else lists.set(key, [value])
+  }
+  // Built by entries: a key such as `__proto__` is a key like any other.
+  return Object.fromEntries(
+    [...lists].map(([key, list]) => [key, list.length > 1 || isList(schema.shape[key]) ? list : list[0]]),
+  )
+}
+
+/** The headers that an endpoint takes as fields: `upload_offset` from `Upload-Offset`. */
+export const readHeaders = (headers: IncomingHttpHeaders, schema: z.ZodObject): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.keys(schema.shape)
+      .map((name) => [name, headers[name.replaceAll('_', '-')]] as const)
+      .filter(([, value]) => value !== undefined),
+  )
+
+function isList(schema: unknown): boolean {
+  let type = schema as { def?: { type?: string; innerType?: unknown } } | undefined
+  while (type?.def && (type.def.type === 'optional' || type.def.type === 'default' || type.def.type === 'nullable'))
+    type = type.def.innerType as typeof type
+  return type?.def?.type === 'array'
+}
+
+/** Path parameters: ids in their stored form; what has no id's shape is 404. */
+export function readPath(endpoint: AnyEndpoint, values: readonly string[]): Record<string, unknown> {
+  const path: Record<string, unknown> = {}
+  pathNames(endpoint.path).forEach((name, i) => {
+    const schema: z.ZodType | undefined = endpoint.params?.[name]
+    path[name] = schema ? parse(schema, values[i], name) : pathId(name, values[i]!)
+  })
+  return path
+}
+
+/** An id in its stored form; what has no id's shape is 404, like one that is not there. */
+export const pathId = (name: string, words: string): Id => parseId(words) ?? refuse('not_found', { param: name })
+
+/** Refuses with the name of the first field at fault, and what would be right. */
+export function parse<T extends z.ZodType>(schema: T, value: unknown, within?: string): z.output<T> {
+  const result = schema.safeParse(value, { error: sayFault })
+  if (result.success) return result.data
+  const fault = firstOf(result.error.issues)
+  const at = [...(within === undefined ? [] : [within]), ...fault.path.map(String)]
+  if (fault.code === 'unrecognized_keys') {
+    const param = [...at, fault.keys[0]!].join('.')
+    return refuse('unknown_parameter', { param, message: `\`${param}\` is not a parameter of this endpoint.` })
+  }
+  const param = at.join('.')
+  const absent = fault.code === 'invalid_type' && valueAt(value, fault.path) === undefined
+  const code: Code = absent ? 'missing_parameter' : 'invalid_parameter'
+  return refuse(code, {
+    ...(param && { param }),
+    message: `${param ? `\`${param}\`` : 'The input'}${absent ? ' is required' : goesOn(fault.message)}.`,
+  })
+}
+
+/** `must be …` makes a sentence with the name of the field; what a contract says otherwise stands behind it. */
+const goesOn = (words: string): string => (/^(must|may|has|is) /.test(words) ? ` ${words}` : `: ${words}`)
+
+const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>((inner, key) => (inner as Record<PropertyKey, unknown> | undefined)?.[key], value)

@@ -1,0 +1,222 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Context } from '#engine/context.ts'
+import { logScope } from '#engine/log.ts'
+import { boundRest } from '#engine/slow-body.ts'
+import { type Bytes, type Event, isFeed } from '#kernel/answers.ts'
+import type { Method } from '#kernel/contract.ts'
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { type Principal, anonymous } from '#kernel/principal.ts'
+import type { Entry } from '#kernel/registry.ts'
+import { type Presented, authenticate, presented } from '../authenticate.ts'
+import { allowCors, answerPreflight } from '../cors.ts'
+import type { Entrance } from '../entrance.ts'
+import { createFollowers } from './feed.ts'
+import { createIfMatch } from './if-match.ts'
+import { readInput } from './input.ts'
+import { callerOf } from '../limit.ts'
+import { checkScope, permit } from '#access/permit.ts'
+import { envelope, isBackground } from './reply.ts'
+import { type Match, createRouter } from './router.ts'
+import { sendBytes } from './send-bytes.ts'
+import { EVENT_STREAM, sendEvents } from './sse.ts'
+import { Watch, checkAgain, whilePermitted } from '../watch.ts'
+import { clientRequestId, echoClientRequestId, sendJson, sendRefusal, setHeaders } from './write.ts'
+
+/** For telling a caller why its answer ends now. */
+export const LAST_WORDS_MS = 500
+
+export interface RestParts extends Entrance {
+  /** Fires when the server begins to close. */
+  closing: AbortSignal
+  /** Fires when the time that requests had to end is over. */
+  late: AbortSignal
+}
+
+/** REST over HTTP: finds the endpoint that is asked for, and takes its request along the line to its answer. */
+export function createRest(
+  parts: RestParts,
+): (request: IncomingMessage, response: ServerResponse, requestId: Id) => void {
+  const { engine, line, authority, limits, versions, origins, metrics, closing, late } = parts
+  const router = createRouter(
+    [...line.entries.values()].map((entry) => ({
+      method: entry.endpoint.method,
+      path: entry.endpoint.path,
+      greedy: entry.endpoint.greedy === true,
+      to: entry,
+    })),
+  )
+  const checkIfMatch = createIfMatch(line.entries.values(), versions)
+  const followers = createFollowers(authority, line, closing)
+
+  async function rest(request: IncomingMessage, response: ServerResponse, requestId: Id): Promise<void> {
+    const startedAt = performance.now()
+    let entry: Entry<Context> | null = null
+    try {
+      allowCors(request, response)
+      echoClientRequestId(request, response)
+      const url = request.url!
+      const mark = url.indexOf('?')
+      // Whoever opens the address in a browser wants to use it.
+      if (url === '/' && (request.method === 'GET' || request.method === 'HEAD'))
+        return void response.writeHead(302, { location: '/app' }).end()
+      const path = restPath(mark < 0 ? url : url.slice(0, mark))
+      const match = path === null ? null : router.find(path)
+      if (request.method === 'OPTIONS' && match) {
+        for (const { endpoint } of match.methods.values()) setHeaders(response, endpoint.capabilities ?? {})
+        return answerPreflight(response, match.methods.keys())
+      }
+      entry = entryFor(request, match)
+      await answer(entry, match!.values, request, response, requestId, mark < 0 ? '' : url.slice(mark + 1))
+    } catch (error) {
+      const interrupted = late.aborted && error instanceof Error && error.name === 'AbortError'
+      sendRefusal(request, response, interrupted ? late.reason : error, requestId, engine.log)
+    } finally {
+      boundRest(request)
+      metrics.request(entry?.name ?? 'unmatched', response.statusCode, (performance.now() - startedAt) / 1000)
+    }
+  }
+
+  function entryFor(request: IncomingMessage, match: Match<Entry<Context>> | null): Entry<Context> {
+    if (match === null)
+      return refuse('not_found', { message: 'There is no such path. GET /v1/openapi.json lists them all.' })
+    const method = (request.method === 'HEAD' ? 'GET' : request.method) as Method
+    const found = match.methods.get(method)
+    if (found) return found
+    const allow = [...match.methods.keys()].flatMap((known) => (known === 'GET' ? ['GET', 'HEAD'] : [known])).join(', ')
+    return refuse('method_not_allowed', { message: `This path takes ${allow}.`, headers: { allow } })
+  }
+
+  async function answer(
+    entry: Entry<Context>,
+    values: readonly string[],
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: Id,
+    search: string,
+  ): Promise<void> {
+    const { endpoint } = entry
+    const { headers } = request
+    // Before the key is looked at: a key has no place here, valid or not, one or two.
+    if (endpoint.auth === 'session' && (headers.authorization ?? headers['x-api-key']) !== undefined)
+      refuse('cookie_session_required')
+    const credential = presented(headers, origins.cookieName)
+    checkDoor(entry, credential, request)
+    const open = endpoint.auth === 'open' || endpoint.auth === 'sign_in'
+    const principal = open ? anonymous : await authenticate(authority, credential)
+    // Nobody in particular is known by the address alone.
+    const stranger = endpoint.auth === 'open' ? `address ${origins.clientIp(request)}` : null
+    using held = new DisposableStack()
+    const flight = open && stranger === null ? null : held.use(limits.enter(stranger ?? principal.accountId))
+    const limitClass = endpoint.limit ?? (endpoint.method === 'GET' ? 'reads' : 'writes')
+    if (!open) setHeaders(response, limits.take(callerOf(principal), limitClass))
+    else if (stranger !== null) limits.take(stranger, limitClass)
+    const version = versionOf(headers['x-service-version'], principal)
+    response.setHeader('x-service-version', version)
+
+    // Who follows or waits goes on elsewhere; what changes something is let run to its end.
+    const callers = endpoint.reply.kind === 'stream' && endpoint.reply.belongs === 'caller'
+    const goesAtOnce = !callers && (endpoint.reply.kind === 'stream' || endpoint.method === 'GET')
+    using life = lifeOf(response, goesAtOnce ? closing : late)
+    const start = { principal, requestId, version, signal: life.signal, caller: origins.callerOf(request) }
+    const ctx = line.context(start)
+    checkScope(ctx, entry)
+    const input = await readInput(ctx, entry, values, request, search, versions)
+    await permit(ctx, entry, input)
+    if (headers['if-match'] !== undefined) await checkIfMatch(ctx, entry, input, headers['if-match'])
+    // What a HEAD asks for is known here: a stream has no end to wait for.
+    if (endpoint.reply.kind === 'stream' && request.method === 'HEAD')
+      return void response.writeHead(200, EVENT_STREAM).end()
+    if (ctx.upload !== null && !open) {
+      let changed = false
+      held.use(authority.onChange(principal.accountId, () => (changed = true)))
+      ctx.upload = {
+        ...ctx.upload,
+        bytes: whilePermitted(
+          ctx.upload.bytes,
+          () => changed,
+          async () => {
+            changed = false
+            ctx.principal = (await checkAgain(authority, line, { start, entry, input, credential })).principal
+          },
+        ),
+      }
+    }
+    const result = await entry.handle(ctx, input)
+
+    setHeaders(response, ctx.answer.headers)
+    if (ctx.answer.session !== undefined) setSessionCookie(response, ctx.answer.session)
+    if (endpoint.reply.kind === 'stream') {
+      const events = result as AsyncIterable<Event>
+      const watched = { start: { ...start, signal: closing }, entry, input, credential }
+      if (isFeed(events)) {
+        held.move()
+        return followers.add(response, events, watched, flight)
+      }
+      using _watch = new Watch(authority, line, watched, { close: life.end, kept: async () => {} })
+      return await sendEvents(response, {}, events, life.signal, callers ? LAST_WORDS_MS : 0)
+    }
+    if (endpoint.reply.kind === 'bytes') return await sendBytes(request, response, result as Bytes, life.signal)
+    const status = ctx.answer.status ?? (isBackground(result) ? 202 : (endpoint.status ?? 200))
+    if (endpoint.reply.kind === 'none') return void response.writeHead(ctx.answer.status ?? 204).end()
+    const body = JSON.stringify(versions.lower(version, entry.name, envelope(endpoint.reply, result, input)))
+    sendJson(request, response, status, body, endpoint.method === 'GET' && endpoint.reply.kind === 'one')
+  }
+
+  /** What is decided before anyone is known: hosts, cross-site calls, and keys where only a session will do. */
+  function checkDoor({ endpoint }: Entry<Context>, credential: Presented, request: IncomingMessage): void {
+    const cookies = credential.kind !== 'key'
+    if (cookies || endpoint.auth === 'sign_in') origins.checkHost(request)
+    const changes = endpoint.method !== 'GET'
+    if (changes && (endpoint.auth === 'sign_in' || (credential.kind === 'session' && endpoint.auth !== 'open')))
+      origins.checkCrossSite(request)
+  }
+
+  function versionOf(asked: string | string[] | undefined, { credential }: Principal): string {
+    if (asked !== undefined) return versions.check(String(asked))
+    return credential.kind === 'key' ? credential.version : versions.newest
+  }
+
+  /** A signal that fires when the caller leaves, `end` is called, or `over` fires; with the reason where there is one. */
+  function lifeOf(
+    response: ServerResponse,
+    over: AbortSignal,
+  ): Disposable & { signal: AbortSignal; end: (why: unknown) => void } {
+    const controller = new AbortController()
+    const leave = () => controller.abort()
+    const end = () => controller.abort(over.reason)
+    response.on('close', leave)
+    over.addEventListener('abort', end)
+    return {
+      signal: controller.signal,
+      end: (why) => controller.abort(why),
+      [Symbol.dispose]() {
+        // An answered call has nothing left to stop, and an abort costs an exception with its stack.
+        response.off('close', leave)
+        over.removeEventListener('abort', end)
+      },
+    }
+  }
+
+  function setSessionCookie(response: ServerResponse, session: { token: string; expiresAt: Date } | null): void {
+    const rest = `Path=/; HttpOnly; SameSite=Lax${origins.secure ? '; Secure' : ''}`
+    response.setHeader(
+      'set-cookie',
+      session === null
+        ? `${origins.cookieName}=; Max-Age=0; ${rest}`
+        : `${origins.cookieName}=${session.token}; Expires=${session.expiresAt.toUTCString()}; ${rest}`,
+    )
+  }
+
+  return (request, response, requestId) => {
+    const client_request_id = clientRequestId(request)
+    const scope = { request_id: requestId, ...(client_request_id !== null && { client_request_id }) }
+    logScope.run(scope, () => void rest(request, response, requestId))
+  }
+}
+
+/** The path under `/v1`; `/auth` and `/admin` also stand at the origin. Null is nowhere. */
+function restPath(path: string): string | null {
+  if (path.startsWith('/v1/')) return path.slice(3)
+  return /^\/(auth|admin)\//.test(path) ? path : null
+}

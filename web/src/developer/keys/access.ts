@@ -1,0 +1,73 @@
+import { type Scope, grants, scopes } from '../../../../src/kernel/scopes.ts'
+
+export type Preset = 'everything' | 'gateway' | 'read' | 'own'
+
+/** What a key may do, as most people want it. `own` is picked one by one. */
+export const presets: { id: Preset; title: string; about: string; scopes: readonly string[] }[] = [
+  {
+    id: 'gateway',
+    title: 'Gateway only',
+    about: 'Calls models and lists them. Sees nothing else of yours.',
+    scopes: ['gateway:run', 'model:read'],
+  },
+  {
+    id: 'read',
+    title: 'Read only',
+    about: 'Looks at everything, changes and runs nothing.',
+    scopes: scopes.filter((scope) => scope.endsWith(':read')),
+  },
+  { id: 'everything', title: 'Everything', about: 'All that you may do yourself.', scopes: ['*'] },
+  { id: 'own', title: 'Your choice', about: 'Exactly the scopes that you pick.', scopes: [] },
+]
+
+const names: Record<string, string> = {
+  user: 'Profile',
+  chat: 'Chats',
+  agent: 'Agents',
+  workspace: 'Workspaces',
+  member: 'Members',
+  share: 'Shares',
+  drive: 'Files',
+  computer: 'Computers',
+  automation: 'Automations',
+  inference: 'Inference',
+  model: 'Models',
+  operation: 'Operations',
+  search: 'Search',
+  web: 'Web',
+  notification: 'Notifications',
+  realtime: 'Realtime',
+  settings: 'Settings',
+  usage: 'Usage',
+  gateway: 'AI gateway',
+}
+
+/** Scopes by what they are about: `[{subject: 'chat', title: 'Chats', scopes: ['chat:read', …]}]`. */
+export const groups = [...Map.groupBy(scopes, (scope) => scope.split(':')[0]!)]
+  // Every key has `user:read`; there is nothing to choose.
+  .filter(([subject]) => subject !== 'user')
+  .map(([subject, all]) => ({ subject, title: names[subject] ?? subject, scopes: all }))
+
+export const verbOf = (scope: Scope): string => scope.split(':')[1]!
+
+const same = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean =>
+  a.size === b.size && [...a].every((one) => b.has(one))
+const everything = grants(scopes)
+
+/** Which preset these scopes are; a key that was given `*` holds them spelled out. */
+export function presetOf(given: readonly string[]): Preset {
+  const all = grants(given)
+  if (given.includes('*') || same(all, everything)) return 'everything'
+  return presets.find(({ id, scopes: of }) => id !== 'own' && same(grants(of), all))?.id ?? 'own'
+}
+
+/** In a few words: "Gateway only", or "Chats, Files and 3 more". */
+export function sayAccess(given: readonly string[]): string {
+  const preset = presetOf(given)
+  if (preset !== 'own') return presets.find(({ id }) => id === preset)!.title
+  const all = grants(given)
+  const touched = groups.filter(({ scopes: of }) => of.some((scope) => all.has(scope))).map(({ title }) => title)
+  if (touched.length === 0) return 'Profile only'
+  const shown = touched.slice(0, 2).join(', ')
+  return touched.length > 2 ? `${shown} and ${touched.length - 2} more` : shown
+}

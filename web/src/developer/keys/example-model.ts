@@ -1,0 +1,43 @@
+import { queryOptions } from '@tanstack/react-query'
+import { grants } from '../../../../src/kernel/scopes.ts'
+import { type Model, type NewApiKey, everyRow, queryClient, uk, ukWith } from '../../api.ts'
+import { sessionQuery, workspacesQuery } from '../../session.ts'
+
+type Offered = Pick<Model, 'slug' | 'provider' | 'pricing' | 'capabilities'>
+
+/** A model for code that runs at once: one of a provider before a simulated one, and of them the cheapest with a price. */
+export function exampleModel(models: readonly Offered[], needsPrice: (model: Offered) => boolean): string | null {
+  const callable = models.filter((model) => speaks(model) && (model.pricing !== null || !needsPrice(model)))
+  const rank = ({ provider, pricing }: Offered): number => (provider === 'sim' ? 2 : pricing === null ? 1 : 0)
+  const cost = ({ pricing }: Offered): number => (pricing === null ? 0 : pricing.input + pricing.output)
+  return callable.toSorted((a, b) => rank(a) - rank(b) || cost(a) - cost(b))[0]?.slug ?? null
+}
+
+/** Where people describe models themselves, only the name may tell; what costs nothing elsewhere is often refused for the day. */
+const speaks = ({ slug, capabilities }: Offered): boolean =>
+  !/embed/i.test(slug) && !capabilities.includes('embedding') && !slug.endsWith(':free')
+
+/** What this key can call: a cap, a budget and a balance refuse what has no price. */
+export const exampleModelQuery = (made: NewApiKey) =>
+  queryOptions({
+    queryKey: ['example-model', made.id],
+    queryFn: async () => {
+      const reader = grants(made.scopes).has('model:read') ? ukWith(made.key) : uk
+      const [{ items }, providers, workspaces, session] = await Promise.all([
+        reader.models.search({ sort: 'price', limit: 100 }),
+        everyRow(uk.ai_gateway.providers({ limit: 100 })),
+        queryClient.fetchQuery(workspacesQuery),
+        queryClient.fetchQuery(sessionQuery),
+      ])
+      const where = made.workspace_id ?? session?.account.personal_workspace_id
+      const capped =
+        made.spend_cap_usd !== null || workspaces.some((one) => one.id === where && one.spend_cap_usd !== null)
+      const onBalance = new Set(
+        session?.account.tier === 'unlimited'
+          ? []
+          : providers.filter(({ billing }) => billing === 'credits').map(({ slug }) => slug),
+      )
+      return exampleModel(items, ({ provider }) => capped || onBalance.has(provider))
+    },
+    staleTime: 300_000,
+  })

@@ -1,0 +1,63 @@
+import type { Scope } from '../../../../src/kernel/scopes.ts'
+import type { Example } from '../../ui/snippet.tsx'
+
+interface Given {
+  origin: string
+  key: string
+  /** Null: nothing can be called yet. */
+  model: string | null
+  may: ReadonlySet<Scope>
+}
+
+/** Code that works as it stands, with this key on this server. */
+export function examplesFor({ origin, key, model, may }: Given): Example[] {
+  const me: Example = { name: 'REST', code: `curl ${origin}/v1/me \\\n  -H "Authorization: Bearer ${key}"` }
+  if (!may.has('gateway:run')) return [me]
+  const name = model ?? 'provider/model'
+  return [
+    {
+      name: 'curl',
+      code: `curl ${origin}/compat-a/v1/chat/completions \\
+  -H "Authorization: Bearer ${key}" \\
+  -H "Content-Type: application/json" \\
+  -d '{"model": "${name}", "messages": [{"role": "user", "content": "Hello"}]}'`,
+    },
+    {
+      name: 'OpenAI SDK',
+      code: `import OpenAI from 'openai'
+
+const client = new OpenAI({
+  baseURL: '${origin}/compat-a/v1',
+  apiKey: '${key}',
+})
+const answer = await client.chat.completions.create({
+  model: '${name}',
+  messages: [{ role: 'user', content: 'Hello' }],
+})
+console.log(answer.choices[0].message.content)`,
+    },
+    {
+      name: 'Anthropic SDK',
+      code: `import Anthropic from '@anthropic-ai/sdk'
+
+const client = new Anthropic({
+  baseURL: '${origin}/compat-b',
+  apiKey: '${key}',
+})
+const message = await client.messages.create({
+  model: '${name}',
+  max_tokens: 1024,
+  messages: [{ role: 'user', content: 'Hello' }],
+})
+console.log(message.content)`,
+    },
+    {
+      name: 'Claude Code',
+      code: `export ANTHROPIC_BASE_URL=${origin}/compat-b
+export ANTHROPIC_AUTH_TOKEN=${key}
+export ANTHROPIC_MODEL=${name}
+claude`,
+    },
+    me,
+  ]
+}

@@ -1,0 +1,142 @@
+import { useState } from 'react'
+import { type ApiKey, type NewApiKey, uk } from '../../api.ts'
+import { SelectField } from '../../ui/field.tsx'
+import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
+import { useSend } from '../../ui/send.ts'
+import { say } from '../../ui/dialogs/toast.tsx'
+import { type Draft, changesIn, draftOf, keyIn } from './key-draft.ts'
+import { KeyFields } from './key-fields.tsx'
+import { refreshKeys } from './keys.ts'
+import { ShownKey } from './shown-key.tsx'
+
+const FIELDS = ['name', 'scopes', 'workspace_id', 'expires_at', 'version', 'spend_cap_usd', 'spend_cap_period']
+
+/** First the form; then the key, this once. */
+export function NewKeyDialog({
+  open,
+  onOpen,
+  start,
+  fixedWorkspace,
+}: {
+  open: boolean
+  onOpen: (open: boolean) => void
+  start: () => Draft
+  fixedWorkspace?: string
+}) {
+  const [draft, setDraft] = useState(start)
+  const [made, setMade] = useState<NewApiKey | null>(null)
+  const sending = useSend(uk.api_keys.create, async (key) => {
+    setMade(key)
+    await refreshKeys()
+  })
+  const close = (next: boolean) => {
+    if (!next && made) {
+      setMade(null)
+      setDraft(start())
+    }
+    if (!next) sending.reset()
+    onOpen(next)
+  }
+  if (made) return <ShownKey open={open} onOpen={close} made={made} title="Your new key" />
+  return (
+    <FormDialog
+      open={open}
+      onOpen={close}
+      wide
+      title="New API key"
+      about={
+        fixedWorkspace
+          ? `It reaches only ${fixedWorkspace}, and its calls count there.`
+          : 'For a program that calls this server in your name.'
+      }
+      sending={sending}
+      fields={FIELDS}
+      verb="Create key"
+      onSend={() => void sending.send(keyIn(draft))}
+    >
+      <KeyFields draft={draft} onDraft={setDraft} at={sending.at} isNew fixedWorkspace={fixedWorkspace !== undefined} />
+    </FormDialog>
+  )
+}
+
+export function ChangeKeyDialog({
+  apiKey,
+  open,
+  onOpen,
+}: {
+  apiKey: ApiKey
+  open: boolean
+  onOpen: (open: boolean) => void
+}) {
+  const [draft, setDraft] = useState(() => draftOf(apiKey))
+  const sending = useSend(
+    () => uk.api_keys.update({ id: apiKey.id, ...changesIn(draft, apiKey) }),
+    async () => {
+      await refreshKeys()
+      say(`${draft.name.trim()} is changed`)
+      onOpen(false)
+    },
+  )
+  return (
+    <FormDialog
+      open={open}
+      onOpen={onOpen}
+      wide
+      title={`Change ${apiKey.name}`}
+      about="What you change holds from the next call on; the key itself stays the same."
+      sending={sending}
+      fields={FIELDS}
+      verb="Save"
+      onSend={() => void sending.send(undefined)}
+    >
+      <KeyFields draft={draft} onDraft={setDraft} at={sending.at} isNew={false} />
+    </FormDialog>
+  )
+}
+
+const overlaps = [
+  ['0', 'At once'],
+  ['300', 'After 5 minutes'],
+  ['3600', 'After an hour'],
+  ['86400', 'After a day'],
+  ['604800', 'After a week'],
+] as const
+
+export function RotateDialog({
+  apiKey,
+  open,
+  onOpen,
+}: {
+  apiKey: ApiKey
+  open: boolean
+  onOpen: (open: boolean) => void
+}) {
+  const [overlap, setOverlap] = useState<(typeof overlaps)[number][0]>('3600')
+  const [made, setMade] = useState<NewApiKey | null>(null)
+  const sending = useSend(uk.api_keys.rotate, async (key) => {
+    setMade(key)
+    await refreshKeys()
+  })
+  if (made) return <ShownKey open={open} onOpen={onOpen} made={made} title={`The new secret of ${apiKey.name}`} />
+  return (
+    <FormDialog
+      open={open}
+      onOpen={onOpen}
+      title={`Rotate ${apiKey.name}`}
+      about="It gets a new secret. Name, scopes, cap and what was spent stay."
+      sending={sending}
+      fields={['overlap_seconds']}
+      verb="Rotate"
+      onSend={() => void sending.send({ id: apiKey.id, overlap_seconds: Number(overlap) })}
+    >
+      <SelectField
+        label="The old secret stops working"
+        value={overlap}
+        onValue={setOverlap}
+        options={overlaps}
+        error={sending.at('overlap_seconds')}
+        hint="Time to put the new one everywhere the old one is used."
+      />
+    </FormDialog>
+  )
+}

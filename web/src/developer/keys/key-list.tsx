@@ -1,0 +1,105 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { type ApiKey, uk } from '../../api.ts'
+import { useAccount, workspacesQuery } from '../../session.ts'
+import { Button } from '../../ui/button.tsx'
+import { Confirm, useOpen } from '../../ui/dialogs/dialog.tsx'
+import { plural } from '../../ui/text/format.ts'
+import { Rows } from '../../ui/page.tsx'
+import { say } from '../../ui/dialogs/toast.tsx'
+import { CapDialog } from './cap-dialog.tsx'
+import { ChangeKeyDialog, RotateDialog } from './key-dialogs.tsx'
+import { KeyRow } from './key-row.tsx'
+import { refreshKeys, sortKeys } from './keys.ts'
+
+/** Keys with all that can be done to them; those that have ended are folded away. */
+export function KeyList({
+  keys,
+  label,
+  showWorkspace,
+  names,
+}: {
+  keys: readonly ApiKey[]
+  label: string
+  showWorkspace: boolean
+  /** Of the owners by id, where others' keys are among them. */
+  names?: ReadonlyMap<string, string> | undefined
+}) {
+  const { data: workspaces = [] } = useQuery(workspacesQuery)
+  const { id: me } = useAccount()
+  const [all, setAll] = useState(false)
+  const changing = useOpen<ApiKey>()
+  const capping = useOpen<ApiKey>()
+  const rotating = useOpen<ApiKey>()
+  const revoking = useOpen<ApiKey>()
+  const { active, ended } = sortKeys(keys)
+  const nameOf = (id: string | null) =>
+    showWorkspace && id ? workspaces.find((one) => one.id === id)?.name : undefined
+  const isMine = (key: ApiKey) => key.created_by === me
+  const actionsFor = (key: ApiKey) => [
+    ...(isMine(key)
+      ? [
+          { label: 'Change …', run: () => changing.show(key) },
+          { label: 'Rotate …', run: () => rotating.show(key) },
+        ]
+      : [{ label: 'Change the cap …', run: () => capping.show(key) }]),
+    { label: 'Revoke …', run: () => revoking.show(key), danger: true },
+  ]
+  const rowOf = (key: ApiKey, actions: ReturnType<typeof actionsFor>) => (
+    <KeyRow
+      key={key.id}
+      apiKey={key}
+      workspace={nameOf(key.workspace_id)}
+      owner={isMine(key) ? undefined : (names?.get(key.created_by) ?? 'somebody who is no longer a member')}
+      actions={actions}
+    />
+  )
+  return (
+    <>
+      <Rows label={label}>
+        {active.map((key) => rowOf(key, actionsFor(key)))}
+        {all && ended.map((key) => rowOf(key, []))}
+        {active.length === 0 && !all && <li className="px-4 py-5 text-quiet">No key is active.</li>}
+      </Rows>
+      {ended.length > 0 && (
+        <Button look="quiet" className="mt-2" aria-expanded={all} onClick={() => setAll(!all)}>
+          {all ? 'Hide' : 'Show'} {plural(ended.length, 'ended key')}
+        </Button>
+      )}
+      {changing.on && (
+        <ChangeKeyDialog
+          key={`change ${changing.on.id} ${changing.on.updated_at}`}
+          apiKey={changing.on}
+          {...changing}
+        />
+      )}
+      {capping.on && (
+        <CapDialog key={`cap ${capping.on.id} ${capping.on.updated_at}`} apiKey={capping.on} {...capping} />
+      )}
+      {rotating.on && (
+        <RotateDialog key={`rotate ${rotating.on.id} ${rotating.open}`} apiKey={rotating.on} {...rotating} />
+      )}
+      {revoking.on && (
+        <Confirm
+          {...revoking}
+          title={`Revoke ${revoking.on.name}?`}
+          verb="Revoke key"
+          run={async () => {
+            await uk.api_keys.revoke({ id: revoking.on!.id })
+            await refreshKeys()
+            say(`${revoking.on!.name} is revoked`)
+          }}
+        >
+          <p>
+            Whatever uses{' '}
+            <code className="font-mono text-sm text-ink">
+              {revoking.on.prefix}…{revoking.on.last4}
+            </code>{' '}
+            is refused from now on. A revoked key can’t be brought back.
+          </p>
+          {!isMine(revoking.on) && <p className="mt-2">It is not yours: its owner is not asked.</p>}
+        </Confirm>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,220 @@
+import { useQuery } from '@tanstack/react-query'
+import type { Endpoint } from '../../api.ts'
+import { useAccount, workspacesQuery } from '../../session.ts'
+import { CheckField, Field, SelectField, TextField } from '../../ui/field.tsx'
+import type { Draft, Known } from './endpoint-draft.ts'
+import { ModelsField } from './models-field.tsx'
+import { shapes } from '../words.ts'
+
+const known = [
+  ['', 'Not known'],
+  ['no', 'No'],
+  ['yes', 'Yes'],
+] as const satisfies readonly (readonly [Known, string])[]
+
+interface Props {
+  draft: Draft
+  onDraft: (draft: Draft) => void
+  at: (field: string) => string | null
+  /** Null: it is being added. */
+  before: Endpoint | null
+  needsKey: boolean | null
+}
+
+export function EndpointFields({ draft, onDraft, at, before, needsKey }: Props) {
+  const set = (change: Partial<Draft>) => onDraft({ ...draft, ...change })
+  const own = draft.preset === ''
+  return (
+    <div className="space-y-5">
+      <KeyField draft={draft} set={set} error={at('api_key')} before={before} needsKey={needsKey} />
+      <TextField
+        label="Address"
+        mono
+        type="url"
+        spellCheck={false}
+        autoComplete="off"
+        value={draft.base_url}
+        onValue={(base_url) => set({ base_url })}
+        error={at('base_url')}
+        placeholder="https://api.example.com/v1"
+        hint={
+          before
+            ? 'With another host, give the key again: a stored key goes only where it was meant for.'
+            : own
+              ? 'With the version at its end (…/v1) for the OpenAI shapes and Gemini (…/v1beta), without it for Anthropic and Ollama.'
+              : undefined
+        }
+      />
+      <div className="grid gap-4 sm:grid-cols-2">
+        <TextField
+          label="Name"
+          value={draft.name}
+          onValue={(name) => set({ name })}
+          error={at('name')}
+          autoComplete="off"
+        />
+        <TextField
+          label="Slug"
+          mono
+          spellCheck={false}
+          autoComplete="off"
+          value={draft.slug}
+          onValue={(slug) => set({ slug })}
+          error={at('slug')}
+          hint={`Its models are called ${draft.slug.trim() || 'slug'}/…`}
+        />
+        {own && (
+          <SelectField
+            label="Speaks"
+            value={draft.shape}
+            onValue={(shape) => set({ shape })}
+            options={shapes}
+            error={at('shape')}
+          />
+        )}
+        {!before && (
+          <OwnerField
+            value={draft.owner}
+            onValue={(owner) => set({ owner })}
+            error={at('workspace_id') ?? at('instance')}
+          />
+        )}
+      </div>
+      <details
+        open={draft.models.length > 0 || at('models') !== null || at('headers') !== null || at('weight') !== null}
+      >
+        <summary className="w-fit text-sm text-quiet hover:text-ink">Models, weight, data policy and headers</summary>
+        <div className="mt-3 space-y-5 border-l-2 border-line pl-4">
+          <ModelsField models={draft.models} onModels={(models) => set({ models })} error={at('models')} />
+          <TextField
+            label="Weight"
+            className="max-w-40"
+            inputMode="decimal"
+            value={draft.weight}
+            onValue={(weight) => set({ weight })}
+            error={at('weight')}
+            hint="Its part of the calls of a shared place."
+          />
+          <div className="grid gap-4 sm:grid-cols-2">
+            <SelectField
+              label="Keeps prompts"
+              value={draft.keeps}
+              onValue={(keeps) => set({ keeps })}
+              options={known}
+              error={at('data_policy')}
+              hint="Calls that ask for no retention go only where this is No."
+            />
+            <SelectField
+              label="Trains on prompts"
+              value={draft.trains}
+              onValue={(trains) => set({ trains })}
+              options={known}
+              hint="Calls that deny data collection go only where this is No."
+            />
+          </div>
+          <HeadersField draft={draft} set={set} error={at('headers')} before={before} />
+        </div>
+      </details>
+    </div>
+  )
+}
+
+interface PartProps {
+  draft: Draft
+  set: (change: Partial<Draft>) => void
+  error: string | null
+  before: Endpoint | null
+}
+
+function KeyField({ draft, set, error, before, needsKey }: PartProps & { needsKey: boolean | null }) {
+  const kept = before?.has_api_key === true
+  return (
+    <div className="space-y-2">
+      <TextField
+        label="API key"
+        optional={needsKey !== true}
+        type="password"
+        mono
+        // A browser's password manager has no business here.
+        autoComplete="off"
+        data-1p-ignore
+        spellCheck={false}
+        disabled={draft.dropKey}
+        value={draft.api_key}
+        onValue={(api_key) => set({ api_key })}
+        error={error}
+        placeholder={kept ? `the stored one, …${before.api_key_last4 ?? ''}` : ''}
+        hint={
+          kept ? 'Leave empty to keep the stored key.' : 'Kept encrypted, sent only to this address, never shown again.'
+        }
+      />
+      {kept && (
+        <CheckField label="Take the key away" checked={draft.dropKey} onChecked={(dropKey) => set({ dropKey })} />
+      )}
+    </div>
+  )
+}
+
+function HeadersField({ draft, set, error, before }: PartProps) {
+  const names = before?.header_names ?? []
+  return (
+    <div className="space-y-2">
+      <Field
+        label="Headers"
+        optional
+        error={error}
+        hint={
+          names.length > 0
+            ? `Sent now: ${names.join(', ')}. What you type replaces them all.`
+            : 'Sent with every call, one “Name: value” a line.'
+        }
+      >
+        {(control) => (
+          <textarea
+            {...control}
+            rows={2}
+            spellCheck={false}
+            disabled={draft.dropHeaders}
+            className="field font-mono text-sm"
+            value={draft.headers}
+            onChange={({ target }) => set({ headers: target.value })}
+          />
+        )}
+      </Field>
+      {names.length > 0 && (
+        <CheckField
+          label="Send none of them"
+          checked={draft.dropHeaders}
+          onChecked={(dropHeaders) => set({ dropHeaders })}
+        />
+      )}
+    </div>
+  )
+}
+
+function OwnerField({
+  value,
+  onValue,
+  error,
+}: {
+  value: string
+  onValue: (value: string) => void
+  error: string | null
+}) {
+  const { administrator } = useAccount()
+  const { data = [] } = useQuery(workspacesQuery)
+  const teams = data.filter(({ kind, role }) => kind === 'team' && (role === 'admin' || role === 'owner'))
+  return (
+    <SelectField
+      label="For"
+      value={value}
+      onValue={onValue}
+      error={error}
+      options={[
+        ['mine', 'Only me'],
+        ...teams.map(({ id, name }) => [id, `Everyone in ${name}`] as const),
+        ...(administrator ? [['instance', 'Everybody here, on credits'] as const] : []),
+      ]}
+    />
+  )
+}

@@ -1,0 +1,108 @@
+import { Switch } from '@base-ui/react/switch'
+import { type Endpoint, uk } from '../../api.ts'
+import { Button, IconButton } from '../../ui/button.tsx'
+import { plural } from '../../ui/text/format.ts'
+import { Actions } from '../../ui/dialogs/menu.tsx'
+import { Refused } from '../../ui/notice.tsx'
+import { useSend } from '../../ui/send.ts'
+import { Words } from '../../ui/text/words.tsx'
+import { refreshRouting } from '../queries.ts'
+import { test, useTrial } from './test-endpoint.ts'
+import { TrialLine } from './trial-line.tsx'
+
+interface Props {
+  endpoint: Endpoint
+  /** Null where there is no further to go. */
+  up: (() => void) | null
+  down: (() => void) | null
+  shared: boolean
+  /** There is no order to change. */
+  alone: boolean
+  onChange: () => void
+  onDelete: () => void
+}
+
+export function EndpointRow({ endpoint, up, down, shared, alone, onChange, onDelete }: Props) {
+  const { id, name, slug, base_url, has_api_key, api_key_last4, models, enabled, status_reason, weight } = endpoint
+  const trial = useTrial(id)
+  return (
+    <div
+      role="group"
+      aria-label={name}
+      className={`grid items-start gap-x-3 gap-y-2 px-4 py-3 ${alone ? 'grid-cols-[minmax(0,1fr)_auto]' : 'grid-cols-[auto_minmax(0,1fr)_auto]'}`}
+    >
+      <div className={`-my-1 -ml-1 flex-col ${alone ? 'hidden' : 'flex'}`}>
+        <IconButton
+          icon="up"
+          label={`Move ${name} up`}
+          disabled={up === null}
+          onClick={up ?? undefined}
+          className="h-7!"
+        />
+        <IconButton
+          icon="down"
+          label={`Move ${name} down`}
+          disabled={down === null}
+          onClick={down ?? undefined}
+          className="h-7!"
+        />
+      </div>
+      <div className="min-w-0">
+        <p className={`font-medium break-words ${enabled ? '' : 'text-quiet'}`}>{name}</p>
+        <p className="text-[0.8125rem] break-words text-quiet">
+          <code className="font-mono">{slug}/…</code> · {hostOf(base_url)}
+        </p>
+        <p className="mt-0.5 text-[0.8125rem] text-quiet">
+          {has_api_key ? <>key …{api_key_last4}</> : 'no key'} ·{' '}
+          {models.length > 0 ? plural(models.length, 'model') : 'all its models'}
+          {shared && <> · weight {weight}</>}
+          {!enabled && <> · switched off</>}
+        </p>
+        {status_reason && (
+          <p className="text-[0.8125rem] text-seal">
+            <Words>{status_reason}</Words>
+          </p>
+        )}
+        <TrialLine trial={trial} />
+      </div>
+      <div className="flex items-center gap-1 max-sm:col-span-3 max-sm:justify-end">
+        <Button
+          look="quiet"
+          pending={trial?.state === 'running'}
+          aria-label={`Test ${name}`}
+          onClick={() => void test(id)}
+        >
+          Test
+        </Button>
+        <Enabled endpoint={endpoint} />
+        <Actions
+          label={`More for ${name}`}
+          actions={[
+            { label: 'Change …', run: onChange },
+            { label: 'Delete …', run: onDelete, danger: true },
+          ]}
+        />
+      </div>
+    </div>
+  )
+}
+
+function Enabled({ endpoint: { id, name, enabled } }: { endpoint: Endpoint }) {
+  const { send, pending, rest } = useSend(uk.ai_gateway.update, refreshRouting)
+  return (
+    <>
+      <Switch.Root
+        aria-label={`Use ${name}`}
+        checked={enabled}
+        disabled={pending}
+        onCheckedChange={(next) => void send({ id, enabled: next })}
+        className="flex h-5 w-9 shrink-0 forced-color-adjust-none items-center rounded-full border border-keyline bg-sunk px-px transition-colors data-checked:border-ai data-checked:bg-ai"
+      >
+        <Switch.Thumb className="size-4 rounded-full bg-keyline transition-[translate] duration-150 data-checked:translate-x-4 data-checked:bg-on-ai" />
+      </Switch.Root>
+      <Refused>{rest()}</Refused>
+    </>
+  )
+}
+
+const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url)

@@ -1,0 +1,40 @@
+import type { Preset } from '../../api.ts'
+import { Field } from '../../ui/field.tsx'
+
+/** Known providers, those of one's own hardware apart, and the way for all others. */
+export function PresetField({
+  presets,
+  value,
+  onPreset,
+}: {
+  presets: readonly Preset[]
+  value: string
+  onPreset: (preset: Preset | null) => void
+}) {
+  const groups = [
+    ['In the cloud', presets.filter(({ local }) => !local)],
+    ['On hardware of your own', presets.filter(({ local }) => local)],
+  ] as const
+  return (
+    <Field label="Provider">
+      {(control) => (
+        <select
+          {...control}
+          value={value}
+          onChange={({ target }) => onPreset(presets.find(({ slug }) => slug === target.value) ?? null)}
+        >
+          {groups.map(([label, some]) => (
+            <optgroup key={label} label={label}>
+              {some.map(({ slug, name }) => (
+                <option key={slug} value={slug}>
+                  {name}
+                </option>
+              ))}
+            </optgroup>
+          ))}
+          <option value="">Another one, by its address</option>
+        </select>
+      )}
+    </Field>
+  )
+}

@@ -1,0 +1,20 @@
+import { useQuery } from '@tanstack/react-query'
+import { type Tested, queryClient, sayError, uk } from '../../api.ts'
+
+/** How the last test of an endpoint went; kept while the app is open, for whoever looks at its row. */
+export type Trial = { state: 'running' } | { state: 'done'; result: Tested } | { state: 'failed'; why: string }
+
+const keyOf = (id: string) => ['trial', id]
+
+export async function test(id: string): Promise<void> {
+  const set = (trial: Trial) => queryClient.setQueryData<Trial>(keyOf(id), trial)
+  set({ state: 'running' })
+  try {
+    set({ state: 'done', result: await uk.ai_gateway.test({ id }) })
+  } catch (error) {
+    set({ state: 'failed', why: sayError(error) })
+  }
+}
+
+export const useTrial = (id: string): Trial | null =>
+  useQuery<Trial | null>({ queryKey: keyOf(id), enabled: false, initialData: null, gcTime: Infinity }).data ?? null

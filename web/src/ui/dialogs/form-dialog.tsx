@@ -1,0 +1,47 @@
+import { type ComponentProps, type ReactNode, useId } from 'react'
+import { Button } from '../button.tsx'
+import { Dialog } from './dialog.tsx'
+import { Refused } from '../notice.tsx'
+import type { Send } from '../send.ts'
+
+interface Props extends Pick<ComponentProps<typeof Dialog>, 'open' | 'onOpen' | 'title' | 'about' | 'wide'> {
+  sending: Pick<Send<never, unknown>, 'pending' | 'rest' | 'form'>
+  /** Those that say themselves what was refused of them. */
+  fields: readonly string[]
+  /** The word on the button that sends. */
+  verb: string
+  onSend: () => void
+  children: ReactNode
+}
+
+/** A dialog that is one form: its fields, what else was refused, the way out, and the button that sends. */
+export function FormDialog({ sending: { pending, rest, form }, fields, verb, onSend, children, ...dialog }: Props) {
+  const id = useId()
+  return (
+    <Dialog
+      {...dialog}
+      footer={
+        <>
+          <Button onClick={() => dialog.onOpen(false)}>Cancel</Button>
+          <Button look="primary" type="submit" form={id} pending={pending}>
+            {verb}
+          </Button>
+        </>
+      }
+    >
+      <form
+        id={id}
+        ref={form}
+        noValidate
+        className="space-y-5"
+        onSubmit={(event) => {
+          event.preventDefault()
+          onSend()
+        }}
+      >
+        {children}
+        <Refused>{rest(...fields)}</Refused>
+      </form>
+    </Dialog>
+  )
+}
