@@ -1,7 +1,8 @@
 /**
  * `npm run bench [name …]`: runs the benches side by side with their rivals, writes the raw rows to bench/results and
  * the tables into bench/README.md. `--tables` only writes the tables again from the committed rows. Of each kind of
- * machine the last rows are kept: ratios differ between them.
+ * machine the last rows are kept: ratios differ between them. `--quick` keeps and writes nothing: it tells who works on
+ * the gateway or its streams in a minute or two where they stand.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
@@ -67,6 +68,11 @@ const keptOf = (name: string): Kept[] =>
     .toSorted()
     .map((file) => JSON.parse(readFileSync(join(results, file), 'utf8')) as Kept)
     .toSorted((a, b) => b.date.localeCompare(a.date))
+if (args.includes('--quick')) {
+  for (const run of [gateway, streams])
+    if (names.length === 0 || names.includes(run.name)) process.stdout.write(`\n${(await run(true)).table}\n`)
+  process.exit()
+}
 if (!args.includes('--tables'))
   for (const name of names.length > 0 ? names : Object.keys(benches)) {
     process.stdout.write(`${name} …\n`)

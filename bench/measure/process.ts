@@ -1,6 +1,6 @@
 /** Processes under measurement: started, pinned to a core, their CPU time and memory read from /proc. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 export const root = join(import.meta.dirname, '../..')
@@ -9,12 +9,10 @@ export interface Measurable extends AsyncDisposable {
   child: ChildProcess
   pid: number
   port: number
-  /** Seconds of CPU, user and system, of all its threads since its start. */
+  /** Seconds of CPU, user and system, of all the threads that it has. */
   cpuSeconds(): number
   rssMegabytes(): number
 }
-
-const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK']).toString())
 
 /** Starts `command`, waits for `ready` in its output (its first group is the port, where the port is not given). */
 export async function startMeasurable(
@@ -58,10 +56,10 @@ export async function startMeasurable(
 /** What the kernel knows of a process. */
 export const measured = (pid: number): Pick<Measurable, 'cpuSeconds' | 'rssMegabytes'> => ({
   cpuSeconds() {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/^.*\) /, '')
-      .split(' ')
-    return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
+    let nanoseconds = 0
+    for (const task of readdirSync(`/proc/${pid}/task`))
+      nanoseconds += Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0])
+    return nanoseconds / 1e9
   },
   rssMegabytes: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024,
 })
