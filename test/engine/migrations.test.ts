@@ -1,32 +1,62 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
 import pg from 'pg'
+import { createLedger } from '#engine/ledger/create-ledger.ts'
+import { createLog } from '#engine/log.ts'
+import { connectPostgres } from '#engine/postgres/client.ts'
 import { migrate, migrationNames } from '#engine/postgres/migrate.ts'
+import { startProcess } from '#engine/processes/processes.ts'
 import { newId } from '#kernel/ids.ts'
 import { testDatabase } from '#test/database.ts'
+import { call, outcome, payer } from '#test/engine/ledger-calls.ts'
 
 const names = migrationNames()
-const shape = `select table_name || '.' || column_name || ' ' || udt_name || ' ' || is_nullable || ' ' || coalesce(column_default, '') as line
-  from information_schema.columns where table_schema = 'public'
+/** The last of the files that replaced all that came before. */
+const BASELINE = '0014-webhooks.sql'
+/** What a schema consists of, a line each, but for the order of columns. */
+const shape = `with mine as (
+    select oid from pg_namespace where nspname = 'public' or nspname ~ '^ledger_[0-9a-f]{12}$'
+  )
+  select format('column %s.%s %s %s %s %s %s%s', a.attrelid::regclass, a.attname, format_type(a.atttypid, a.atttypmod),
+      a.attcollation::regcollation, a.attnotnull, a.attstorage, a.attidentity, pg_get_expr(d.adbin, d.adrelid)) as line
+    from pg_attribute a join pg_class c on c.oid = a.attrelid and c.relkind in ('r', 'c') and c.relnamespace in (select * from mine)
+    left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum where a.attnum > 0 and not a.attisdropped
+  union all select format('relation %s %s %s %s', oid::regclass, relkind, relpersistence, reloptions) from pg_class
+    where relnamespace in (select * from mine)
   union all select indexdef from pg_indexes where schemaname = 'public'
-  union all select conrelid::regclass || ' ' || pg_get_constraintdef(oid) from pg_constraint where connamespace = 'public'::regnamespace
-  union all select pg_get_functiondef(p.oid) from pg_proc p where pronamespace = 'public'::regnamespace and prolang <> (select oid from pg_language where lanname = 'c')
+  union all select format('constraint %s %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) from pg_constraint
+    where connamespace in (select * from mine) and contype <> 'n'
+  union all select pg_get_triggerdef(oid) from pg_trigger where not tgisinternal
+  union all select format('type %s %s %s', oid::regtype, typtype, typbasetype::regtype) from pg_type where typnamespace in (select * from mine)
+    and typrelid not in (select oid from pg_class where relkind in ('i', 'S'))
+  union all select format('sequence %s %s %s', seqrelid::regclass, seqtypid::regtype, seqincrement) from pg_sequence
+  union all select format('extension %s', extname) from pg_extension
+  union all select format('comment %s %s', pg_describe_object(classoid, objoid, objsubid), description) from pg_description
+    where classoid in ('pg_class'::regclass, 'pg_proc'::regclass) and objoid > 16383
+      and not exists (select 1 from pg_depend where pg_depend.objid = objoid and deptype = 'e')
+  union all select pg_get_functiondef(p.oid) from pg_proc p
+    where pronamespace in (select * from mine) and prolang <> (select oid from pg_language where lanname = 'c')
   order by 1`
 
 /** An empty database beside the one of the test. */
-async function emptyDatabase(): Promise<AsyncDisposable & { pool: pg.Pool }> {
+async function emptyDatabase(): Promise<AsyncDisposable & { pool: pg.Pool; connection: pg.PoolConfig }> {
   const beside = await testDatabase()
   const database = `t_${randomBytes(6).toString('hex')}`
   // Not a pool: the end of one is not waited for by its connections, and the drop of their database breaks them.
   const admin = new pg.Client(beside.connection)
   await admin.connect()
   await admin.query(`create database ${database}`)
-  const pool = new pg.Pool({ ...beside.connection, database, max: 1 })
+  const connection = { ...beside.connection, database }
+  const pool = new pg.Pool({ ...connection, max: 1 })
   // Its end is not waited for by those whose connections the drop breaks.
   pool.on('error', () => {})
   return {
     pool,
+    connection,
     async [Symbol.asyncDispose]() {
       await pool.end()
       await admin.query(`drop database ${database} with (force)`)
@@ -117,9 +147,25 @@ async function fill(pool: pg.Pool, at: string): Promise<Map<string, number>> {
   return counts
 }
 
+/** Every row of every table, as text, by table. */
+async function rowsOf(pool: pg.Pool): Promise<Map<string, string[]>> {
+  const { rows: tables } = await pool.query<{ name: string }>(
+    `select tablename as name from pg_tables where schemaname = 'public' and tablename <> 'migrations'`,
+  )
+  const all = new Map<string, string[]>()
+  for (const { name } of tables) {
+    const { rows } = await pool.query<{ row: string }>(`select to_jsonb(t)::text as row from ${name} t order by 1`)
+    all.set(
+      name,
+      rows.map(({ row }) => row),
+    )
+  }
+  return all
+}
+
 test('rows that were written in every older schema are all there in the newest, which is the one a fresh database gets', async () => {
   await using fresh = await emptyDatabase()
-  await migrate(fresh.pool)
+  assert.deepEqual(await migrate(fresh.pool), names)
   const newest = await shapeOf(fresh.pool)
   await using aged = await emptyDatabase()
   const { pool } = aged
@@ -132,8 +178,55 @@ test('rows that were written in every older schema are all there in the newest, 
     await pool.query('begin')
     written = await fill(pool, name)
     await pool.query('commit')
-    assert.ok(written.size > 10)
+    assert.ok(written.size > 0)
   }
-  assert.deepEqual(await shapeOf(pool), newest)
   assert.deepEqual(await migrate(pool), [], 'a second time there is nothing to do')
+  assert.deepEqual(await shapeOf(pool), newest)
+})
+
+/** A database as the last commit before the squash of migrations made and filled it. */
+async function databaseFromBefore(): Promise<Awaited<ReturnType<typeof emptyDatabase>>> {
+  const database = await emptyDatabase()
+  const dump = readFileSync(join(import.meta.dirname, 'fixtures/before-0.1.0.sql.gz'))
+  await database.pool.query(gunzipSync(dump).toString())
+  await database.pool.query('reset all')
+  return database
+}
+
+test('a database from before migrations were one file per subject is carried over with every row, and its ledger goes on', async () => {
+  await using fresh = await emptyDatabase()
+  await migrate(fresh.pool)
+  await using old = await databaseFromBefore()
+  const { pool } = old
+  const rows = await rowsOf(pool)
+  for (const [table, { length }] of rows) assert.ok(length > 0, `the fixture has a row of ${table}`)
+
+  await migrate(pool, BASELINE)
+  assert.deepEqual(await rowsOf(pool), rows)
+  await migrate(pool)
+  assert.deepEqual(await migrate(pool), [])
+  assert.deepEqual(await shapeOf(pool), await shapeOf(fresh.pool))
+
+  await using postgres = connectPostgres(old.connection, () => {})
+  const log = createLog('silent')
+  await using process = await startProcess({ postgres, log })
+  await using ledger = createLedger({ postgres, processId: process.id, log })
+  const by = payer()
+  const made = call(by)
+  await ledger.grant(postgres.db, by.accountId, 1_000n, 'welcome', null)
+  assert.equal(await ledger.reserve(made, 400n), 400n)
+  ledger.settle(made, outcome(150n))
+  await ledger.flush()
+  assert.equal(await ledger.balance(by.accountId), 850n)
+})
+
+test('a database that stopped at an older migration is refused, with what to do', async () => {
+  await using old = await databaseFromBefore()
+  await old.pool.query(`delete from migrations where name >= '0060'`)
+  const rows = await rowsOf(old.pool)
+  await assert.rejects(
+    migrate(old.pool),
+    /stopped at migration 0057-consents-used\.sql.*start the commit [0-9a-f]{7} on it once/,
+  )
+  assert.deepEqual(await rowsOf(old.pool), rows)
 })

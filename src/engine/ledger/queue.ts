@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { Log } from '../log.ts'
 import { sqlState } from '../postgres/client.ts'
+import { ledgerFunctions } from '../postgres/functions.ts'
 import type { Item } from './item.ts'
 import type { Journal } from './journal.ts'
 import { Sheet } from './sheet.ts'
@@ -86,7 +87,11 @@ export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): Se
   }
 
   const send = (shared: string, lines: Buffer): Promise<unknown> =>
-    pool.query({ name: 'settle_batch', text: 'select settle_batch($1, $2)', values: [shared, lines] })
+    pool.query({
+      name: 'settle_batch',
+      text: `select ${ledgerFunctions.schema}.settle_batch($1, $2)`,
+      values: [shared, lines],
+    })
 
   /** Only the call that no column can hold is lost, and the log tells all of it. */
   async function settleOne(shared: string, lines: string, again = true): Promise<void> {

@@ -6,6 +6,7 @@ import type { Log } from '../log.ts'
 import { isAlive, placeOfPids } from '../processes/processes.ts'
 import type { Left } from './journal.ts'
 import type { Sheet } from './sheet.ts'
+import { ledgerFunctions } from '../postgres/functions.ts'
 import type { Postgres } from '../postgres/client.ts'
 
 const EVERY_MS = 60_000
@@ -39,7 +40,8 @@ export async function reconcile({ db }: Pick<Postgres, 'db'>, log: Log): Promise
   let all = 0
   for (;;) {
     const ended = await db.transaction().execute(async (tx) => {
-      const { rows } = await sql<Ended>`select * from reconcile_calls(${BATCH})`.execute(tx)
+      const { rows } =
+        await sql<Ended>`select * from ${sql.ref(`${ledgerFunctions.schema}.reconcile_calls`)}(${BATCH})`.execute(tx)
       for (const { cost, ...call } of rows)
         if (cost !== null && call.run_id !== null)
           await writeOutbox(

@@ -5,6 +5,7 @@ import { type Budget, type Nano, formatUsd, toUsd } from '#kernel/money.ts'
 import type { Hold } from './holds.ts'
 import { type Shared, sharedBy } from './item.ts'
 import type { MeteredCall } from './ledger.ts'
+import { ledgerFunctions } from '../postgres/functions.ts'
 
 export interface Reserve {
   call: MeteredCall
@@ -19,7 +20,7 @@ const most = (nano: Nano): Nano => (nano > MOST ? MOST : nano)
 
 const statement = {
   name: 'reserve_calls',
-  text: `select item, refused_by, amount from reserve_calls(${Array.from({ length: 21 }, (_, i) => `$${i + 1}`).join(', ')})`,
+  text: `select item, refused_by, amount from ${ledgerFunctions.schema}.reserve_calls(${Array.from({ length: 21 }, (_, i) => `$${i + 1}`).join(', ')})`,
 }
 
 /** One round trip for all of them; answers per item what is held, or why nothing is. */

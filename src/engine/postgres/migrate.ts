@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type pg from 'pg'
+import { applyFunctions, ledgerFunctions } from './functions.ts'
+import { carryOver } from './carry-over.ts'
 
 const folder = join(import.meta.dirname, 'migrations')
 // Any number, the same in every process: only one migrates at a time.
@@ -13,7 +15,8 @@ export const migrationNames = (): string[] =>
 
 /**
  * Brings the schema to the newest migration: numbered files of plain SQL, forward only, each in a transaction,
- * one process at a time. `upTo` stops earlier (tests start from every older schema).
+ * one process at a time; then come the functions of the ledger, when the database does not have this program's. `upTo`
+ * stops earlier (tests start from every older schema).
  */
 export async function migrate(pool: pg.Pool, upTo?: string): Promise<string[]> {
   const client = await pool.connect()
@@ -24,31 +27,39 @@ export async function migrate(pool: pg.Pool, upTo?: string): Promise<string[]> {
     await client.query(
       'create table if not exists migrations (name text primary key, ran_at timestamptz not null default now())',
     )
+    const names = migrationNames()
     const done = new Set(
       (await client.query<{ name: string }>('select name from migrations')).rows.map((row) => row.name),
     )
-    const names = migrationNames()
+    await inTransaction(client, () => carryOver(client, done))
     const unknown = [...done].filter((name) => !names.includes(name)).sort()
     if (unknown.length > 0) throw new NewerDatabase(unknown.at(-1)!)
     for (const name of names) {
       if (done.has(name)) continue
       if (upTo !== undefined && name > upTo) break
-      await client.query('begin')
-      try {
+      await inTransaction(client, async () => {
         await client.query(readFileSync(join(folder, name), 'utf8'))
         await client.query('insert into migrations (name) values ($1)', [name])
-        await client.query('commit')
-      } catch (error) {
-        await client.query('rollback')
-        throw error
-      }
+      })
       ran.push(name)
     }
+    if (upTo === undefined) await inTransaction(client, () => applyFunctions(client, ledgerFunctions))
     return ran
   } finally {
     await client.query('select pg_advisory_unlock($1)', [LOCK]).catch(() => {})
     await client.query('reset statement_timeout').catch(() => {})
     client.release()
+  }
+}
+
+async function inTransaction(client: pg.PoolClient, work: () => Promise<unknown>): Promise<void> {
+  await client.query('begin')
+  try {
+    await work()
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback')
+    throw error
   }
 }
 

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import pg from 'pg'
+import { testDatabase } from '#test/database.ts'
+import { applyFunctions, functionsIn, ledgerFunctions } from './functions.ts'
+import { migrate } from './migrate.ts'
+
+/** The function `answer` of a program's version, which takes as many arguments as the version says. */
+function version(t: TestContext, number: number): ReturnType<typeof functionsIn> {
+  const folder = mkdtempSync(join(tmpdir(), 'ukiyo-functions-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const parameters = Array.from({ length: number }, () => 'int').join(', ')
+  writeFileSync(
+    join(folder, '1-answer.sql'),
+    `create function answer(${parameters}) returns int language sql set search_path from current as 'select half() * 2';`,
+  )
+  writeFileSync(join(folder, '2-half.sql'), `create function half() returns int language sql as 'select ${number}';`)
+  return functionsIn('books', folder)
+}
+
+async function database(t: TestContext): Promise<pg.Pool> {
+  const made = await testDatabase()
+  const pool = new pg.Pool({ ...made.connection, max: 4 })
+  // Its end is not waited for by those whose connections the drop breaks.
+  pool.on('error', () => {})
+  t.after(async () => {
+    await pool.end()
+    await made[Symbol.asyncDispose]()
+  })
+  return pool
+}
+
+/** As `migrate` does. */
+async function apply(pool: pg.Pool, functions: ReturnType<typeof functionsIn>): Promise<boolean> {
+  const client = await pool.connect()
+  try {
+    await client.query('begin; set local check_function_bodies = off')
+    const applied = await applyFunctions(client, functions)
+    await client.query('commit')
+    return applied
+  } finally {
+    client.release()
+  }
+}
+
+test('a server of an older version goes on with its own functions beside a newer one, and comes back to them', async (t) => {
+  const pool = await database(t)
+  const [older, newer] = [version(t, 1), version(t, 2)]
+  const answer = async (text: string): Promise<unknown> => (await pool.query(`select ${text} as it`)).rows[0].it
+
+  assert.equal(await apply(pool, older), true)
+  assert.equal(await apply(pool, newer), true)
+  assert.equal(await answer(`${older.schema}.answer(0)`), 2)
+  assert.equal(await answer(`${newer.schema}.answer(0, 0)`), 4)
+  assert.equal(await apply(pool, older), false, 'both are there')
+})
+
+test('versions that nobody runs any more go, and one of them that starts again is made again', async (t) => {
+  const pool = await database(t)
+  const versions = [1, 2, 3, 4, 5].map((number) => version(t, number))
+  for (const each of versions) assert.equal(await apply(pool, each), true)
+  const { rows } = await pool.query(
+    `select nspname::text as name from pg_namespace where starts_with(nspname, 'books_')`,
+  )
+  assert.deepEqual(
+    rows.map(({ name }) => name as string).toSorted(),
+    versions
+      .slice(2)
+      .map(({ schema }) => schema)
+      .toSorted(),
+  )
+  assert.equal(await apply(pool, versions[0]!), true)
+})
+
+test('two servers that start at once make the functions once', async (t) => {
+  const pool = await database(t)
+  await pool.query(`drop schema ${ledgerFunctions.schema} cascade`)
+  await Promise.all([migrate(pool), migrate(pool), migrate(pool)])
+  const { rows } = await pool.query(`select proname::text as name from pg_proc where pronamespace = $1::regnamespace`, [
+    ledgerFunctions.schema,
+  ])
+  assert.deepEqual(rows.map(({ name }) => name as string).toSorted(), [
+    'periods_of',
+    'reconcile_calls',
+    'reserve_calls',
+    'reserved_calls',
+    'settle_batch',
+    'settle_calls',
+  ])
+})

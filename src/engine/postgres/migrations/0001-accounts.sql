@@ -1,0 +1,80 @@
+-- Accounts, their credentials, and what is known of who they are.
+-- Ids are ULIDs in char(26) with the C collation: they sort by time, byte by byte. Compared with text, no index of theirs
+-- can be used: a parameter is an `ulid` or a `bpchar`.
+
+create extension if not exists pg_trgm;
+
+create domain ulid as char(26) collate "C";
+
+create table accounts (
+  id ulid primary key,
+  email text not null,
+  email_verified_at timestamptz(3),
+  name text not null,
+  password_hash text not null,
+  tier text not null default 'standard' check (tier in ('standard', 'unlimited')),
+  administrator boolean not null default false,
+  personal_workspace_id ulid not null,
+  settings jsonb not null default '{}',
+  -- Credits of sign-up that wait until the address of the account is known to be its own.
+  promised_nano bigint,
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now()
+);
+create unique index accounts_email on accounts (lower(email));
+
+create table sessions (
+  id ulid primary key,
+  account_id ulid not null references accounts on delete cascade,
+  token_hash bytea not null unique,
+  user_agent text,
+  ip text,
+  last_used_at timestamptz(3),
+  expires_at timestamptz(3) not null,
+  created_at timestamptz(3) not null default now()
+);
+create index sessions_account on sessions (account_id, id desc);
+
+create table login_failures (
+  subject text primary key,
+  tokens double precision not null,
+  at timestamptz not null default now()
+);
+
+create table api_keys (
+  id ulid primary key,
+  account_id ulid not null references accounts on delete cascade,
+  workspace_id ulid,
+  name text not null,
+  scopes text[] not null,
+  version text not null,
+  key_hash bytea not null unique,
+  prefix text not null,
+  last4 text not null,
+  -- after a rotation with overlap, the key before it
+  previous_hash bytea unique,
+  previous_expires_at timestamptz(3),
+  expires_at timestamptz(3),
+  revoked_at timestamptz(3),
+  last_used_at timestamptz(3),
+  spend_cap_nano bigint,
+  spend_cap_period text not null default 'total' check (spend_cap_period in ('day', 'week', 'month', 'total')),
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now()
+);
+create index api_keys_account on api_keys (account_id, id desc);
+
+-- Accounts whose rights changed. Processes read what is at or above the oldest transaction they had not seen the end of.
+create table rights_changes (
+  account_id ulid not null,
+  xid xid8 not null default pg_current_xact_id(),
+  at timestamptz not null default now()
+);
+create index rights_changes_xid on rights_changes (xid);
+
+-- Consents that were given over /mcp and used: each lets one call go. Kept until they would have expired by themselves.
+create table consents_used (
+  id ulid primary key,
+  expires_at timestamptz(3) not null
+);
+create index consents_used_expiry on consents_used (expires_at);

@@ -1,0 +1,50 @@
+-- Workspaces, their members, and who is invited.
+
+create table workspaces (
+  id ulid primary key,
+  name text not null,
+  description text,
+  kind text not null check (kind in ('personal', 'team')),
+  status text not null default 'active' check (status in ('active', 'archived')),
+  archived_at timestamptz(3),
+  -- Its budget.
+  spend_cap_nano bigint,
+  spend_cap_period text not null default 'month' check (spend_cap_period in ('day', 'week', 'month', 'total')),
+  created_by ulid,
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now()
+);
+
+create table members (
+  id ulid primary key,
+  workspace_id ulid not null references workspaces on delete cascade,
+  account_id ulid not null references accounts on delete cascade,
+  role text not null check (role in ('viewer', 'member', 'admin', 'owner')),
+  permissions text[],
+  created_by ulid,
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
+  unique (workspace_id, account_id)
+);
+create index members_account on members (account_id);
+
+create table invitations (
+  id ulid primary key,
+  workspace_id ulid not null references workspaces on delete cascade,
+  email text not null,
+  role text not null check (role in ('viewer', 'member', 'admin', 'owner')),
+  permissions text[],
+  status text not null default 'pending' check (status in ('pending', 'accepted', 'revoked')),
+  token_hash bytea not null unique,
+  -- Whether the token went to the address and to nobody else: then whoever presents it has shown that the address is theirs.
+  mailed boolean not null default false,
+  expires_at timestamptz(3) not null,
+  accepted_by ulid,
+  accepted_at timestamptz(3),
+  revoked_at timestamptz(3),
+  created_by ulid,
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now()
+);
+create index invitations_workspace on invitations (workspace_id, id desc);
+create index invitations_email on invitations (lower(email)) where status = 'pending';

@@ -1,0 +1,88 @@
+-- Work that starts itself: by the clock or by a webhook.
+create table automations (
+  id ulid primary key references resources on delete cascade,
+  name text not null,
+  kind text not null check (kind in ('cron', 'webhook')),
+  schedule text,
+  time_zone text,
+  action jsonb not null,
+  overlap text not null,
+  catch_up text not null,
+  catch_up_window_seconds int not null,
+  -- What each run may spend.
+  max_cost_nano bigint,
+  timeout_seconds int not null,
+  -- In whose rights it runs: the account that made it, and no more than the credential that it was made with.
+  account_id ulid not null references accounts on delete cascade,
+  scopes text[],
+  held_to ulid,
+  key_id ulid,
+  -- The next tick. It only ever moves on.
+  next_fire_at timestamptz(3),
+  last_fired_at timestamptz(3),
+  -- Runs that failed one after the other; so many, and it is archived with this as its reason.
+  failures int not null default 0,
+  paused_reason text,
+  paused_at timestamptz(3),
+  token_hash bytea,
+  sealed_secret text,
+  check ((kind = 'cron') = (schedule is not null and time_zone is not null)),
+  check ((kind = 'webhook') = (token_hash is not null and sealed_secret is not null))
+);
+create index automations_due on automations (next_fire_at) where next_fire_at is not null;
+create index automations_account on automations (account_id);
+
+-- Which automations an agent is behind is asked with every change of one.
+create index automations_agent on automations ((action ->> 'agent_id'));
+create index automations_chat on automations ((action ->> 'chat_id')) where action ->> 'chat_id' is not null;
+
+-- Secrets of webhooks that were rotated away and still count: as many as there were rotations meanwhile.
+create table automation_secrets (
+  id ulid primary key,
+  automation_id ulid not null references automations on delete cascade,
+  token_hash bytea not null,
+  sealed_secret text not null,
+  expires_at timestamptz(3) not null
+);
+create index automation_secrets_of on automation_secrets (automation_id, id desc);
+
+create table automation_runs (
+  id ulid primary key,
+  automation_id ulid not null references automations on delete cascade,
+  workspace_id ulid not null,
+  status text not null check (status in ('queued', 'running', 'succeeded', 'failed', 'cancelled', 'timed_out', 'skipped')),
+  skip_reason text check (skip_reason in ('overlap', 'missed', 'archived', 'budget', 'rate_limited', 'paused')),
+  attempt int not null default 1,
+  trigger text not null check (trigger in ('cron', 'webhook', 'test', 'retry')),
+  scheduled_for timestamptz(3),
+  webhook_id text,
+  payload text,
+  chat_id ulid,
+  run_id ulid,
+  error json,
+  cost_nano bigint,
+  created_at timestamptz(3) not null default clock_timestamp(),
+  updated_at timestamptz(3) not null default clock_timestamp(),
+  started_at timestamptz(3),
+  completed_at timestamptz(3),
+  check ((status = 'skipped') = (skip_reason is not null))
+);
+
+-- A tick is one row and a webhook is one row, whoever tries, however often.
+create unique index automation_runs_tick on automation_runs (automation_id, scheduled_for) where scheduled_for is not null;
+create unique index automation_runs_webhook on automation_runs (automation_id, webhook_id) where webhook_id is not null;
+create index automation_runs_list on automation_runs (automation_id, id desc);
+create index automation_runs_workspace on automation_runs (workspace_id, id desc);
+
+-- Runs that wait, workspace by workspace: each gets its share of the starts.
+create index automation_runs_waiting on automation_runs (workspace_id, id) where status = 'queued';
+create index automation_runs_busy on automation_runs (automation_id, id) where status in ('queued', 'running');
+create index automation_runs_running on automation_runs (started_at) where status = 'running';
+create index automation_runs_run on automation_runs (run_id) where run_id is not null;
+
+-- What the clock may still start for an account within the minute: a bucket that is filled up as time goes by.
+create table automation_starts (
+  account_id ulid primary key references accounts on delete cascade,
+  tokens double precision not null,
+  at timestamptz(3) not null
+);

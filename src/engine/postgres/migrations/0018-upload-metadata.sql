@@ -1,2 +1,0 @@
--- Upload-Metadata as it was sent: tus answers it on every HEAD.
-alter table uploads add metadata text;
