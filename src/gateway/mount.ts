@@ -36,7 +36,7 @@ export interface GatewayMount {
   /** Tells those whose answers are in progress that the server closes. */
   interrupt(why: Refusal): void
   /** The same for calls that have come whole. */
-  plain?: { paths: readonly string[]; handle(request: WholeRequest, reply: Reply, requestId: Id): void }
+  fast?: { paths: readonly string[]; handle(request: WholeRequest, reply: Reply, requestId: Id): void }
 }
 
 export interface GatewayFaces {
@@ -113,7 +113,7 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
         handle,
         refusal: surface.error,
         interrupt,
-        plain: { paths: posts.filter((path) => path.startsWith(prefix)), handle },
+        fast: { paths: posts.filter((path) => path.startsWith(prefix)), handle },
       })),
     ),
     completeTurn: createCompleteTurn(gateway),

@@ -6,7 +6,7 @@ import { allowCors } from './cors.ts'
 import type { Entrance } from './entrance.ts'
 import { wrongFields } from './fields.ts'
 import { answerMalformed } from './malformed.ts'
-import { type PlainMount, answerPlain } from './fast-http/front.ts'
+import { type FastMount, answerFast } from './fast-http/front.ts'
 import { type RefusalSaid, refusedAnswer } from './rest/reply.ts'
 import { LAST_WORDS_MS, createRest } from './rest/rest.ts'
 import { sendRefusal, sendSaid } from './rest/write.ts'
@@ -23,7 +23,7 @@ export interface Mount {
   /** A refusal of what never comes to it, in its own shape; absent: in that of REST. */
   refusal?(why: Refusal, requestId: Id): RefusalSaid
   handle(request: IncomingMessage, response: ServerResponse, requestId: Id): void | Promise<void>
-  plain?: PlainMount
+  fast?: FastMount
   /** The server closes: answers with this, in its own shape, what is still in progress. */
   interrupt?(why: Refusal): void
 }
@@ -99,7 +99,7 @@ export function createDoor(parts: DoorParts): Door {
   server.on('clientError', (error, socket) =>
     answerMalformed(error, socket, versions.newest, (url, why, requestId) => said(mountOf(url), why, requestId).body),
   )
-  const plain = answerPlain(server, parts.mounts, KEEP_ALIVE_SECONDS, engine.log)
+  const fast = answerFast(server, parts.mounts, KEEP_ALIVE_SECONDS, engine.log)
 
   return {
     server,
@@ -112,11 +112,11 @@ export function createDoor(parts: DoorParts): Door {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       const closeIdle = () => {
         server.closeIdleConnections()
-        plain.close()
+        fast.close()
       }
       const closeAll = () => {
         server.closeAllConnections()
-        plain.closeAll()
+        fast.closeAll()
       }
       closeIdle()
       let timer = setTimeout(() => {
@@ -129,7 +129,7 @@ export function createDoor(parts: DoorParts): Door {
       await closed
       clearTimeout(timer)
       clearInterval(idle)
-      plain.closeAll()
+      fast.closeAll()
     },
   }
 }

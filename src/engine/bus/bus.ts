@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
-import type { Carrier, CarrierParts } from './drivers/driver.ts'
+import type { Driver, DriverParts } from './drivers/driver.ts'
 import { connectNats } from './drivers/nats.ts'
-import { connectPostgresCarrier } from './drivers/postgres.ts'
+import { connectPostgres } from './drivers/postgres.ts'
 import { connectRedis } from './drivers/redis.ts'
 import type { Log } from '../log.ts'
 import type { Postgres } from '../postgres/client.ts'
@@ -33,7 +33,7 @@ export async function connectBus(postgres: Postgres, log: Log, url: string | nul
   const messages: string[] = []
   let flushing: NodeJS.Immediate | null = null
 
-  const carrier = await openCarrier(postgres, url, {
+  const driver = await openDriver(postgres, url, {
     name: `ukiyo.${await instanceId(postgres.db)}`,
     log,
     take(message) {
@@ -52,7 +52,7 @@ export async function connectBus(postgres: Postgres, log: Log, url: string | nul
       const all = [...[...pokes].map((topic) => `${self}${POKE}${topic}`), ...messages]
       pokes.clear()
       messages.length = 0
-      void carrier.publish(all)
+      void driver.publish(all)
     })
   }
 
@@ -77,12 +77,12 @@ export async function connectBus(postgres: Postgres, log: Log, url: string | nul
     },
     async [Symbol.asyncDispose]() {
       if (flushing) clearImmediate(flushing)
-      await carrier[Symbol.asyncDispose]()
+      await driver[Symbol.asyncDispose]()
     },
   }
 }
 
-function openCarrier(postgres: Postgres, url: string | null, parts: CarrierParts): Promise<Carrier> {
-  if (url === null) return connectPostgresCarrier(postgres, parts)
+function openDriver(postgres: Postgres, url: string | null, parts: DriverParts): Promise<Driver> {
+  if (url === null) return connectPostgres(postgres, parts)
   return /^(nats|tls):/.test(url) ? connectNats(url, parts) : connectRedis(url, parts)
 }

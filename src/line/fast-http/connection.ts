@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
-import type { PlainConnections } from './connections.ts'
-import { PlainHeads } from './head.ts'
-import { PlainReply, type ReplyHow } from './reply.ts'
+import type { FastConnections } from './connections.ts'
+import { FastHeads } from './head.ts'
+import { FastReply, type ReplyHow } from './reply.ts'
 
 /** A request up to here is gathered; a larger one is for the full server. */
 const LARGEST = 262_144
@@ -11,9 +11,9 @@ const LARGEST_HEAD = 16_384
 /** One connection: its requests one after the other, each answered before the next is looked at. */
 export class Connection implements ReplyHow {
   readonly #socket: Socket
-  readonly #owner: PlainConnections
-  readonly #heads: PlainHeads
-  #reply: PlainReply | null = null
+  readonly #owner: FastConnections
+  readonly #heads: FastHeads
+  #reply: FastReply | null = null
   /** What has come of the next request. */
   #held: Buffer[] = []
   #heldBytes = 0
@@ -25,10 +25,10 @@ export class Connection implements ReplyHow {
   /** By `performance.now()`. */
   gathersSince = 0
 
-  constructor(socket: Socket, owner: PlainConnections) {
+  constructor(socket: Socket, owner: FastConnections) {
     this.#socket = socket
     this.#owner = owner
-    this.#heads = new PlainHeads(owner.options.paths)
+    this.#heads = new FastHeads(owner.options.paths)
     socket.on('data', this.#data).on('drain', this.#drained)
     socket.on('end', this.#ended).on('error', ignore).on('close', this.#closed)
   }
@@ -87,7 +87,7 @@ export class Connection implements ReplyHow {
 
   #answer(url: string, headers: IncomingHttpHeaders, whole: Buffer): void {
     this.#used = true
-    const reply = (this.#reply = new PlainReply(this.#socket, this))
+    const reply = (this.#reply = new FastReply(this.#socket, this))
     this.#owner.options.answer({ method: 'POST', url, headers, socket: this.#socket, whole }, reply)
   }
 

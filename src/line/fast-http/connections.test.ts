@@ -4,21 +4,21 @@ import type { Socket } from 'node:net'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
 import { LARGE, held, open, pair, post, turn } from '#test/line/wire/fast-http.ts'
-import { PlainReply } from './reply.ts'
+import { FastReply } from './reply.ts'
 
 test('an answer that nobody reads holds up the next request, and the rest comes when it is read', async () => {
   await using both = await pair()
   const socket = open(both.fronted)
   socket.pause()
   socket.write(post('/large', '').repeat(2))
-  while (both.plain === 0) await turn()
+  while (both.fast === 0) await turn()
   await new Promise((resolve) => setTimeout(resolve, 100))
-  assert.equal(both.plain, 1)
+  assert.equal(both.fast, 1)
   await new Promise<void>((resolve) => {
     let read = 0
     socket.on('data', (part) => void ((read += part.length) >= 2 * LARGE && resolve())).resume()
   })
-  assert.equal(both.plain, 2)
+  assert.equal(both.fast, 2)
   socket.destroy()
 })
 
@@ -32,7 +32,7 @@ test('a request that comes slowly is handed over with what has come of it', asyn
   const [bytes] = (await once(socket, 'data')) as [Buffer]
   assert.match(bytes.toString(), /^HTTP\/1\.1 200 OK/)
   assert.ok(bytes.toString().includes(JSON.stringify('{"a":1}')))
-  assert.equal(both.plain, 0)
+  assert.equal(both.fast, 0)
   socket.destroy()
 })
 
@@ -67,7 +67,7 @@ test('who leaves is heard of at once; what closes waits for its answers and take
   last.writeHead(200, ['content-length', '2']).end('ok')
   busy.write(post('/one', '{"a":2}'))
   await closed[1]
-  assert.equal(both.plain, 3)
+  assert.equal(both.fast, 3)
   const text = Buffer.concat(parts).toString()
   assert.match(text, /\r\nConnection: close\r\n\r\nok$/)
   // Its first request was on its way.
@@ -102,7 +102,7 @@ test('of a connection that is gone nothing more is read', async () => {
   const closed = once(socket.resume(), 'close')
   socket.write(post('/one', '{}').repeat(2))
   await closed
-  assert.equal(both.plain, 1)
+  assert.equal(both.fast, 1)
 })
 
 test('an answer of another length than it promised is the last of its connection', async () => {
@@ -112,14 +112,14 @@ test('an answer of another length than it promised is the last of its connection
     const closed = once(socket.resume(), 'close')
     socket.write(post('/one', '{}').repeat(2))
     await closed
-    assert.equal(both.plain, 1, words)
+    assert.equal(both.fast, 1, words)
   }
 })
 
 test('who was told to wait is told to go on, whatever was written meanwhile', async () => {
   const leaving: (() => void)[] = []
   const socket = new Writable({ highWaterMark: 65_536, write: (_bytes, _encoding, left) => void leaving.push(left) })
-  const reply = new PlainReply(socket as Socket, { stays: () => true, keepAliveSeconds: 1, over: () => {} })
+  const reply = new FastReply(socket as Socket, { stays: () => true, keepAliveSeconds: 1, over: () => {} })
   socket.on('drain', () => reply.drained())
   let goOn = 0
   reply.on('drain', () => void goOn++)

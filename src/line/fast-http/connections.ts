@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { Reply, WholeRequest } from '#kernel/exchange.ts'
 import { Connection } from './connection.ts'
 
-export interface PlainOptions {
+export interface FastOptions {
   /** Whose POSTs are answered here. */
   paths: { has(path: string): boolean }
   answer(request: WholeRequest, reply: Reply): void
@@ -19,15 +19,15 @@ const GATHER_MS = 100
  * Connections whose requests are ordinary: read and written here, at a third of what Node's server costs. The first
  * request that is anything else hands its connection over to that server, with all its bytes.
  */
-export class PlainConnections {
-  readonly options: PlainOptions
+export class FastConnections {
+  readonly options: FastOptions
   readonly #all = new Set<Connection>()
   readonly #gathering = new Set<Connection>()
   readonly #clock: NodeJS.Timeout
   #gathers: NodeJS.Timeout | null = null
   closing = false
 
-  constructor(options: PlainOptions) {
+  constructor(options: FastOptions) {
     this.options = options
     const turns = (options.keepAliveSeconds * 1_000) / CLOCK_MS
     this.#clock = setInterval(() => {

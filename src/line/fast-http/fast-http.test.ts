@@ -4,7 +4,7 @@ import type { Server } from 'node:http'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { PATHS, open, pair, post, turn } from '#test/line/wire/fast-http.ts'
-import { PlainHeads, readPlainHead } from './head.ts'
+import { FastHeads, readFastHead } from './head.ts'
 
 /** All that comes back until the server closes. The same pieces, one each turn. */
 async function exchange(server: Server, pieces: readonly Buffer[]): Promise<string> {
@@ -95,7 +95,7 @@ test('what comes back is byte for byte what Node’s server answers, whatever is
     }),
     { numRuns: 150 },
   )
-  assert.ok(both.plain > 50, `${both.plain} requests came the short way`)
+  assert.ok(both.fast > 50, `${both.fast} requests came the short way`)
 })
 
 test('each unusual request is Node’s to answer, alone and after an ordinary one', async () => {
@@ -115,7 +115,7 @@ test('each unusual request is Node’s to answer, alone and after an ordinary on
 test('what changes the protocol is not read the short way', () => {
   for (const more of ['Upgrade: h2c\r\n', 'Connection: upgrade\r\n', 'Connection: keep-alive, close\r\n']) {
     const head = post('/one', '', more)
-    assert.equal(readPlainHead(head, PATHS), null, more)
+    assert.equal(readFastHead(head, PATHS), null, more)
   }
 })
 
@@ -124,7 +124,7 @@ test('a connection remembers its last head, unless that is a long one', () => {
     ['', true],
     [`x-long: ${'x'.repeat(8_000)}\r\n`, false],
   ] as const) {
-    const heads = new PlainHeads(PATHS)
+    const heads = new FastHeads(PATHS)
     const first = heads.read(post('/one', '', more))
     assert.deepEqual(heads.read(post('/one', '', more)), first)
     assert.equal(heads.read(post('/one', '', more)) === first, remembered)

@@ -3,24 +3,24 @@ import type { Socket } from 'node:net'
 import type { Log } from '#engine/log.ts'
 import type { Reply, WholeRequest } from '#kernel/exchange.ts'
 import { type Id, newId } from '#kernel/ids.ts'
-import { PlainConnections } from './connections.ts'
+import { FastConnections } from './connections.ts'
 
 /** Paths whose ordinary POSTs come whole and by the short way. */
-export interface PlainMount {
+export interface FastMount {
   paths: readonly string[]
   handle(request: WholeRequest, reply: Reply, requestId: Id): void
 }
 
 /** Every connection of `server` is read the short way until something comes on it that is not ordinary. */
-export function answerPlain(
+export function answerFast(
   server: Server,
-  mounts: readonly { plain?: PlainMount }[],
+  mounts: readonly { fast?: FastMount }[],
   keepAliveSeconds: number,
   log: Log,
-): PlainConnections {
+): FastConnections {
   const [full] = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]
-  const byPath = new Map(mounts.flatMap(({ plain }) => plain?.paths.map((path) => [path, plain.handle] as const) ?? []))
-  const connections = new PlainConnections({
+  const byPath = new Map(mounts.flatMap(({ fast }) => fast?.paths.map((path) => [path, fast.handle] as const) ?? []))
+  const connections = new FastConnections({
     paths: byPath,
     keepAliveSeconds,
     handOver: (socket) => full!.call(server, socket),

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
 /** The head of a request that nobody could read in two ways. */
-export interface PlainHead {
+export interface FastHead {
   url: string
   headers: IncomingHttpHeaders
   /** Bytes of the body. */
@@ -13,7 +13,7 @@ export interface PlainHead {
  * no header twice, none that changes how the message or its connection is read, nothing but visible ASCII. Null:
  * whatever else it is, right or wrong, is for a full parser to say (RFC 9110, 9112).
  */
-export function readPlainHead(text: string, paths: { has(path: string): boolean }): PlainHead | null {
+export function readFastHead(text: string, paths: { has(path: string): boolean }): FastHead | null {
   const line = text.indexOf('\r\n')
   if (!text.startsWith('POST /') || !text.startsWith(' HTTP/1.1', line - 9)) return null
   const url = text.slice(5, line - 9)
@@ -58,18 +58,18 @@ const UNUSUAL: ReadonlySet<string> = new Set([
 const REMEMBERED = 4_096
 
 /** Reads the heads of one connection, which are mostly the same but for the length of the body. */
-export class PlainHeads {
+export class FastHeads {
   readonly #paths: { has(path: string): boolean }
   #before = ''
   #after = ''
-  #head: PlainHead | null = null
+  #head: FastHead | null = null
 
   constructor(paths: { has(path: string): boolean }) {
     this.#paths = paths
   }
 
-  /** As `readPlainHead`. */
-  read(text: string): PlainHead | null {
+  /** As `readFastHead`. */
+  read(text: string): FastHead | null {
     const last = this.#head
     if (last !== null && text.startsWith(this.#before) && text.endsWith(this.#after)) {
       const length = text.slice(this.#before.length, text.length - this.#after.length)
@@ -77,7 +77,7 @@ export class PlainHeads {
       if (LENGTH.test(length))
         return { url: last.url, headers: { ...last.headers, 'content-length': length }, length: Number(length) }
     }
-    const head = readPlainHead(text, this.#paths)
+    const head = readFastHead(text, this.#paths)
     const place = head === null || text.length > REMEMBERED ? null : /\r\ncontent-length:[\t ]*(?=\d)/i.exec(text)
     this.#head = place === null ? null : head
     if (place !== null) {

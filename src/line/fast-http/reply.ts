@@ -19,7 +19,7 @@ export interface ReplyHow {
  * An answer to a request that came whole, written straight to its socket: head and body in one write, and what is
  * written in one turn of the event loop together. As `ServerResponse` on the wire.
  */
-export class PlainReply extends EventEmitter<{ close: []; drain: [] }> implements Reply {
+export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements Reply {
   readonly #socket: Socket
   readonly #how: ReplyHow
   /** Written with the first bytes; null: it has left, or there is none yet. */
@@ -186,8 +186,8 @@ export class PlainReply extends EventEmitter<{ close: []; drain: [] }> implement
   }
 }
 
-const flush = (reply: PlainReply): void => reply.flush()
-const close = (reply: PlainReply): void => reply.close()
+const flush = (reply: FastReply): void => reply.flush()
+const close = (reply: FastReply): void => reply.close()
 
 /** The last proper value of each proper name: most of an answer's headers are those of the one before. */
 const proper = new Map<string, string>()

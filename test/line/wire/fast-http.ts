@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, type Server, createServer } from 'node:http'
 import { type AddressInfo, type Socket, connect } from 'node:net'
 import type { Reply, WholeRequest } from '#kernel/exchange.ts'
-import { PlainConnections } from '#line/fast-http/connections.ts'
+import { FastConnections } from '#line/fast-http/connections.ts'
 
 export const PATHS = new Set(['/one', '/two/three', '/stream', '/at-once', '/large'])
 
@@ -39,8 +39,8 @@ function answer(request: IncomingMessage | WholeRequest, body: Buffer, reply: Re
 
 export interface Pair extends AsyncDisposable {
   /** Requests that came the short way. */
-  plain: number
-  connections: PlainConnections
+  fast: number
+  connections: FastConnections
   bare: Server
   fronted: Server
 }
@@ -50,7 +50,7 @@ const started = async (server: Server): Promise<Server> => {
   return server
 }
 
-/** Node's own server, and one with plain connections in front, which answer alike. */
+/** Node's own server, and one with fast connections in front, which answer alike. */
 export async function pair(slow?: (reply: Reply, request: WholeRequest) => void): Promise<Pair> {
   const full = (): Server =>
     createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
@@ -60,19 +60,19 @@ export async function pair(slow?: (reply: Reply, request: WholeRequest) => void)
     })
   const [bare, fronted] = await Promise.all([started(full()), started(full())])
   const [taken] = fronted.listeners('connection') as ((this: Server, socket: Socket) => void)[]
-  const connections = new PlainConnections({
+  const connections = new FastConnections({
     paths: PATHS,
     keepAliveSeconds: 65,
     handOver: (socket) => taken!.call(fronted, socket),
     answer(request, reply) {
-      both.plain++
+      both.fast++
       if (slow) slow(reply, request)
       else answer(request, request.whole, reply)
     },
   })
   fronted.removeAllListeners('connection').on('connection', (socket: Socket) => connections.take(socket))
   const both: Pair = {
-    plain: 0,
+    fast: 0,
     connections,
     bare,
     fronted,

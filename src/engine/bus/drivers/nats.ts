@@ -1,8 +1,8 @@
-import type { Carrier, CarrierParts } from './driver.ts'
+import type { Driver, DriverParts } from './driver.ts'
 import { StartRefused } from '../../start-refused.ts'
 
 /** Core NATS: at most once, as the bus promises no more. One subject per instance. https://docs.nats.io/nats-concepts/core-nats */
-export async function connectNats(url: string, { name, log, take }: CarrierParts): Promise<Carrier> {
+export async function connectNats(url: string, { name, log, take }: DriverParts): Promise<Driver> {
   // Loaded where it is wanted: most servers run without.
   const { connect } = await import('@nats-io/transport-node')
   const { username, password, host } = new URL(url)

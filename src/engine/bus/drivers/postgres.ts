@@ -1,5 +1,5 @@
 import pg from 'pg'
-import type { Carrier, CarrierParts } from './driver.ts'
+import type { Driver, DriverParts } from './driver.ts'
 import type { Postgres } from '../../postgres/client.ts'
 import { KEEP_ALIVE, cutOff } from '../../postgres/silent.ts'
 
@@ -12,7 +12,7 @@ const ANSWER_MS = 3_000
  * `NOTIFY` on the database that is there anyway. Sent after the commit and many at once, for a NOTIFY inside a writing
  * transaction would serialise all commits. What is longer than a notification goes in numbered parts.
  */
-export async function connectPostgresCarrier(postgres: Postgres, { log, take }: CarrierParts): Promise<Carrier> {
+export async function connectPostgres(postgres: Postgres, { log, take }: DriverParts): Promise<Driver> {
   let listener: pg.Client | null = null
   let closed = false
   let sent = 0

@@ -1,12 +1,12 @@
 import type { Redis } from 'ioredis'
-import type { Carrier, CarrierParts } from './driver.ts'
+import type { Driver, DriverParts } from './driver.ts'
 import { StartRefused } from '../../start-refused.ts'
 
 const ASK_MS = 5_000
 const ANSWER_MS = 3_000
 
 /** Redis publish and subscribe: at most once, as the bus promises no more. https://redis.io/docs/latest/develop/pubsub/ */
-export async function connectRedis(url: string, { name, log, take }: CarrierParts): Promise<Carrier> {
+export async function connectRedis(url: string, { name, log, take }: DriverParts): Promise<Driver> {
   // Loaded where it is wanted: most servers run without.
   const { Redis } = await import('ioredis')
   const options = {
