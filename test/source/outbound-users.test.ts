@@ -24,7 +24,7 @@ const users: Record<string, [credential: string, party: string]> = {
   'src/gateway/translation/fetched-media.ts': ["''", 'party'],
   // By an account, with a credential of the instance's or of an agent's.
   'src/areas/web/search.ts': ['name', 'ctx.principal.accountId'],
-  'src/areas/chats/agent/outside-tools.ts': ['credential', 'party'],
+  'src/areas/chats/agent/tools/outside-tools.ts': ['credential', 'party'],
   // By what a workspace or a person set up, to one address.
   'src/areas/webhooks/sender.ts': ['endpoint.id', 'endpoint.workspace_id'],
   'src/areas/notifications/delivery/push.ts': ["'vapid'", 'subscription.id'],

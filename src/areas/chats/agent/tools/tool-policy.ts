@@ -2,8 +2,8 @@
 import { type AgentRow, agentsById } from '#areas/agents/service.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import { refuse } from '#kernel/errors.ts'
-import type { Lineal } from '../runs/budgets.ts'
-import { type Policy, strictest } from '../messages/tool-calls.ts'
+import type { Lineal } from '../../runs/budgets.ts'
+import { type Policy, strictest } from '../../messages/tool-calls.ts'
 
 export type Above = Pick<AgentRow, 'id' | 'workspace_id' | 'tools' | 'tools_by' | 'mcp_servers' | 'subagents'>
 

@@ -7,7 +7,7 @@ import type { Budget } from '#kernel/money.ts'
 import { checkPlace } from '#access/place.ts'
 import { type Membership, membershipIn } from '#kernel/principal.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
-import type { RunRow } from '../runs/run-store.ts'
+import type { RunRow } from './run-store.ts'
 
 /** The server acting for who sent the message of a run, within that run. Null when they are gone. */
 export const actingFor = (
