@@ -75,3 +75,16 @@ export function usageOf(buckets: Partial<Omit<Usage, 'total_tokens'>>): Usage {
 export type CostSource = 'reported' | 'computed' | 'estimated' | 'free'
 /** Who pays the provider: the caller's own key, the instance's on the caller's credits, or nobody. */
 export type Billing = 'byok' | 'credits' | 'free'
+
+const EMPTY: Usage = usageOf({ requests: 0 })
+const BUCKETS = Object.keys(EMPTY) as (keyof Usage)[]
+
+/** Both together, bucket by bucket. */
+export function addUsage(one: Usage | null, other: Usage | null): Usage | null {
+  if (one === null || other === null) return one ?? other
+  const sum = { ...EMPTY }
+  for (const bucket of BUCKETS) sum[bucket] = one[bucket] + other[bucket]
+  return sum
+}
+
+export const sumUsage = (all: Iterable<Usage | null>): Usage => [...all].reduce<Usage | null>(addUsage, null) ?? EMPTY

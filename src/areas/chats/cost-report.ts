@@ -5,12 +5,10 @@ import type { Id } from '#kernel/ids.ts'
 import { type Nano, toUsd } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf, wholeAt } from '#kernel/paging.ts'
 import { iso } from '#kernel/time.ts'
-import type { Usage } from '#kernel/usage.ts'
-import type { Cost } from './contract-costs.ts'
-import { sumUsage } from './runs/add-usage.ts'
-import { messageStore } from './messages/message-store.ts'
-import { runStore } from './runs/run-store.ts'
-import { showMessageCost } from './show.ts'
+import { type Usage, sumUsage } from '#kernel/usage.ts'
+import type { Cost, MessageCost } from './contract-costs.ts'
+import { type MessageRow, messageStore } from './messages/message-store.ts'
+import { type RunRow, runStore } from './runs/run-store.ts'
 import type { ChatRow } from './store.ts'
 
 interface Sum {
@@ -71,3 +69,25 @@ export async function messageCosts(
     (row) => showMessageCost(row, row.run_id === null ? undefined : runs.get(row.run_id)),
   )
 }
+
+const showMessageCost = (row: MessageRow, run: RunRow | undefined): z.output<typeof MessageCost> => ({
+  id: row.id,
+  role: row.role,
+  status: row.status,
+  model: row.model,
+  provider: row.provider,
+  usage: row.usage,
+  cost_usd: row.cost_nano === null ? null : toUsd(row.cost_nano),
+  run:
+    run === undefined
+      ? null
+      : {
+          id: run.id,
+          status: run.status,
+          attempt: run.attempt,
+          usage: run.usage,
+          cost_usd: run.cost_nano === null ? null : toUsd(run.cost_nano),
+        },
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+})

@@ -10,7 +10,7 @@ import { type Id, newId } from '#kernel/ids.ts'
 import { nanoOrNull } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { membershipIn } from '#kernel/principal.ts'
-import { type Sent, accept, retry, stopAll } from './commands/accept.ts'
+import { type Sent, accept } from './commands/accept.ts'
 import { decide } from './commands/decide.ts'
 import { namesFiles, withFiles } from './messages/attachments.ts'
 import { compact } from './commands/compact.ts'
@@ -18,25 +18,27 @@ import { chats } from './contract.ts'
 import { copyChat } from './copies/copy.ts'
 import { costOf, messageCosts } from './cost-report.ts'
 import { delegate } from './commands/delegate.ts'
+import { retry } from './commands/retry.ts'
+import { stopAll } from './commands/stop.ts'
 import { exportChat } from './copies/export.ts'
 import { answered, follow } from './worker/follow.ts'
-import { endWith } from './goals/goal-end.ts'
 import { goalStore } from './goals/goal-store.ts'
 import { endGoalOf, readGoal, resumeGoal, startGoal } from './goals/goals.ts'
+import { endGoalWithRun, stop } from './goals/stop.ts'
 import { listMessages } from './messages/list.ts'
 import { messageStore } from './messages/message-store.ts'
 import type { Part } from './messages/parts.ts'
 import { type RunRow, runStore } from './runs/run-store.ts'
+import { showRun, toldTo } from './runs/show.ts'
 import { type Runs, runsOf, startRuns as start } from './worker/runs.ts'
-import { showChat, showRun, toldTo } from './show.ts'
-import { stop } from './commands/stop.ts'
+import { showChat } from './show.ts'
 import { type ChatRow, chatStore } from './store.ts'
 
 export { chatSearchable } from './searchable.ts'
 export { goalConsumer, goalJobs, goalSchedules } from './goals/pursue.ts'
-export { type Leave, type Opening, leaveToOpen, openChats } from './commands/bulk-create.ts'
+export { type NewChat, type NewChatPermit, bulkCreate, permitNewChat } from './commands/bulk-create.ts'
 export { type Runs, runsOf } from './worker/runs.ts'
-export { type Outcome, chatFor, leaveToSpeak, outcomesOf, speak, spentFor } from './commands/post-message.ts'
+export { type Outcome, chatFor, checkPost, outcomesOf, postMessage, spentFor } from './commands/post-message.ts'
 export { stopRun } from './commands/stop.ts'
 
 /** Takes part in running the chats of this database. Once per engine. */
@@ -166,7 +168,7 @@ export const chatService = implement(
     trash: (outer, { id }) =>
       outer.transaction(async (ctx) => {
         const gone = await doors.trash(ctx, { id })
-        await endWith(ctx, id, null)
+        await endGoalWithRun(ctx, id, null)
         const running = await stopAll(ctx, await runStore.unfinished(ctx.db, id))
         ctx.afterCommit(() => runsOf(ctx.engine).stop(running.map((run) => run.id)))
         return gone

@@ -1,4 +1,4 @@
-import { leaveToSpeak, speak } from '#areas/chats/service.ts'
+import { checkPost, postMessage } from '#areas/chats/service.ts'
 import type { Context, Engine } from '#engine/context.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import { Refusal, errorBody, refuse } from '#kernel/errors.ts'
@@ -25,7 +25,7 @@ export async function launch(engine: Engine, id: Id, signal: AbortSignal, place:
     const ctx = await ownerOf(engine, automation, signal)
     const { action, workspace_id } = automation
     if (action.type === 'agent')
-      await leaveToSpeak(ctx, { workspaceId: workspace_id, chatId: action.chat_id, agentId: action.agent_id })
+      await checkPost(ctx, { workspaceId: workspace_id, chatId: action.chat_id, agentId: action.agent_id })
     // A server that stops leaves what waits to whoever comes next.
     await place(async () => {
       if (!signal.aborted) await ctx.transaction((ctx) => begin(ctx, automation, id))
@@ -79,7 +79,7 @@ async function begin(ctx: Context, automation: AutomationRow, id: Id): Promise<v
   if (run?.status !== 'queued') return
   if (alone && (await runStore.goesOn(ctx.db, run.automation_id))) return
   if (action.type === 'command') return refuse('not_ready', { message: 'Commands on computers cannot be run yet.' })
-  const said = await speak(ctx, {
+  const said = await postMessage(ctx, {
     workspaceId: automation.workspace_id,
     chatId: action.chat_id,
     agentId: action.agent_id,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Leave, type Opening, leaveToOpen, openChats, runsOf } from '#areas/chats/service.ts'
+import { type NewChat, type NewChatPermit, bulkCreate, permitNewChat, runsOf } from '#areas/chats/service.ts'
 import { type AgentRow, agentsById } from '#areas/agents/service.ts'
 import type { Context, Engine } from '#engine/context.ts'
 import { writeOutboxEach } from '#engine/outbox/outbox.ts'
@@ -73,23 +73,23 @@ async function beginAll(engine: Engine, db: Db, held: readonly Id[], judge: Judg
   const automations = await automationStore.some(db, [...new Set(rows.map(({ automation_id }) => automation_id))])
   const alone: Id[] = []
   let characters = 0
-  const openings: (Opening & { run: AutomationRunRow; automation: AutomationRow })[] = []
+  const newChats: (NewChat & { run: AutomationRunRow; automation: AutomationRow })[] = []
   for (const run of rows) {
     const automation = automations.get(run.automation_id)!
     const { action } = automation
     characters += action.type === 'agent' ? action.prompt.length + (run.payload?.length ?? 0) : 0
-    const leave = action.type === 'agent' && action.chat_id === null ? judge(automation, action.agent_id) : undefined
+    const permit = action.type === 'agent' && action.chat_id === null ? judge(automation, action.agent_id) : undefined
     const asleep = asleepBy(automation)
     if (asleep !== null) await putOff(db, run, asleep)
-    else if (action.type === 'agent' && (leave === undefined || characters > MOST_CHARACTERS)) alone.push(run.id)
+    else if (action.type === 'agent' && (permit === undefined || characters > MOST_CHARACTERS)) alone.push(run.id)
     else
       try {
         if (action.type === 'command')
           return refuse('not_ready', { message: 'Commands on computers cannot be run yet.' })
-        openings.push({
+        newChats.push({
           run,
           automation,
-          leave: await leave!,
+          permit: await permit!,
           title: automation.name,
           text: wordsOf(action.prompt, run),
           automationRunId: run.id,
@@ -100,26 +100,26 @@ async function beginAll(engine: Engine, db: Db, held: readonly Id[], judge: Judg
         await end(db, run, { status: 'failed', error: errorBody(error).error, cost: null })
       }
   }
-  if (openings.length === 0) return { alone, begin: null }
-  const opened = await openChats(engine, db, openings)
-  const begun = openings.map(({ run }, i) => ({
+  if (newChats.length === 0) return { alone, begin: null }
+  const created = await bulkCreate(engine, db, newChats)
+  const begun = newChats.map(({ run }, i) => ({
     id: run.id,
-    chat_id: opened.runs[i]!.chat_id,
-    run_id: opened.runs[i]!.id,
+    chat_id: created.runs[i]!.chat_id,
+    run_id: created.runs[i]!.id,
   }))
   await runStore.begin(db, begun)
   await writeOutboxEach(
     db,
-    openings.map(({ run, automation, leave: { ctx } }, i) => ({
+    newChats.map(({ run, automation, permit: { ctx } }, i) => ({
       event: runEvent({ ...run, ...begun[i]!, status: 'running', error: null }, 'started', automation),
       actor: { account_id: ctx.principal.accountId, via: ctx.principal.credential.kind },
     })),
   )
-  return { alone, begin: opened.begin }
+  return { alone, begin: created.begin }
 }
 
 /** Whether an automation's owner may open a chat with the agent; undefined: that is not known yet. */
-type Judge = (automation: AutomationRow, agentId: Id) => Promise<Leave> | undefined
+type Judge = (automation: AutomationRow, agentId: Id) => Promise<NewChatPermit> | undefined
 
 /** What the owners of these runs may do, asked once for all of theirs. */
 async function judging(engine: Engine, runIds: readonly Id[], signal: AbortSignal): Promise<Judge> {
@@ -128,26 +128,26 @@ async function judging(engine: Engine, runIds: readonly Id[], signal: AbortSigna
   const named = automations.flatMap(({ action }) => (action.type === 'agent' ? [action.agent_id] : []))
   const agents: ReadonlyMap<Id, AgentRow> = await agentsById(db, [...new Set(named)])
   const callers = new Map<string, Promise<Context>>()
-  const leaves = new Map<string, Promise<Leave>>()
-  const settled = new Map<string, Promise<Leave>>()
+  const permits = new Map<string, Promise<NewChatPermit>>()
+  const settled = new Map<string, Promise<NewChatPermit>>()
   for (const automation of automations) {
     const { action, workspace_id } = automation
     if (action.type !== 'agent' || action.chat_id !== null) continue
-    const key = leaveOf(automation, action.agent_id)
-    if (leaves.has(key)) continue
+    const key = permitKeyOf(automation, action.agent_id)
+    if (permits.has(key)) continue
     const who = ownerIn(automation)
     const caller = callers.get(who) ?? ownerOf(engine, automation, signal)
     callers.set(who, caller)
-    const leave = caller.then((ctx) => leaveToOpen(ctx, workspace_id, agents.get(action.agent_id)))
-    leaves.set(key, leave)
-    const keep = (): void => void settled.set(key, leave)
-    leave.then(keep, keep)
+    const permit = caller.then((ctx) => permitNewChat(ctx, workspace_id, agents.get(action.agent_id)))
+    permits.set(key, permit)
+    const keep = (): void => void settled.set(key, permit)
+    permit.then(keep, keep)
   }
-  await Promise.race([Promise.allSettled(leaves.values()), sleep(JUDGED_MS, undefined, { ref: false })])
-  return (automation, agentId) => settled.get(leaveOf(automation, agentId))
+  await Promise.race([Promise.allSettled(permits.values()), sleep(JUDGED_MS, undefined, { ref: false })])
+  return (automation, agentId) => settled.get(permitKeyOf(automation, agentId))
 }
 
 const ownerIn = ({ account_id, scopes, held_to, key_id }: AutomationRow): string =>
   JSON.stringify([account_id, scopes, held_to, key_id])
-const leaveOf = (automation: AutomationRow, agentId: Id): string =>
+const permitKeyOf = (automation: AutomationRow, agentId: Id): string =>
   JSON.stringify([ownerIn(automation), automation.workspace_id, agentId])

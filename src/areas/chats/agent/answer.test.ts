@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import type { Chunk } from '#gateway/model/canonical-request.ts'
-import { Answer, type Fact, partsOf } from './answer.ts'
+import { Answer } from './answer.ts'
 import { sensibleModel } from './choose-model.ts'
 import { turnOf } from '../messages/history.ts'
 import { type Part, titleOf } from '../messages/parts.ts'
+import { type Fact, partsOf } from '../runs/facts.ts'
 
 const words = fc.string({ unit: 'binary', maxLength: 20 })
 /** Cut anywhere, also within a surrogate pair. */

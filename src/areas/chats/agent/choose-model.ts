@@ -1,8 +1,27 @@
 import { callersAccount } from '#areas/accounts/service.ts'
+import { agentBehind } from '#areas/agents/service.ts'
 import type { Context } from '#engine/context.ts'
 import type { Listed } from '#gateway/model/offer.ts'
 import { noSuchModel, toldModels } from '#gateway/routing/model-names/unknown-model.ts'
 import { refuse } from '#kernel/errors.ts'
+import type { ChatRow } from '../store.ts'
+
+/** Which model answers in this chat. A provider may be asked what it serves: who holds rows asks before. */
+export async function modelOfChat(ctx: Context, chat: ChatRow, named?: string): Promise<string> {
+  const agent = await agentOf(ctx, chat)
+  return chooseModel(ctx, [named, chat.model, agent?.model])
+}
+
+async function agentOf(ctx: Context, { agent_id, workspace_id }: ChatRow) {
+  if (agent_id === null) return null
+  const agent = await agentBehind(ctx, agent_id, workspace_id)
+  if (agent === null)
+    refuse('invalid_state', {
+      message: 'The agent of this chat is gone or in the trash. Restore it, or give the chat another `agent_id`.',
+      param: 'agent_id',
+    })
+  return agent
+}
 
 /**
  * The model of an answer: the message's, else the chat's, its agent's, the one of the account's settings, else a

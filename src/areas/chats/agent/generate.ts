@@ -10,20 +10,21 @@ import { type ErrorBody, Refusal, errorBody, refuse } from '#kernel/errors.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
 import { placeNow } from '../runs/acting.ts'
 import { mismatch } from './answer-schema.ts'
-import { Answer, type Fact } from './answer.ts'
+import { Answer } from './answer.ts'
 import { type Lineal, budgetsOf, lineageOf } from '../runs/budgets.ts'
 import { answerCalls } from './tools/call-tools.ts'
 import { claimStore } from '../runs/claim-store.ts'
-import { addUsage } from '../runs/add-usage.ts'
 import { turnOf } from '../messages/history.ts'
-import { type Delegate, type Kit, kitOf } from './tools/toolset.ts'
+import { type Delegate, type Toolset, toolsetOf } from './tools/toolset.ts'
 import { messageStore } from '../messages/message-store.ts'
 import { type Part, lastWords } from '../messages/parts.ts'
 import { readFiles } from '../messages/read-files.ts'
 import type { PendingAction } from '../runs/run-store.ts'
 import { type Step, stepStore } from '../runs/step-store.ts'
 import { openCalls } from '../messages/tool-calls.ts'
+import type { Fact } from '../runs/facts.ts'
 import type { Claim, Ending } from '../runs/transitions.ts'
+import { addUsage } from '#kernel/usage.ts'
 
 /** How long a call may take to leave its provider once it is told to. */
 const LEAVE_MS = 2_000
@@ -54,7 +55,7 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
   const answer = new Answer(output.id, output.content)
   let startedAt = new Date()
   let completion: Completion | null = null
-  let kit: Kit | null = null
+  let toolset: Toolset | null = null
   /** Every call of the model is kept as a step by now. */
   let kept = output.content.length > 0
   const stepOf = (status: Step['status'], error: ErrorBody['error'] | null): Step => {
@@ -111,7 +112,7 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
     ])
     const read = await readFiles(engine, path, signal)
     let lineage: readonly Lineal[] | null = known
-    kit = await kitOf(engine, {
+    toolset = await toolsetOf(engine, {
       agent,
       principal,
       workspaceId: run.workspace_id,
@@ -119,8 +120,8 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
       delegate: teller.delegate,
       signal,
     })
-    const settings = settingsOf(kit, agent)
-    await teller.tell(kit.problems.map((problem) => ({ type: 'mcp_server.error', data: { ...problem } })))
+    const settings = settingsOf(toolset, agent)
+    await teller.tell(toolset.problems.map((problem) => ({ type: 'mcp_server.error', data: { ...problem } })))
     const most = agent?.max_turns ?? MOST_TURNS
     for (
       let turns = before.filter(({ kind, status }) => kind === 'model' && status === 'completed').length;
@@ -130,12 +131,12 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
       // Anew for every turn: a budget that was changed meanwhile holds from then on.
       const budgets = budgetsOf(lineage ?? (await lineageOf(engine.postgres, run.id)))
       lineage = null
-      if (!kit.empty) {
+      if (!toolset.empty) {
         const pending = await answerCalls({
           engine,
           run: claim.run,
           budgets,
-          kit,
+          toolset,
           parts: answer.parts,
           signal,
           before,
@@ -168,7 +169,7 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
         await teller.tell(answer.add(chunk))
       }
       await teller.tell(answer.end())
-      if (kit.empty || openCalls(answer.parts).length === 0) {
+      if (toolset.empty || openCalls(answer.parts).length === 0) {
         const wrong = agent?.output_schema ? mismatch(agent.output_schema, lastWords(answer.parts)) : null
         if (wrong === null) return ending('completed', null)
         refuse('provider_error', { message: `The answer does not match the \`output_schema\` of its agent: ${wrong}.` })
@@ -184,12 +185,12 @@ export async function generate(engine: Engine, claim: Claim, signal: AbortSignal
     return refusal.toPayer ? { ...failed, payerError: errorBody(refusal.toPayer).error } : failed
   } finally {
     // Nobody waits for outside servers to see it go.
-    void leave(kit)
+    void leave(toolset)
   }
 }
 
-const leave = async (kit: Kit | null): Promise<void> => {
-  await kit?.[Symbol.asyncDispose]()
+const leave = async (toolset: Toolset | null): Promise<void> => {
+  await toolset?.[Symbol.asyncDispose]()
 }
 
 /** A run may have waited for long: what its sender may do, and what it goes on from, is read when it begins. */
@@ -221,7 +222,7 @@ async function askAnew(engine: Engine, { run }: Claim, signal: AbortSignal) {
 }
 
 /** What an agent adds to every call of its model. */
-const settingsOf = ({ offer }: Kit, agent: AgentRow | null): Pick<Turn, 'tools' | 'response_format'> => ({
+const settingsOf = ({ offer }: Toolset, agent: AgentRow | null): Pick<Turn, 'tools' | 'response_format'> => ({
   ...(offer.length > 0 && { tools: [...offer] }),
   ...(agent?.output_schema && {
     response_format: { type: 'json_schema', name: 'answer', schema: agent.output_schema },

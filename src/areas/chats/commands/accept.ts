@@ -1,17 +1,19 @@
-import { agentBehind } from '#areas/agents/service.ts'
-import type { Context, Engine } from '#engine/context.ts'
+import type { Context } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
-import { type Id, newId } from '#kernel/ids.ts'
+import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { behalfOf } from '#kernel/principal.ts'
-import { chooseModel } from '../agent/choose-model.ts'
-import { type MessageRow, type Parent, messageStore } from '../messages/message-store.ts'
-import { type Part, textOf, titleOf } from '../messages/parts.ts'
+import { modelOfChat } from '../agent/choose-model.ts'
+import { holdActive } from '../hold.ts'
+import { messageStore } from '../messages/message-store.ts'
+import { type Part, titleOf } from '../messages/parts.ts'
 import { type OnBusy, type RunRow, runStore } from '../runs/run-store.ts'
+import { beginning, messageEvent, numbered, runEvent } from '../runs/transitions.ts'
+import type { ChatRow } from '../store.ts'
 import { runsOf } from '../worker/runs.ts'
+import { beginOrWake, firstOf, messagesOf } from './fresh-run.ts'
 import { insertSent } from './sent-store.ts'
-import { type ChatRow, type HeldChat, chatStore } from '../store.ts'
-import { beginning, cancelWaiting, type Claim, claim, messageEvent, numbered, runEvent } from '../runs/transitions.ts'
+import { stopAll } from './stop.ts'
 
 export interface Sent {
   content: Part[]
@@ -39,7 +41,7 @@ const MOST_DEPTH = 5
 export async function accept(outer: Context, chat: ChatRow, sent: Sent): Promise<RunRow> {
   const { engine } = outer
   const runs = runsOf(engine)
-  const model = await modelIn(outer, chat, sent.model)
+  const model = await modelOfChat(outer, chat, sent.model)
   const done = await outer.transaction(async (ctx) => {
     const held = await holdActive(ctx, chat.id)
     const parentId = sent.parent_id === undefined ? held.head_message_id : sent.parent_id
@@ -74,92 +76,10 @@ export async function accept(outer: Context, chat: ChatRow, sent: Sent): Promise
   })
   // Within a larger transaction there is nothing to run before that is durable.
   outer.afterCommit(() => {
-    go(outer, done.claim)
+    beginOrWake(outer, done.claim)
     if (sent.on_busy === 'interrupt') runs.stop(done.busy.map(({ id }) => id))
   })
   return done.run
-}
-
-/**
- * A new attempt of a failed run, with an answer of its own beside the failed one: by the model named here, else by the one
- * that the message named, else by the chat's as it is now.
- */
-export async function retry(outer: Context, chat: ChatRow, runId: Id, named?: string): Promise<RunRow> {
-  const { engine } = outer
-  const { run: tried } = await failedRun(outer, chat.id, runId)
-  const model = await modelIn(outer, chat, named ?? tried.named_model ?? undefined)
-  const runs = runsOf(engine)
-  const done = await outer.transaction(async (ctx) => {
-    const held = await holdActive(ctx, chat.id)
-    const { run: before, input } = await failedRun(ctx, held.id, runId)
-    const busy = await runStore.unfinished(ctx.db, held.id)
-    const output = answerTo(held, { id: before.input_message_id, ...input }, before.id, held.last_seq + 1, ctx.now())
-    await messageStore.insert(ctx.db, [output])
-    const waits = busy.length > 0 ? 'chat_busy' : runs.draining ? 'restarted' : null
-    const queued = (await runStore.requeue(ctx.db, before.id, output.id, waits, {
-      ...behalfOf(ctx.principal),
-      model,
-    }))!
-    await chatStore.grow(ctx.db, held.id, { head: output.id, lastSeq: output.seq, at: ctx.now(), title: null })
-    await ctx.emit(runEvent(queued, 'queued'))
-    const claimed = waits !== null ? null : await claim(ctx.db, queued.id, engine.processId)
-    return { run: claimed?.run ?? queued, claim: claimed }
-  })
-  go(outer, done.claim)
-  return done.run
-}
-
-async function failedRun({ db }: Context, chatId: Id, runId: Id): Promise<{ run: RunRow; input: Parent }> {
-  const run = await runStore.get(db, chatId, runId)
-  if (!run) return refuse('not_found', { param: 'run_id', message: 'There is no such run in this chat.' })
-  const input = await messageStore.parent(db, chatId, run.input_message_id)
-  if (run.status !== 'failed' || !input)
-    return refuse('invalid_state', {
-      message: `Only a failed run can be tried again; this one is ${run.status}.`,
-      details: { status: run.status, allowed: allowedFor(run) },
-    })
-  return { run, input }
-}
-
-export const allowedFor = ({ status }: RunRow): string[] =>
-  status === 'failed' ? ['retry'] : status === 'completed' || status === 'cancelled' ? [] : ['stop']
-
-function go({ engine }: Context, claimed: Claim | null): void {
-  const runs = runsOf(engine)
-  if (claimed) runs.begin(claimed)
-  else if (runs.draining) runs.wake()
-}
-
-/** The chat's turn, refused where it is gone or put away. */
-export async function holdActive(ctx: Context, id: Id): Promise<HeldChat> {
-  const held = (await chatStore.hold(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
-  if (ctx.unchangedSince && ctx.unchangedSince.getTime() !== held.updated_at.getTime()) refuse('precondition_failed')
-  if (held.status !== 'active')
-    refuse('invalid_state', {
-      message: `This chat is ${held.status === 'archived' ? 'archived' : 'in the trash'}, so it is read-only.`,
-      details: {
-        status: held.status,
-        allowed: held.status === 'archived' ? ['unarchive', 'trash'] : ['restore', 'permanent-delete'],
-      },
-    })
-  return held
-}
-
-/** Which model answers in this chat. A provider may be asked what it serves: who holds rows asks before. */
-export async function modelIn(ctx: Context, chat: ChatRow, named?: string): Promise<string> {
-  const agent = await agentOf(ctx, chat)
-  return chooseModel(ctx, [named, chat.model, agent?.model])
-}
-
-async function agentOf(ctx: Context, { agent_id, workspace_id }: ChatRow) {
-  if (agent_id === null) return null
-  const agent = await agentBehind(ctx, agent_id, workspace_id)
-  if (agent === null)
-    refuse('invalid_state', {
-      message: 'The agent of this chat is gone or in the trash. Restore it, or give the chat another `agent_id`.',
-      param: 'agent_id',
-    })
-  return agent
 }
 
 /** The run whose agent sends this, if one does. Agents that send to one another come to an end. */
@@ -186,95 +106,4 @@ async function makeRoom(ctx: Context, chatId: Id, onBusy: OnBusy): Promise<RunRo
       details: { limit: MOST_WAITING },
     })
   return busy
-}
-
-/** Ends the runs that wait and asks those that run to stop; answers the latter. Tell `Runs.stop` after the commit. */
-export async function stopAll(ctx: Pick<Context, 'db'>, runs: readonly RunRow[]): Promise<RunRow[]> {
-  const running: RunRow[] = []
-  for (const run of runs) {
-    const asked = await runStore.requestCancel(ctx.db, run.id)
-    if (asked?.status === 'running') running.push(asked)
-    else if (asked) await cancelWaiting(ctx.db, asked)
-  }
-  return running
-}
-
-/** A run as it begins: here and now, or with the next turn that is free. */
-export const firstOf = (
-  { processId }: Pick<Engine, 'processId'>,
-  { input, output, at, waits }: { input: MessageRow; output: MessageRow; at: Date; waits: boolean },
-) => ({
-  id: input.run_id!,
-  status: waits ? ('queued' as const) : ('running' as const),
-  input_message_id: input.id,
-  output_message_id: output.id,
-  process_id: waits ? null : processId,
-  fence: waits ? 0 : 1,
-  queued_at: at,
-  started_at: waits ? null : at,
-  created_at: at,
-  updated_at: at,
-})
-
-/** A message and the answer to it that is to come. */
-export function messagesOf(
-  { principal }: Context,
-  chat: Pick<HeldChat, 'id' | 'last_seq'>,
-  {
-    parentId,
-    parent,
-    content,
-    at,
-    waits,
-  }: { parentId: Id | null; parent: Parent | null; content: Part[]; at: Date; waits: boolean },
-): { input: MessageRow; output: MessageRow } {
-  const id = newId(at.getTime())
-  const input: MessageRow = {
-    ...BLANK,
-    id,
-    chat_id: chat.id,
-    parent_id: parentId,
-    line_id: parent === null || parent.continued ? id : parent.line_id,
-    depth: parent === null ? 0 : parent.depth + 1,
-    seq: chat.last_seq + 1,
-    run_id: newId(),
-    role: 'user',
-    status: 'completed',
-    content,
-    text: textOf(content),
-    created_by: principal.accountId,
-    created_at: at,
-    updated_at: at,
-  }
-  const output = answerTo(chat, { ...input, continued: false }, input.run_id!, input.seq + 1, at)
-  return { input, output: { ...output, status: waits ? 'queued' : 'in_progress' } }
-}
-
-function answerTo(chat: Pick<HeldChat, 'id'>, to: Parent & { id: Id }, runId: Id, seq: number, at: Date): MessageRow {
-  const id = newId(at.getTime())
-  return {
-    ...BLANK,
-    id,
-    chat_id: chat.id,
-    parent_id: to.id,
-    line_id: to.continued ? id : to.line_id,
-    depth: to.depth + 1,
-    seq,
-    run_id: runId,
-    created_at: at,
-    updated_at: at,
-  }
-}
-
-const BLANK = {
-  role: 'assistant' as const,
-  status: 'queued' as const,
-  content: [],
-  text: '',
-  model: null,
-  provider: null,
-  finish_reason: null,
-  usage: null,
-  cost_nano: null,
-  created_by: null,
 }

@@ -8,7 +8,6 @@ import { checkTarget } from '#access/resources.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { behalfOf } from '#kernel/principal.ts'
-import { firstOf, messagesOf } from './accept.ts'
 import { aloneOf } from '../runs/budgets.ts'
 import { chooseModel } from '../agent/choose-model.ts'
 import { messageStore } from '../messages/message-store.ts'
@@ -16,9 +15,10 @@ import { eventStore } from '../runs/event-store.ts'
 import { type RunRow, runStore } from '../runs/run-store.ts'
 import { runsOf } from '../worker/runs.ts'
 import { type Claim, beginning, messageEvent, numbered, runEvent } from '../runs/transitions.ts'
+import { firstOf, messagesOf } from './fresh-run.ts'
 
 /** That somebody may open a chat with an agent, and what answers there. */
-export interface Leave {
+export interface NewChatPermit {
   ctx: Context
   workspaceId: Id
   agent: AgentRow
@@ -26,15 +26,15 @@ export interface Leave {
 }
 
 /** Whether they may say something to this agent in a new chat here; refuses where they may not. */
-export async function leaveToOpen(ctx: Context, workspaceId: Id, row: AgentRow | undefined): Promise<Leave> {
+export async function permitNewChat(ctx: Context, workspaceId: Id, row: AgentRow | undefined): Promise<NewChatPermit> {
   checkTarget(ctx, workspaceId, 'chat:write')
   checkTarget(ctx, workspaceId, 'chat:run')
   const agent = readableAgent(ctx, row)
   return { ctx, workspaceId, agent, model: await chooseModel(ctx, [agent.model]) }
 }
 
-export interface Opening {
-  leave: Leave
+export interface NewChat {
+  permit: NewChatPermit
   title: string
   text: readonly string[]
   automationRunId: Id
@@ -42,19 +42,19 @@ export interface Opening {
 }
 
 /** Chats that were opened: `begin` their runs once the transaction is durable. */
-export interface Opened {
-  /** In the order of the openings. */
+export interface CreatedChats {
+  /** In the order of the chats. */
   runs: RunRow[]
   begin(): void
 }
 
 /** Opens them within the transaction. All or none: what one of them may not do was judged before. */
-export async function openChats(engine: Engine, db: Db, openings: readonly Opening[]): Promise<Opened> {
+export async function bulkCreate(engine: Engine, db: Db, chats: readonly NewChat[]): Promise<CreatedChats> {
   const runs = runsOf(engine)
   const waits = runs.draining
   const at = new Date()
-  const made = openings.map(({ leave, title, text, automationRunId, budget }) => {
-    const { ctx, workspaceId, agent, model } = leave
+  const made = chats.map(({ permit, title, text, automationRunId, budget }) => {
+    const { ctx, workspaceId, agent, model } = permit
     const id = newId()
     const content = text.map((each) => ({ type: 'text' as const, text: each }))
     const first = { parentId: null, parent: null, content, at, waits }
@@ -72,7 +72,7 @@ export async function openChats(engine: Engine, db: Db, openings: readonly Openi
       on_busy: 'enqueue' as const,
       model,
     }
-    return { leave, chat, input, output, run }
+    return { permit, chat, input, output, run }
   })
   await insertChats(
     db,
@@ -91,21 +91,21 @@ export async function openChats(engine: Engine, db: Db, openings: readonly Openi
       )
     ).map((row) => [row.id, row]),
   )
-  const claims = made.map(({ leave, input, output, run: { id } }): Claim => {
+  const claims = made.map(({ permit, input, output, run: { id } }): Claim => {
     const run = rows.get(id)!
     const events = waits ? [] : numbered(beginning(run, output), 0)
     const known = {
-      principal: leave.ctx.principal,
-      agent: leave.agent,
+      principal: permit.ctx.principal,
+      agent: permit.agent,
       said: [input],
-      lineage: [aloneOf(run, leave.agent)],
+      lineage: [aloneOf(run, permit.agent)],
     }
     return { run, output, events, lastSeq: events.length, known }
   })
   await eventStore.insertMany(db, claims)
   await writeOutboxEach(
     db,
-    made.flatMap(({ leave: { ctx }, chat, input }, i): Told[] => {
+    made.flatMap(({ permit: { ctx }, chat, input }, i): Told[] => {
       const actor = { account_id: ctx.principal.accountId, via: ctx.principal.credential.kind }
       return [
         chatCreated(chat),

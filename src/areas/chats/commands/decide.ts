@@ -2,11 +2,11 @@ import type { Context } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { hasScope } from '#kernel/principal.ts'
-import { allowedFor, holdActive } from './accept.ts'
 import { type Decision, decideCalls } from '../runs/decisions.ts'
-import { type RunRow, runStore } from '../runs/run-store.ts'
+import { type RunRow, allowedMoves, runStore } from '../runs/run-store.ts'
 import { runsOf } from '../worker/runs.ts'
 import { claimNext } from '../runs/transitions.ts'
+import { holdActive } from '../hold.ts'
 
 /** Decides calls that a run waits with; once none is left it goes on. */
 export async function decide(outer: Context, chatId: Id, runId: Id, decisions: readonly Decision[]): Promise<RunRow> {
@@ -20,7 +20,7 @@ export async function decide(outer: Context, chatId: Id, runId: Id, decisions: r
     if (run.status !== 'requires_action')
       return refuse('invalid_state', {
         message: `The run waits for no decision: it is ${run.status}.`,
-        details: { status: run.status, allowed: allowedFor(run) },
+        details: { status: run.status, allowed: allowedMoves(run) },
       })
     for (const decision of decisions) checkDecider(ctx, run, decision)
     const decided = await decideCalls(ctx.db, run, decisions)

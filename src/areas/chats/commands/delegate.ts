@@ -9,7 +9,7 @@ import { accept } from './accept.ts'
 import { claimStore } from '../runs/claim-store.ts'
 import { settled } from '../worker/follow.ts'
 import { actingFor } from '../runs/acting.ts'
-import type { Delegate, Use } from '../agent/tools/toolset.ts'
+import type { Delegate, ToolUse } from '../agent/tools/toolset.ts'
 import { messageStore } from '../messages/message-store.ts'
 import { lastWords, titleOf } from '../messages/parts.ts'
 import { type RunRow, runStore } from '../runs/run-store.ts'
@@ -58,7 +58,7 @@ export const delegate: Delegate = async (engine, agentId, task, use) => {
 }
 
 /** In the rights of the run that hands it on. */
-async function handOn(engine: Engine, agentId: Id, task: string, key: string, use: Use): Promise<RunRow> {
+async function handOn(engine: Engine, agentId: Id, task: string, key: string, use: ToolUse): Promise<RunRow> {
   const { run } = use
   const acting = await actingFor(engine, run, run.held_to, { ...use, consented: false })
   if (acting === null) return refuse('not_found', { message: 'Who asked is gone.' })

@@ -7,8 +7,8 @@ import { refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { checkPlace } from '#access/place.ts'
-import { accept, modelIn } from './accept.ts'
-import { chooseModel } from '../agent/choose-model.ts'
+import { accept } from './accept.ts'
+import { chooseModel, modelOfChat } from '../agent/choose-model.ts'
 import { chatCreated } from './bulk-create.ts'
 import { type RunRow, runStore } from '../runs/run-store.ts'
 import { type ChatRow, chatStore } from '../store.ts'
@@ -23,7 +23,7 @@ export async function chatFor(ctx: Context, id: Id, param = 'chat_id'): Promise<
 }
 
 /** What an automation says: in this chat, or in a new one of the agent. */
-export interface Speech {
+export interface Post {
   workspaceId: Id
   chatId: Id | null
   agentId: Id
@@ -34,21 +34,21 @@ export interface Speech {
 }
 
 /** Whether the caller may say it now. It takes its time where a provider does, so it comes before rows are held. */
-export async function leaveToSpeak(
+export async function checkPost(
   ctx: Context,
-  { workspaceId, chatId, agentId }: Pick<Speech, 'workspaceId' | 'chatId' | 'agentId'>,
+  { workspaceId, chatId, agentId }: Pick<Post, 'workspaceId' | 'chatId' | 'agentId'>,
 ): Promise<void> {
   checkTarget(ctx, workspaceId, 'chat:write')
   checkTarget(ctx, workspaceId, 'chat:run')
   const agent = await agentFor(ctx, agentId)
   if (chatId === null) await chooseModel(ctx, [agent.model])
-  else await modelIn(ctx, await chatFor(ctx, chatId))
+  else await modelOfChat(ctx, await chatFor(ctx, chatId))
 }
 
 /** Says it in the caller's rights, within the caller's transaction: the run that answers is there when that is durable. */
-export async function speak(
+export async function postMessage(
   ctx: Context,
-  { workspaceId, chatId, agentId, title, text, ...by }: Speech,
+  { workspaceId, chatId, agentId, title, text, ...by }: Post,
 ): Promise<RunRow> {
   checkTarget(ctx, workspaceId, 'chat:write')
   checkTarget(ctx, workspaceId, 'chat:run')
@@ -95,7 +95,7 @@ export interface Outcome {
 export const outcomesOf = async (db: Db, ids: readonly Id[]): Promise<Map<Id, Outcome>> =>
   new Map((await runStore.byIds(db, ids)).map(({ id, status, error }) => [id, { status, error }]))
 
-/** What the runs that speak for each run of an automation have cost, all its attempts together; absent where nothing is known. */
+/** What the runs that postMessage for each run of an automation have cost, all its attempts together; absent where nothing is known. */
 export async function spentFor(db: Db, automationRunIds: readonly Id[]): Promise<Map<Id, Nano>> {
   const { rows } = await sql<{
     id: Id

@@ -3,15 +3,15 @@ import { refuse } from '#kernel/errors.ts'
 import { newId } from '#kernel/ids.ts'
 import { nanoOrNull } from '#kernel/money.ts'
 import { behalfOf } from '#kernel/principal.ts'
-import { holdActive, stopAll } from '../commands/accept.ts'
 import { chooseModel } from '../agent/choose-model.ts'
-import { goalEvent } from './goal-events.ts'
+import { stopAll } from '../commands/stop.ts'
+import { holdActive } from '../hold.ts'
 import { type GoalRow, goalStore } from './goal-store.ts'
 import { pursueSoon } from './pursue.ts'
 import { runStore } from '../runs/run-store.ts'
 import { runsOf } from '../worker/runs.ts'
-import { showGoal } from '../show.ts'
 import { type ChatRow, chatStore } from '../store.ts'
+import { goalEvent, showGoal } from './show.ts'
 
 interface Caps {
   max_turns?: number | undefined

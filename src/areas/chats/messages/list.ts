@@ -3,8 +3,8 @@ import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf, wholeAt } from '#kernel/paging.ts'
 import { messageStore } from './message-store.ts'
-import { showMessage } from '../show.ts'
 import type { ChatRow } from '../store.ts'
+import { showMessage } from './show.ts'
 
 interface Asked {
   branch: 'active' | 'all'

@@ -1,11 +1,11 @@
 import type { Db } from '#engine/postgres/client.ts'
 import { refuse } from '#kernel/errors.ts'
-import type { Fact } from '../agent/answer.ts'
 import { messageStore } from '../messages/message-store.ts'
 import { eventStore } from './event-store.ts'
 import { type PendingAction, type RunRow, runStore } from './run-store.ts'
 import { stepStore } from './step-store.ts'
 import { bounded, mistake, openCalls } from '../messages/tool-calls.ts'
+import type { Fact } from './facts.ts'
 import { numbered } from './transitions.ts'
 
 export interface Decision {

@@ -1,8 +1,8 @@
 import { type ColumnType, sql } from 'kysely'
 import type { Db, Postgres } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { Fact } from '../agent/answer.ts'
 import type { RunRow } from './run-store.ts'
+import type { Fact } from './facts.ts'
 
 declare module '#engine/postgres/tables.ts' {
   interface Database {

@@ -14,6 +14,9 @@ declare module '#engine/postgres/tables.ts' {
 export type RunStatus = 'queued' | 'running' | 'requires_action' | 'completed' | 'failed' | 'cancelled'
 export const isFinished = (status: RunStatus): boolean =>
   status === 'completed' || status === 'failed' || status === 'cancelled'
+/** What can be done with a run as it stands. */
+export const allowedMoves = ({ status }: RunRow): string[] =>
+  status === 'failed' ? ['retry'] : status === 'completed' || status === 'cancelled' ? [] : ['stop']
 export type OnBusy = 'enqueue' | 'reject' | 'interrupt'
 type Json<T> = ColumnType<T, string | null | undefined, string | null>
 

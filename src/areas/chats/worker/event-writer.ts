@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '#engine/log.ts'
 import { type Postgres, sqlState } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { Fact } from '../agent/answer.ts'
 import type { RunLog } from './run-log.ts'
 import type { Logged } from '../runs/event-store.ts'
+import type { Fact } from '../runs/facts.ts'
 
 /** Between the beginnings of two writes: what comes in between shares the second. */
 const GROUP_MS = 4

@@ -7,8 +7,8 @@ import type { Id } from '#kernel/ids.ts'
 import type { Answered } from '../contract-runs.ts'
 import { messageStore } from '../messages/message-store.ts'
 import { type RunRow, isFinished, runStore } from '../runs/run-store.ts'
+import { showAnswered, toldTo } from '../runs/show.ts'
 import { runsOf } from './runs.ts'
-import { showAnswered, toldTo } from '../show.ts'
 import { UNREAD_BYTES } from './tail.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { Id } from '#kernel/ids.ts'
-import type { Fact } from '../agent/answer.ts'
 import type { Logged } from '../runs/event-store.ts'
+import type { Fact } from '../runs/facts.ts'
 import { Tail } from './tail.ts'
 
 /**

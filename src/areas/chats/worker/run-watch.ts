@@ -4,7 +4,7 @@ import type { Postgres } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import { eventStore } from '../runs/event-store.ts'
 import { isFinished, runStore } from '../runs/run-store.ts'
-import { framesOf } from '../show.ts'
+import { framesOf } from '../runs/show.ts'
 
 const POLL_MS = 50
 const PAGE = 500

@@ -4,7 +4,6 @@ import { sqlState } from '#engine/postgres/client.ts'
 import { Refusal, errorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { claimStore } from '../runs/claim-store.ts'
-import { addUsage } from '../runs/add-usage.ts'
 import { type EventWriter, createEventWriter } from './event-writer.ts'
 import { createFinisher } from './finish.ts'
 import { generate } from '../agent/generate.ts'
@@ -19,6 +18,7 @@ import { startSweeping } from './sweep.ts'
 import { RunWatch } from './run-watch.ts'
 import { chatStore } from '../store.ts'
 import { type Claim, type Ending, cancelWaiting, pause } from '../runs/transitions.ts'
+import { addUsage } from '#kernel/usage.ts'
 
 const AGAIN_MS = 500
 const HAND_OVER_MS = 5_000

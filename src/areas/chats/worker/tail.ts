@@ -1,8 +1,8 @@
 import type { Sink } from '#kernel/answers.ts'
 import type { Id } from '#kernel/ids.ts'
-import { isEnd } from '../agent/answer.ts'
 import type { Logged } from '../runs/event-store.ts'
-import { framesOf } from '../show.ts'
+import { isEnd } from '../runs/facts.ts'
+import { framesOf } from '../runs/show.ts'
 
 /** How many of a run's events are held for readers of this process; older ones they read from the table. */
 const HELD = 2_000

@@ -3,13 +3,13 @@ import type { Budget } from '#kernel/money.ts'
 import { Refusal, errorBody } from '#kernel/errors.ts'
 import { iso } from '#kernel/time.ts'
 import { isWatched } from '../../runs/acting.ts'
-import type { Fact } from '../answer.ts'
-import type { Kit, Usable } from './toolset.ts'
+import type { Toolset, UsableTool } from './toolset.ts'
 import { STOPPED } from '../../runs/abort-reasons.ts'
 import type { Part } from '../../messages/parts.ts'
 import type { PendingAction, RunRow } from '../../runs/run-store.ts'
 import { type StepRow, stepStore } from '../../runs/step-store.ts'
 import { type OpenCall, type Result, argumentsOf, bounded, mistake, openCalls } from '../../messages/tool-calls.ts'
+import type { Fact } from '../../runs/facts.ts'
 
 /** How long a person has for a decision; what is not allowed by then is denied. */
 const DECIDE_MS = 7 * 86_400_000
@@ -20,7 +20,7 @@ export interface Calling {
   run: RunRow
   /** What its calls count for. */
   budgets: readonly Budget[]
-  kit: Kit
+  toolset: Toolset
   parts: Part[]
   /** Fires when the run is to end. */
   signal: AbortSignal
@@ -54,14 +54,14 @@ async function give({ parts, tell }: Calling, { call }: OpenCall, result: Result
 }
 
 async function decide(calling: Calling, open: OpenCall): Promise<Result | PendingAction> {
-  const { kit, before, run } = calling
+  const { toolset, before, run } = calling
   const { call, index } = open
   const given = argumentsOf(call)
   if (given === null) return mistake('The arguments are no JSON object. Write them as one.')
   const last = before.findLast(({ input }) => (input as { part?: number } | null)?.part === index)
   // Its result was kept, its telling was not: it is not done again.
   if (last?.status === 'completed') return last.result as Result
-  const tool = kit.reach(call.name, given)
+  const tool = toolset.reach(call.name, given)
   if ('unusable' in tool) return mistake(tool.unusable)
   if (tool.policy === 'deny') return mistake(`This agent may not use \`${tool.name}\`.`)
   if (tool.consent && !isWatched(run)) return unwatched(tool.name)
@@ -94,7 +94,7 @@ const unwatched = (tool: string): Result => ({
 async function carryOut(
   { engine, run, budgets, signal, tell }: Calling,
   open: OpenCall,
-  { name, repeatable, limitMs, use }: Usable,
+  { name, repeatable, limitMs, use }: UsableTool,
   given: Record<string, unknown>,
   consented: boolean,
 ): Promise<Result | PendingAction> {

@@ -5,7 +5,8 @@ import type { Engine } from '#engine/context.ts'
 import { OutsideFailed, type OutsideMcp, type OutsideTool, outsideMcp } from '#engine/http-client/mcp.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Tool } from '#gateway/model/canonical-request.ts'
-import { type Policy, type Result, mistake } from '../../messages/tool-calls.ts'
+import { type Result, mistake } from '../../messages/tool-calls.ts'
+import type { Policy } from './tool-policy.ts'
 
 type Server = AgentRow['mcp_servers'][number]
 

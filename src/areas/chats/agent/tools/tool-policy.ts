@@ -1,14 +1,58 @@
-/** What agents that hand tasks on hold those below them to. */
+/** What an agent may do with a tool: by its own policies, and by those of the agents that handed it its task. */
 import { type AgentRow, agentsById } from '#areas/agents/service.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Lineal } from '../../runs/budgets.ts'
-import { type Policy, strictest } from '../../messages/tool-calls.ts'
+import type { Reached } from './toolbox.ts'
 
-export type Above = Pick<AgentRow, 'id' | 'workspace_id' | 'tools' | 'tools_by' | 'mcp_servers' | 'subagents'>
+export type Policy = 'allow' | 'ask' | 'deny'
+export type AgentTools = readonly { name: string; policy: Policy }[]
+const STRICT: readonly Policy[] = ['allow', 'ask', 'deny']
+const plain = (name: string): string => name.replace('_', '.')
+
+/** What would loosen an agent's own limits: asked for where it is not named, and what a person has to decide is never its own. */
+const GUARDED: Readonly<Record<string, Policy>> = {
+  'agents.create': 'ask',
+  'agents.update': 'ask',
+  'chats.update': 'ask',
+  'workspaces.update': 'ask',
+  'automations.create': 'ask',
+  'automations.update': 'ask',
+  'automations.fire': 'ask',
+  'automations.test_fire': 'ask',
+  'automations.retry': 'ask',
+  // What these begin would stand below no run: outside its limits, its budgets and its depth.
+  'chats.retry': 'deny',
+  'chats.start_goal': 'deny',
+  'chats.resume_goal': 'deny',
+  'chats.actions': 'deny',
+}
+
+/** The strictest that holds: what is denied by name is not to be had through `do`. Null: not a tool of this agent. */
+export function policyOf(tools: AgentTools, { tool, endpoint }: Pick<Reached, 'tool' | 'endpoint'>): Policy | null {
+  const named = (name: string) => tools.find((one) => one.name === name || plain(one.name) === name)
+  const own = named(tool)
+  if (own === undefined) return null
+  const guard = endpoint === null ? undefined : GUARDED[endpoint]
+  const inner = tool === 'do' && endpoint !== null ? (named(endpoint)?.policy ?? guard) : undefined
+  const held = [own.policy, inner ?? 'allow', guard === 'deny' ? guard : 'allow'] as const
+  return strictest(...held)
+}
+
+export const strictest = (...policies: readonly Policy[]): Policy =>
+  STRICT[Math.max(...policies.map((policy) => STRICT.indexOf(policy)))]!
+
+/** How an agent is held where it reaches the same, by whatever way. Null: it does not. */
+export function limitOf(tools: AgentTools, { tool, endpoint }: Pick<Reached, 'tool' | 'endpoint'>): Policy | null {
+  const direct = policyOf(tools, { tool: endpoint ?? tool, endpoint })
+  if (endpoint === null || direct !== null) return direct
+  return policyOf(tools, { tool: 'do', endpoint })
+}
+
+export type AgentAbove = Pick<AgentRow, 'id' | 'workspace_id' | 'tools' | 'tools_by' | 'mcp_servers' | 'subagents'>
 
 /** The agents of the runs above a run, as they are now. */
-export async function aboveOf(db: Db, lineage: readonly Lineal[]): Promise<Above[]> {
+export async function agentsAbove(db: Db, lineage: readonly Lineal[]): Promise<AgentAbove[]> {
   const ids = lineage.slice(1).flatMap(({ agent_id }) => agent_id ?? [])
   const rows = await agentsById(db, [...new Set(ids)])
   return ids.map(
@@ -21,11 +65,11 @@ export async function aboveOf(db: Db, lineage: readonly Lineal[]): Promise<Above
  * agent above does not name is what it is here, where whoever chooses the tools of the one chooses those of the other, in
  * one workspace; an agent from elsewhere does only what those above it may do too.
  */
-export function reined(
+export function policyWithin(
   { workspace_id }: Pick<AgentRow, 'workspace_id'>,
   own: Policy,
-  above: readonly Above[],
-  limit: (one: Above) => Policy | null,
+  above: readonly AgentAbove[],
+  limit: (one: AgentAbove) => Policy | null,
 ): Policy {
   return above.reduce<Policy>((policy, one) => {
     const theirs = limit(one)

@@ -6,8 +6,9 @@ import type { Caller, Person } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
 import { startOpenAI } from '#test/vendors/openai/openai.ts'
 import { until } from '#test/until.ts'
-import { keptParts } from '../answer.ts'
-import { bounded, openCalls, policyOf } from '../../messages/tool-calls.ts'
+import { bounded, openCalls } from '../../messages/tool-calls.ts'
+import { keptParts } from '../../runs/facts.ts'
+import { policyOf } from './tool-policy.ts'
 
 const { server, twin, alice, beyond } = await twoServers({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.1' } })
 

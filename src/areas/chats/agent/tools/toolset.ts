@@ -8,16 +8,16 @@ import type { Lender } from '#kernel/lenders.ts'
 import type { Budget } from '#kernel/money.ts'
 import { type Principal, membershipIn } from '#kernel/principal.ts'
 import { actingFor } from '../../runs/acting.ts'
-import type { Fact } from '../answer.ts'
 import type { Lineal } from '../../runs/budgets.ts'
 import { DELEGATE, delegateTool, taskOf } from './delegate-tool.ts'
 import { type Outside, outsideOf, outsidePolicy } from './outside-tools.ts'
 import type { RunRow } from '../../runs/run-store.ts'
-import { type Above, aboveOf, reined } from './tool-policy.ts'
-import { type OpenCall, type Policy, type Result, mistake, limitOf, policyOf } from '../../messages/tool-calls.ts'
+import { type AgentAbove, type Policy, agentsAbove, limitOf, policyOf, policyWithin } from './tool-policy.ts'
+import { type OpenCall, type Result, mistake } from '../../messages/tool-calls.ts'
+import type { Fact } from '../../runs/facts.ts'
 
 /** A tool as a run may use it. */
-export interface Usable {
+export interface UsableTool {
   /** As people are told of it. */
   name: string
   policy: Policy
@@ -27,7 +27,7 @@ export interface Usable {
   repeatable: boolean
   /** How long a call may take; null: as long as the run. */
   limitMs: number | null
-  use(call: Use): Promise<Result | Waits>
+  use(call: ToolUse): Promise<Result | Waits>
 }
 
 /** What was begun waits elsewhere, for a person. */
@@ -36,7 +36,7 @@ export interface Waits {
 }
 
 /** One call of a tool. */
-export interface Use {
+export interface ToolUse {
   run: RunRow
   call: OpenCall
   /** What it counts for. */
@@ -49,21 +49,21 @@ export interface Use {
 }
 
 /** Hands a task to another agent and sees it to its end. */
-export type Delegate = (engine: Engine, agentId: Id, task: string, use: Use) => Promise<Result | Waits>
+export type Delegate = (engine: Engine, agentId: Id, task: string, use: ToolUse) => Promise<Result | Waits>
 
-export interface Kit extends AsyncDisposable {
+export interface Toolset extends AsyncDisposable {
   /** The agent has no tools at all, or there is none. */
   empty: boolean
   offer: readonly Tool[]
   /** What cannot be used now, for the run's log. */
   problems: Outside['problems']
   /** What a call by this name reaches, or why it reaches nothing. */
-  reach(name: string, given: Record<string, unknown>): Usable | { unusable: string }
+  reach(name: string, given: Record<string, unknown>): UsableTool | { unusable: string }
 }
 
 const CALL_MS = 60_000
 
-export interface Equipped {
+export interface ToolsetOwner {
   agent: AgentRow | null
   /** Whose run it is, and where. */
   principal: Principal
@@ -74,16 +74,16 @@ export interface Equipped {
   signal: AbortSignal
 }
 
-export async function kitOf(
+export async function toolsetOf(
   engine: Engine,
-  { agent, principal, workspaceId, lineage, delegate, signal }: Equipped,
-): Promise<Kit> {
-  if (agent === null) return bare
+  { agent, principal, workspaceId, lineage, delegate, signal }: ToolsetOwner,
+): Promise<Toolset> {
+  if (agent === null) return noTools
   const { db } = engine.postgres
   const [outside, others, above] = await Promise.all([
     outsideOf(engine, agent, principal.accountId, signal),
     agent.subagents.length === 0 ? none : agentsById(db, idsOf(agent.subagents)),
-    lineage.length < 2 ? [] : aboveOf(db, lineage),
+    lineage.length < 2 ? [] : agentsAbove(db, lineage),
   ])
   const offered = agent.subagents.map(async ({ agent_id, policy }): Promise<AgentRow[]> => {
     const row = others.get(agent_id)
@@ -112,7 +112,7 @@ export async function kitOf(
           ? beyond
           : {
               name,
-              policy: reined(agent, beyond.policy, above, (one) => outsidePolicy(one, beyond)),
+              policy: policyWithin(agent, beyond.policy, above, (one) => outsidePolicy(one, beyond)),
               consent: false,
               // What it says of itself is no ground to do it twice.
               repeatable: false,
@@ -124,7 +124,7 @@ export async function kitOf(
       if (reached === null || policy === null) return unknown(name)
       return {
         name: reached.endpoint ?? reached.tool,
-        policy: reined(agent, policy, above, ({ tools }) => limitOf(tools, reached)),
+        policy: policyWithin(agent, policy, above, ({ tools }) => limitOf(tools, reached)),
         consent: reached.consent !== null,
         repeatable: reached.repeatable,
         limitMs: CALL_MS,
@@ -138,7 +138,7 @@ export async function kitOf(
 const none: ReadonlyMap<Id, AgentRow> = new Map()
 const idsOf = (subagents: AgentRow['subagents']): Id[] => subagents.map(({ agent_id }) => agent_id)
 
-const bare: Kit = {
+const noTools: Toolset = {
   empty: true,
   offer: [],
   problems: [],
@@ -149,11 +149,11 @@ const bare: Kit = {
 /** The tool that hands a task on, for these arguments. */
 function handing(
   agent: AgentRow,
-  above: readonly Above[],
+  above: readonly AgentAbove[],
   given: Record<string, unknown>,
   delegate: Delegate,
   engine: Engine,
-): Usable | { unusable: string } {
+): UsableTool | { unusable: string } {
   const entry = agent.subagents.find(({ agent_id }) => agent_id === given.agent_id)
   if (!entry) return { unusable: `Name one of these as \`agent_id\`: ${idsOf(agent.subagents).join(', ')}.` }
   const { agent_id: agentId } = entry
@@ -163,7 +163,7 @@ function handing(
   if ('unusable' in wanted) return wanted
   return {
     name: DELEGATE,
-    policy: reined(
+    policy: policyWithin(
       agent,
       entry.policy,
       above,
@@ -182,7 +182,7 @@ async function callHere(
   engine: Engine,
   name: string,
   given: Record<string, unknown>,
-  { run, ...use }: Use,
+  { run, ...use }: ToolUse,
   lenders: readonly Lender[],
 ): Promise<Result> {
   if (run.held_to !== null && run.held_to !== run.workspace_id)

@@ -1,0 +1,67 @@
+import type { z } from 'zod'
+import { encodeEvent } from '#kernel/answers.ts'
+import type { Id } from '#kernel/ids.ts'
+import { toUsd, usdOrNull } from '#kernel/money.ts'
+import type { Principal } from '#kernel/principal.ts'
+import { iso, isoOrNull } from '#kernel/time.ts'
+import type { Answered, Run } from '../contract-runs.ts'
+import type { MessageRow } from '../messages/message-store.ts'
+import { showMessage } from '../messages/show.ts'
+import type { Logged } from './event-store.ts'
+import type { RunRow } from './run-store.ts'
+
+/**
+ * The run as this reader is told of it. Why it was refused is told in full to whoever sent it, by the key that they sent
+ * it with or signed in: another key of theirs need not know of their balance. Nor is the server told on their behalf:
+ * what an agent's tool is told, others read too.
+ */
+export function toldTo({ accountId, credential }: Principal, row: RunRow): RunRow {
+  if (row.payer_error === null || row.account_id !== accountId) return row
+  const sent = credential.kind === 'session' || (credential.kind === 'key' && credential.id === row.key_id)
+  return sent ? { ...row, error: row.payer_error } : row
+}
+
+/** As all who read the chat are told. */
+export const showRun = (row: RunRow): z.output<typeof Run> => ({
+  id: row.id,
+  chat_id: row.chat_id,
+  workspace_id: row.workspace_id,
+  created_by: row.account_id,
+  agent_id: row.agent_id,
+  goal_id: row.goal_id,
+  parent_run_id: row.parent_run_id,
+  status: row.status,
+  status_reason: row.status_reason,
+  on_busy: row.on_busy,
+  attempt: row.attempt,
+  model: row.model,
+  input_message_id: row.input_message_id,
+  output_message_id: row.output_message_id,
+  pending_actions: row.pending_actions,
+  error: row.error,
+  usage: row.usage,
+  max_cost_usd: usdOrNull(row.budget_nano),
+  cost_usd: usdOrNull(row.cost_nano),
+  children_cost_usd: toUsd(row.children_nano),
+  queued_at: iso(row.queued_at),
+  started_at: isoOrNull(row.started_at),
+  completed_at: isoOrNull(row.completed_at),
+  cancel_requested_at: isoOrNull(row.cancel_requested_at),
+  created_at: iso(row.created_at),
+  updated_at: iso(row.updated_at),
+})
+
+export const showAnswered = (message: MessageRow, run: RunRow): z.output<typeof Answered> => ({
+  ...showMessage(message),
+  run: showRun(run),
+})
+
+/** Events of the log as server-sent events carry them. */
+export const framesOf = (runId: Id, events: readonly Logged[]): Buffer =>
+  Buffer.from(
+    events
+      .map(({ seq, type, at, data }) =>
+        encodeEvent({ id: String(seq), event: type, data: { seq, run_id: runId, at: iso(at), ...data } }),
+      )
+      .join(''),
+  )
