@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
 import type pg from 'pg'
 import { createAuthority } from '#areas/accounts/sign-in/authority.ts'
-import { createBooks } from '#areas/ai-gateway/usage/usage-lookup.ts'
+import { createUsageLookup } from '#areas/ai-gateway/usage/usage-lookup.ts'
 import { createDirectory } from '#areas/ai-gateway/directory/endpoint-directory.ts'
 import { background } from '#areas/background.ts'
 import { agentChanged, chatChanged, isHeldBack } from '#areas/automations/service.ts'
@@ -119,7 +119,7 @@ export async function startApp({
     authority,
     limits,
     directory: endpoints,
-    books: createBooks({ postgres, ledger }),
+    usageLookup: createUsageLookup({ postgres, ledger }),
     outbound,
     presentedKey,
     preflightHead,

@@ -12,7 +12,7 @@ import { recalled } from './kept/recall.ts'
 import { listModels, showModel } from './surfaces/list-models.ts'
 import type { Gateway, GatewayParts } from './call/parts.ts'
 import type { ErrorAnswer } from './wire/problem.ts'
-import { Question } from './call/call.ts'
+import { Call } from './call/call.ts'
 import { compatAPassed } from './surfaces/compat-a/passed.ts'
 import { compatACompact, compatAResponses } from './surfaces/compat-a/responses.ts'
 import { passStored } from './surfaces/stored-responses.ts'
@@ -22,21 +22,21 @@ import { compatB } from './surfaces/compat-b/surface.ts'
 import { compatCFurther } from './surfaces/compat-c/further.ts'
 import { compatC } from './surfaces/compat-c/surface.ts'
 import type { Operation, Surface } from './surfaces/surface.ts'
-import { Visit } from './request.ts'
-import { Warmth } from './routing/cache-affinity.ts'
+import { GatewayRequest } from './request.ts'
+import { CacheAffinity } from './routing/cache-affinity.ts'
 
 /** A part of the address space, as the door takes it. */
 export interface GatewayMount {
   prefix: string
   /** The request id and all other headers are written here. */
   ownHead: true
-  handle(request: IncomingMessage, response: Reply, requestId: Id): void
+  handle(incoming: IncomingMessage, response: Reply, requestId: Id): void
   /** A refusal of what never comes here, as the surface says it. */
   refusal(why: Refusal, requestId: Id): ErrorAnswer
   /** Tells those whose answers are in progress that the server closes. */
   interrupt(why: Refusal): void
   /** The same for calls that have come whole. */
-  fast?: { paths: readonly string[]; handle(request: WholeRequest, reply: Reply, requestId: Id): void }
+  fast?: { paths: readonly string[]; handle(incoming: WholeRequest, reply: Reply, requestId: Id): void }
 }
 
 export interface GatewayFaces {
@@ -60,7 +60,7 @@ export const surfaces: readonly Surface[] = [
 
 /** The three surfaces, and the same life of a call for callers in this process. */
 export function createGateway(parts: GatewayParts): GatewayFaces {
-  const gateway: Gateway = { ...parts, health: new Health(), warmth: new Warmth(), inProgress: [] }
+  const gateway: Gateway = { ...parts, health: new Health(), cacheAffinity: new CacheAffinity(), inProgress: [] }
   const byUrl = new Map<string, Place>()
   const roots = new Map<string, Surface>()
   const prefixes = new Map<string, Surface>()
@@ -88,13 +88,13 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
     return { surface: prefixes.get(prefixOf(path)) ?? compatA, methods: {}, id: '' }
   }
 
-  function handle(request: IncomingMessage | WholeRequest, response: Reply, requestId: Id): void {
-    const { surface, methods, id } = placeOf(request.url!)!
-    const visit = new Visit(gateway, surface, request, response, requestId)
-    visit.attempt(() => {
-      if (request.method === 'OPTIONS') return preflight(visit, Object.keys(methods))
-      const operation = operationOf(surface, methods, request)
-      visit.enter(operation, () => run(visit, operation, id))
+  function handle(incoming: IncomingMessage | WholeRequest, response: Reply, requestId: Id): void {
+    const { surface, methods, id } = placeOf(incoming.url!)!
+    const request = new GatewayRequest(gateway, surface, incoming, response, requestId)
+    request.attempt(() => {
+      if (incoming.method === 'OPTIONS') return preflight(request, Object.keys(methods))
+      const operation = operationOf(surface, methods, incoming)
+      request.enter(operation, () => run(request, operation, id))
     })
   }
 
@@ -150,42 +150,42 @@ function operationOf(
   return refuse('method_not_allowed', { message: `This path takes ${allow}.`, headers: { allow } })
 }
 
-function preflight({ head, response, gateway }: Visit, methods: string[]): void {
+function preflight({ head, response, gateway }: GatewayRequest, methods: string[]): void {
   response.writeHead(204, [...head, ...gateway.preflightHead(methods)]).end()
 }
 
 const ENDPOINTS = '/endpoints'
 
-function run(visit: Visit, operation: Operation, id: string): void {
+function run(request: GatewayRequest, operation: Operation, id: string): void {
   switch (operation) {
     case 'generate':
-      return visit.readBody((bytes) =>
-        visit.after(recalled(visit, bodyOf(visit, bytes)), (body) =>
-          new Generation(new Question(visit, body, visit.surface.dialect, true)).start(),
+      return request.readBody((bytes) =>
+        request.after(recalled(request, bodyOf(request, bytes)), (body) =>
+          new Generation(new Call(request, body, request.surface.format, true)).start(),
         ),
       )
     case 'count_tokens':
-      return visit.readBody((bytes) =>
-        visit.after(recalled(visit, readBody(bytes)), (body) =>
-          new Generation(new Question(visit, body, visit.surface.count!.dialect, false)).start(),
+      return request.readBody((bytes) =>
+        request.after(recalled(request, readBody(bytes)), (body) =>
+          new Generation(new Call(request, body, request.surface.count!.format, false)).start(),
         ),
       )
     case 'models':
-      return listModels(visit)
+      return listModels(request)
     case 'model':
-      if (visit.surface.endpoints && id.endsWith(ENDPOINTS))
-        return visit.surface.endpoints(visit, id.slice(0, -ENDPOINTS.length))
-      return showModel(visit, id)
+      if (request.surface.endpoints && id.endsWith(ENDPOINTS))
+        return request.surface.endpoints(request, id.slice(0, -ENDPOINTS.length))
+      return showModel(request, id)
     case 'stored':
-      return passStored(visit, id)
+      return passStored(request, id)
     case 'read':
-      return visit.surface.reads![id]!(visit)
+      return request.surface.reads![id]!(request)
   }
 }
 
 /** JSON, and of paths that take files a form. */
-function bodyOf({ surface, request }: Visit, bytes: Buffer): Body {
-  const boundary = surface.dialect.media ? boundaryOf(request.headers['content-type']) : null
+function bodyOf({ surface, incoming }: GatewayRequest, bytes: Buffer): Body {
+  const boundary = surface.format.media ? boundaryOf(incoming.headers['content-type']) : null
   return boundary === null ? readBody(bytes) : readForm(bytes, boundary)
 }
 

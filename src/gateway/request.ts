@@ -15,10 +15,10 @@ const LARGEST_BODY = 32 << 20
  * One request to a surface, from its head to the end of its answer. No promise is made where the next step can be
  * taken at once; whatever is thrown on the way is answered in the surface's own envelope.
  */
-export class Visit {
+export class GatewayRequest {
   readonly gateway: Gateway
   readonly surface: Surface
-  readonly request: IncomingMessage | WholeRequest
+  readonly incoming: IncomingMessage | WholeRequest
   readonly response: Reply
   readonly id: Id
   readonly startedAt = performance.now()
@@ -38,10 +38,10 @@ export class Visit {
   /** Among those in progress. */
   #place = -1
 
-  constructor(gateway: Gateway, surface: Surface, request: IncomingMessage | WholeRequest, response: Reply, id: Id) {
+  constructor(gateway: Gateway, surface: Surface, incoming: IncomingMessage | WholeRequest, response: Reply, id: Id) {
     this.gateway = gateway
     this.surface = surface
-    this.request = request
+    this.incoming = incoming
     this.response = response
     this.id = id
     this.head = [
@@ -54,7 +54,7 @@ export class Visit {
       'access-control-allow-origin',
       '*',
     ]
-    const { origin, 'x-client-request-id': named } = request.headers
+    const { origin, 'x-client-request-id': named } = incoming.headers
     if (origin !== undefined) this.head.push('access-control-expose-headers', gateway.exposedHeaders)
     if (typeof named === 'string' && /^[\x21-\x7e]{1,128}$/.test(named)) this.head.push('x-client-request-id', named)
   }
@@ -63,10 +63,10 @@ export class Visit {
   enter(operation: Operation, work: () => void): void {
     const { authority, presentedKey } = this.gateway
     this.response.on('close', () => this.#close())
-    const secret = presentedKey(this.request.headers)
+    const secret = presentedKey(this.incoming.headers)
     if (secret === null)
       refuse('missing_credentials', { message: 'Send an API key as `Authorization: Bearer uk_…` or `x-api-key`.' })
-    this.after(authority.byKey(secret, this.request.socket), (principal) => {
+    this.after(authority.byKey(secret, this.incoming.socket), (principal) => {
       const caller = callerOf(principal)
       this.caller = caller
       const { limits } = this.gateway
@@ -82,7 +82,7 @@ export class Visit {
     })
   }
 
-  /** Goes on at once with what is there, else when it comes; what goes wrong later fails the visit. */
+  /** Goes on at once with what is there, else when it comes; what goes wrong later fails the request. */
   after<T>(value: T | Promise<T>, next: (value: T) => void): void {
     if (value instanceof Promise) value.then(next).catch((error: unknown) => this.fail(error))
     else next(value)
@@ -90,22 +90,22 @@ export class Visit {
 
   /** The whole body, unless it is too large. */
   readBody(next: (bytes: Buffer) => void): void {
-    const { request } = this
-    const { 'content-length': length, 'content-encoding': encoding } = request.headers
+    const { incoming } = this
+    const { 'content-length': length, 'content-encoding': encoding } = incoming.headers
     if (encoding !== undefined && encoding !== 'identity')
       refuse('unsupported_media_type', { message: `Bodies in ${encoding} are not taken: send it plain.` })
-    if ('whole' in request) return next(request.whole)
+    if ('whole' in incoming) return next(incoming.whole)
     if (length !== undefined && Number(length) > LARGEST_BODY) this.#refuseLarge()
-    this.#slow = setTimeout(leaveSender, WHOLE_MS, request)
+    this.#slow = setTimeout(leaveSender, WHOLE_MS, incoming)
     const parts: Buffer[] = []
     let size = 0
-    request.on('data', (part: Buffer) => {
+    incoming.on('data', (part: Buffer) => {
       // What comes after a refusal is read and dropped: a connection reset would take the answer with it.
       size += part.length
       if (size <= LARGEST_BODY) parts.push(part)
       else if (!this.response.headersSent) this.attempt(() => this.#refuseLarge())
     })
-    request.on('end', () => {
+    incoming.on('end', () => {
       clearTimeout(this.#slow)
       if (size <= LARGEST_BODY) this.attempt(() => next(parts.length === 1 ? parts[0]! : Buffer.concat(parts)))
     })
@@ -115,7 +115,7 @@ export class Visit {
     return refuse('payload_too_large', { message: 'The body is larger than 32 MiB.' })
   }
 
-  /** What `work` throws fails the visit. */
+  /** What `work` throws fails the request. */
   attempt(work: () => void): void {
     try {
       work()
@@ -160,7 +160,7 @@ export class Visit {
     const { authority, presentedKey } = this.gateway
     const recheck = async (): Promise<void> => {
       try {
-        checkMayRun(callerOf(await authority.byKey(presentedKey(this.request.headers)!)))
+        checkMayRun(callerOf(await authority.byKey(presentedKey(this.incoming.headers)!)))
       } catch {
         this.response.destroy()
       }
@@ -188,8 +188,8 @@ export class Visit {
     const { head } = this
     head.push('content-type', 'application/json', 'content-length', String(Buffer.byteLength(text)))
     for (const name in headers) head.push(name, headers[name]!)
-    this.response.writeHead(status, onceEach(head)).end(this.request.method === 'HEAD' ? undefined : text)
-    if (!('whole' in this.request)) boundRest(this.request)
+    this.response.writeHead(status, onceEach(head)).end(this.incoming.method === 'HEAD' ? undefined : text)
+    if (!('whole' in this.incoming)) boundRest(this.incoming)
   }
 
   /** A refusal, an upstream fault or a fault of ours, as the surface says it. */

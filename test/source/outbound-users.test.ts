@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, '../..')
  */
 const users: Record<string, [credential: string, party: string]> = {
   // By an account, to a provider's endpoint with its key.
-  'src/gateway/call/surface-attempt.ts': ['upstream.credential', 'visit.caller.payer.accountId'],
+  'src/gateway/call/surface-attempt.ts': ['upstream.credential', 'request.caller.payer.accountId'],
   'src/gateway/translation/upstream-stream.ts': ['upstream.credential', 'party'],
   'src/gateway/call/embed.ts': ['credential', 'party'],
   'src/gateway/surfaces/stored-responses.ts': ['credential', 'caller.payer.accountId'],

@@ -7,7 +7,7 @@ import { encode as encodeGemini } from '#gateway/wire/gemini/encode.ts'
 import { encode as encodeChat } from '#gateway/wire/openai-chat/encode/encode.ts'
 import { encode as encodeResponses } from '#gateway/wire/openai-responses/encode.ts'
 import type { Target } from '#gateway/wire/shared/target.ts'
-import type { Tool, Turn, TurnMessage, TurnPart } from '#gateway/model/canonical-request.ts'
+import type { Tool, CanonicalRequest, CanonicalMessage, CanonicalPart } from '#gateway/model/canonical-request.ts'
 import { Refusal } from '#kernel/errors.ts'
 import * as anthropic from './anthropic/rules.ts'
 import * as bedrock from './bedrock/rules.ts'
@@ -25,13 +25,13 @@ const name = fc.constantFrom('get', 'get.it', '1st', 'ünï', 'a'.repeat(70), 'b
 const cache = fc.option(fc.constantFrom('5m' as const, '1h' as const), { nil: undefined, freq: 6 })
 const marked = <T extends object>(part: T, mark: '5m' | '1h' | undefined): T =>
   mark === undefined ? part : { ...part, cache: mark }
-const text = fc.tuple(words, cache).map(([said, mark]): TurnPart => marked({ type: 'text', text: said }, mark))
-const image = fc.constantFrom<TurnPart>(
+const text = fc.tuple(words, cache).map(([said, mark]): CanonicalPart => marked({ type: 'text', text: said }, mark))
+const image = fc.constantFrom<CanonicalPart>(
   { type: 'image', source: { kind: 'base64', media_type: 'image/jpeg', data: 'iVBORw0KGgo=' } },
   { type: 'image', source: { kind: 'url', url: 'https://a.example/b.png' } },
   { type: 'file', source: { kind: 'base64', media_type: 'application/pdf', data: 'JVBE' }, name: 'a.pdf' },
 )
-const reasoning = fc.constantFrom<TurnPart>(
+const reasoning = fc.constantFrom<CanonicalPart>(
   { type: 'reasoning', text: 'hm' },
   { type: 'reasoning', text: '', signature: 'c2ln', format: 'anthropic-claude-v1' },
   { type: 'reasoning', text: '', redacted: 'c2ln', format: 'openai-responses-v1', id: 'rs_1' },
@@ -45,24 +45,24 @@ const reasoning = fc.constantFrom<TurnPart>(
 )
 const call = fc
   .tuple(id, name, fc.constantFrom('{}', '', '{"a":1}', '[1]', '{"cut', 'null'))
-  .map(([one, called, args]): TurnPart => ({ type: 'tool_call', id: one, name: called, arguments: args }))
+  .map(([one, called, args]): CanonicalPart => ({ type: 'tool_call', id: one, name: called, arguments: args }))
 const result = fc
   .tuple(id, fc.array(fc.oneof(text, image), { maxLength: 2 }), fc.boolean())
-  .map(([one, content, is_error]): TurnPart => ({ type: 'tool_result', id: one, content, is_error }))
+  .map(([one, content, is_error]): CanonicalPart => ({ type: 'tool_result', id: one, content, is_error }))
 /** A message's calls have different ids: two of one id no vendor could tell apart. */
-const onceEach = (content: TurnPart[]): TurnPart[] =>
+const onceEach = (content: CanonicalPart[]): CanonicalPart[] =>
   content.filter((part, n) =>
     part.type === 'tool_call'
       ? content.findIndex((other) => other.type === 'tool_call' && other.id === part.id) === n
       : true,
   )
 const message = fc.oneof(
-  fc.array(text, { maxLength: 2 }).map((content): TurnMessage => ({ role: 'system', content })),
-  fc.array(fc.oneof(text, image), { maxLength: 3 }).map((content): TurnMessage => ({ role: 'user', content })),
+  fc.array(text, { maxLength: 2 }).map((content): CanonicalMessage => ({ role: 'system', content })),
+  fc.array(fc.oneof(text, image), { maxLength: 3 }).map((content): CanonicalMessage => ({ role: 'user', content })),
   fc
     .tuple(fc.array(reasoning, { maxLength: 1 }), fc.array(text, { maxLength: 2 }), fc.array(call, { maxLength: 3 }))
-    .map((parts): TurnMessage => ({ role: 'assistant', content: onceEach(parts.flat()) })),
-  fc.array(result, { minLength: 1, maxLength: 3 }).map((content): TurnMessage => ({ role: 'tool', content })),
+    .map((parts): CanonicalMessage => ({ role: 'assistant', content: onceEach(parts.flat()) })),
+  fc.array(result, { minLength: 1, maxLength: 3 }).map((content): CanonicalMessage => ({ role: 'tool', content })),
 )
 const tool: fc.Arbitrary<Tool> = fc
   .tuple(
@@ -76,22 +76,22 @@ const tool: fc.Arbitrary<Tool> = fc
   )
   .map(([called, parameters, strict]) => ({ name: called, parameters, ...(strict !== undefined && { strict }) }))
 const distinct = (tools: Tool[]): Tool[] => tools.filter((one, n) => tools.findIndex((x) => x.name === one.name) === n)
-const turns: fc.Arbitrary<Turn> = fc
+const turns: fc.Arbitrary<CanonicalRequest> = fc
   .record(
     {
       // Nobody asks without having said anything.
       messages: fc
         .array(message, { maxLength: 7 })
-        .map((given): TurnMessage[] => [...given, { role: 'user', content: [{ type: 'text', text: 'so?' }] }]),
+        .map((given): CanonicalMessage[] => [...given, { role: 'user', content: [{ type: 'text', text: 'so?' }] }]),
       tools: fc.array(tool, { maxLength: 3 }).map(distinct),
-      tool_choice: fc.constantFrom<NonNullable<Turn['tool_choice']>>('auto', 'required', 'none'),
+      tool_choice: fc.constantFrom<NonNullable<CanonicalRequest['tool_choice']>>('auto', 'required', 'none'),
       parallel_tool_calls: fc.boolean(),
       max_output_tokens: fc.integer({ min: 1, max: 200_000 }),
       temperature: fc.constantFrom(0, 0.5, 1, 1.7, 2),
       top_p: fc.constantFrom(0.1, 1),
       frequency_penalty: fc.constantFrom(0, 0.5),
       presence_penalty: fc.constantFrom(-1, 1),
-      verbosity: fc.constantFrom<NonNullable<Turn['verbosity']>>('low', 'medium', 'high'),
+      verbosity: fc.constantFrom<NonNullable<CanonicalRequest['verbosity']>>('low', 'medium', 'high'),
       cache_key: words,
       top_k: fc.integer({ min: 1, max: 50 }),
       stop: fc.array(fc.constantFrom('END', ' ', 'x'), { maxLength: 7 }),
@@ -105,7 +105,7 @@ const turns: fc.Arbitrary<Turn> = fc
         },
         { requiredKeys: [] },
       ),
-      response_format: fc.constantFrom<NonNullable<Turn['response_format']>>(
+      response_format: fc.constantFrom<NonNullable<CanonicalRequest['response_format']>>(
         { type: 'json_object' },
         { type: 'json_schema', name: 'a name', schema: { type: 'object', properties: {}, minProperties: 1 } },
       ),
@@ -113,7 +113,7 @@ const turns: fc.Arbitrary<Turn> = fc
     },
     { requiredKeys: ['messages'] },
   )
-  .map((turn): Turn => ({ model: 'm', ...turn }))
+  .map((turn): CanonicalRequest => ({ model: 'm', ...turn }))
 
 const target = (model: string, preset: string, reasons = true): Target => ({
   model,
@@ -122,7 +122,7 @@ const target = (model: string, preset: string, reasons = true): Target => ({
   capabilities: reasons ? ['tools', 'vision', 'reasoning'] : ['tools', 'vision'],
 })
 /** Null: it was refused before anybody was asked, as a limit below OpenAI's least one is, or media where none can go. */
-function encoded(encode: (turn: Turn) => Json, turn: Turn): Json | null {
+function encoded(encode: (turn: CanonicalRequest) => Json, turn: CanonicalRequest): Json | null {
   try {
     return encode(turn)
   } catch (error) {
@@ -131,7 +131,7 @@ function encoded(encode: (turn: Turn) => Json, turn: Turn): Json | null {
   }
 }
 
-const always = (encode: (turn: Turn) => Json, fault: (body: Json) => unknown) =>
+const always = (encode: (turn: CanonicalRequest) => Json, fault: (body: Json) => unknown) =>
   fc.assert(
     fc.property(turns, (turn) => {
       const body = encoded(encode, turn)

@@ -2,7 +2,7 @@ import type { Context } from '#engine/context.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
 import type { Completion } from '#gateway/call/complete.ts'
 import type { Served } from '#gateway/call/direct-attempt.ts'
-import type { Chunk, Turn } from '#gateway/model/canonical-request.ts'
+import type { Chunk, CanonicalRequest } from '#gateway/model/canonical-request.ts'
 import { lossesHeader } from '#gateway/translation/translate.ts'
 import { noSuchModel, toldModels } from '#gateway/routing/model-names/unknown-model.ts'
 import { refuse } from '#kernel/errors.ts'
@@ -18,7 +18,13 @@ export interface Begun extends AsyncDisposable {
 }
 
 /** Calls the model and waits for its first word. Refuses as `completeTurn` does. */
-export async function begin(ctx: Context, turn: Turn, id: Id, workspaceId: Id, signal: AbortSignal): Promise<Begun> {
+export async function begin(
+  ctx: Context,
+  turn: CanonicalRequest,
+  id: Id,
+  workspaceId: Id,
+  signal: AbortSignal,
+): Promise<Begun> {
   const acting = await askerOf(ctx, turn.model, workspaceId)
   const ended = new AbortController()
   const completion: Completion = ctx.engine.completeTurn(acting, turn, {

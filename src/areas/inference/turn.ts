@@ -1,13 +1,13 @@
 import type { z } from 'zod'
 import type { Input } from '#kernel/contract.ts'
 import { refuse } from '#kernel/errors.ts'
-import type { Tool, Turn, TurnMessage, TurnPart } from '#gateway/model/canonical-request.ts'
+import type { Tool, CanonicalRequest, CanonicalMessage, CanonicalPart } from '#gateway/model/canonical-request.ts'
 import type { InputMessage, InputPart, inference } from './contract.ts'
 
 /** What both calls ask. */
 export type Ask = Omit<Input<(typeof inference.endpoints)['text_stream']>, 'workspace_id'>
 
-/** A request → the Turn in the middle of every translation. */
+/** A request → the CanonicalRequest in the middle of every translation. */
 export function turnOf({
   model,
   messages,
@@ -17,8 +17,8 @@ export function turnOf({
   tools,
   tool_choice,
   response_format,
-}: Ask): Turn {
-  const turn: Turn = {
+}: Ask): CanonicalRequest {
+  const turn: CanonicalRequest = {
     model,
     messages: [
       ...(system === undefined
@@ -38,7 +38,7 @@ export function turnOf({
 function messageOf(
   { role, content, tool_calls, tool_call_id }: z.output<typeof InputMessage>,
   index: number,
-): TurnMessage {
+): CanonicalMessage {
   const wrong = (field: string, message: string): never =>
     refuse('invalid_parameter', { param: `messages.${index}.${field}`, message })
   if (tool_calls !== undefined && role !== 'assistant')
@@ -59,7 +59,7 @@ function messageOf(
   return { role, content: [...parts, ...(tool_calls ?? []).map((call) => ({ type: 'tool_call' as const, ...call }))] }
 }
 
-function belongs({ type }: TurnPart, role: TurnMessage['role']): boolean {
+function belongs({ type }: CanonicalPart, role: CanonicalMessage['role']): boolean {
   if (type === 'tool_result') return role === 'tool'
   if (role === 'tool') return false
   return (
@@ -68,7 +68,7 @@ function belongs({ type }: TurnPart, role: TurnMessage['role']): boolean {
   )
 }
 
-function partOf(part: z.output<typeof InputPart>): TurnPart {
+function partOf(part: z.output<typeof InputPart>): CanonicalPart {
   switch (part.type) {
     case 'text':
     case 'image':
@@ -85,7 +85,7 @@ function partOf(part: z.output<typeof InputPart>): TurnPart {
   }
 }
 
-/** An optional field that was left out is absent in a Turn, not undefined. */
+/** An optional field that was left out is absent in a CanonicalRequest, not undefined. */
 type Whole<T> = { [K in keyof T]: Exclude<T[K], undefined> }
 const withoutGaps = <T extends object>(value: T): Whole<T> & (T extends { parameters: object } ? Tool : unknown) =>
   Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as never

@@ -6,7 +6,7 @@ import { type Body, type Edit, locate } from '../model/body.ts'
 import { isWrapped, lossesOnTheWay } from '../providers/transport/losses.ts'
 import { choose } from '../routing/choose.ts'
 import { costOf } from '../model/cost.ts'
-import type { Dialect } from '../passthrough/formats/format.ts'
+import type { PassthroughFormat } from '../passthrough/formats/format.ts'
 import type { Listed, Offer } from '../model/offer.ts'
 import { namesAddress } from '../translation/fetched-media.ts'
 import { addressIn, keptIn } from '../kept/find.ts'
@@ -19,22 +19,22 @@ import { refusesHistory } from '../wire/openai-chat/quirks.ts'
 import type { Demands } from '../surfaces/surface.ts'
 import { formatOf, vendorOf } from '../providers/supports.ts'
 import { unknownModel } from '../routing/model-names/unknown-model.ts'
-import { Translation, type Way, isServed, lossless, travels } from '../translation/translate.ts'
+import { Translation, type Way, isServed, lossless, passesThrough } from '../translation/translate.ts'
 import { askForUsage } from '../passthrough/forwarded-body.ts'
 import type { Loss } from '../model/canonical-request.ts'
 import { askedModels } from '../routing/model-names/variants.ts'
-import type { Visit } from '../request.ts'
+import type { GatewayRequest } from '../request.ts'
 import { conversationOf } from '../routing/cache-affinity.ts'
-import { seedIn, sketchOf, strictIn, wishFor } from '../routing/constraints.ts'
+import { seedIn, sketchOf, strictIn, constraintsFor } from '../routing/constraints.ts'
 
 const none: readonly never[] = []
 type Chosen = readonly Candidate[]
 
 /** What a client asks of a model, who may serve it, and how each of them is asked. */
-export class Question {
-  readonly visit: Visit
+export class Call {
+  readonly request: GatewayRequest
   readonly body: Body
-  readonly dialect: Dialect
+  readonly format: PassthroughFormat
   /** False: tokens are counted and nothing is generated or charged. */
   readonly metered: boolean
   readonly model: string
@@ -51,41 +51,41 @@ export class Question {
   /** Null: one offer alone can serve, or nothing tells this conversation from others. */
   #conversation: string | null = null
 
-  constructor(visit: Visit, body: Body, dialect: Dialect, metered: boolean) {
-    this.visit = visit
+  constructor(request: GatewayRequest, body: Body, format: PassthroughFormat, metered: boolean) {
+    this.request = request
     this.body = body
-    this.dialect = dialect
+    this.format = format
     this.metered = metered
     const { model, stream } = body.json
-    visit.surface.refuseHead?.(visit.request.headers)
-    this.#demands = visit.surface.demands?.(body) ?? null
-    const named = this.#demands === null ? (model ?? dialect.usualModel) : this.#demands.models[0]
+    request.surface.refuseHead?.(request.incoming.headers)
+    this.#demands = request.surface.demands?.(body) ?? null
+    const named = this.#demands === null ? (model ?? format.usualModel) : this.#demands.models[0]
     if (named !== undefined && named !== null && typeof named !== 'string')
       refuse('invalid_parameter', { message: '`model` must be a string.', param: 'model' })
     if (!named) refuse('missing_parameter', { message: 'You must provide a `model` parameter.', param: 'model' })
     this.model = named
-    this.streaming = metered && stream === true && dialect.media === undefined
+    this.streaming = metered && stream === true && format.media === undefined
     this.place = Object.hasOwn(body.json, 'model') ? locate(body, 'model') : null
-    this.usageEdit = this.streaming && dialect.usageOption ? askForUsage(body) : null
+    this.usageEdit = this.streaming && format.usageOption ? askForUsage(body) : null
   }
 
   /** Who may serve it, best first: at least one, or it is refused. */
   candidates(then: (candidates: readonly Candidate[]) => void): void {
-    const { visit } = this
-    const { directory } = visit.gateway
-    const { principal } = visit.caller
-    this.#seed = seedIn(visit.request.headers['x-uk-seed']) ?? newSeed()
-    const strict = strictIn(visit.request.headers['x-uk-strict'])
+    const { request } = this
+    const { directory } = request.gateway
+    const { principal } = request.caller
+    this.#seed = seedIn(request.incoming.headers['x-uk-seed']) ?? newSeed()
+    const strict = strictIn(request.incoming.headers['x-uk-strict'])
     const found = (candidates: Chosen): void =>
       then(strict ? lossless(candidates, (offer) => this.lossesTo(offer, this.wayTo(offer))) : candidates)
     if (this.#demands === null)
-      visit.after(directory.offers(principal, this.model), (offers) => {
+      request.after(directory.offers(principal, this.model), (offers) => {
         const only = this.#only(offers)
         if (only !== null) found(only)
         else this.#chosen([{ model: this.model, offers }], found)
       })
     else
-      visit.after(askedModels(directory, principal, this.#demands.models), (asked) => {
+      request.after(askedModels(directory, principal, this.#demands.models), (asked) => {
         this.#unserved = asked.flatMap(({ model, offers }) => (offers.length === 0 ? [model] : []))
         this.#chosen(asked, found)
       })
@@ -93,10 +93,10 @@ export class Question {
 
   /** What the caller is listed is read only where a name leads nowhere. */
   #chosen(asked: readonly Asked[], found: (candidates: Chosen) => void): void {
-    const { visit } = this
+    const { request } = this
     if (asked.every(({ offers }) => offers.length > 0)) found(this.#choose(asked, none))
     else
-      visit.after(visit.gateway.directory.models(visit.caller.principal), (offered) =>
+      request.after(request.gateway.directory.models(request.caller.principal), (offered) =>
         found(this.#choose(asked, offered)),
       )
   }
@@ -104,30 +104,30 @@ export class Question {
   /** Most models are served by one offer alone, which then is asked whatever old data says that it cannot do. */
   #only(offers: readonly Offer[]): Chosen | null {
     const [offer] = offers
-    if (offers.length !== 1 || !isServed(this.visit.surface, offer!)) return null
+    if (offers.length !== 1 || !isServed(this.request.surface, offer!)) return null
     return [{ offer: offer!, asked: this.model, variant: '', weight: 1, reason: '' }]
   }
 
   #choose(asked: readonly Asked[], offered: readonly Listed[]): Chosen {
-    const { surface, gateway, caller, request } = this.visit
-    this.#conversation = conversationOf(caller.limitId, this.body.json, request.headers['x-session-id'])
-    const warm = this.#conversation === null ? null : gateway.warmth.of(this.#conversation)
-    const wish = {
-      ...(warm !== null && { warm }),
-      ...wishFor(
-        sketchOf(this.body.json, this.dialect.limitFields),
+    const { surface, gateway, caller, incoming } = this.request
+    this.#conversation = conversationOf(caller.limitId, this.body.json, incoming.headers['x-session-id'])
+    const cacheHolder = this.#conversation === null ? null : gateway.cacheAffinity.of(this.#conversation)
+    const constraints = {
+      ...(cacheHolder !== null && { cacheHolder }),
+      ...constraintsFor(
+        sketchOf(this.body.json, this.format.limitFields),
         this.#seed,
         (offer) => isServed(surface, offer),
         (billing) => gateway.engine.ledger.guards(caller.payer, billing),
       ),
-      ...this.#demands?.wish,
+      ...this.#demands?.constraints,
     }
-    return choose(asked, wish, gateway.health, this.#demands?.together ?? false, {
+    return choose(asked, constraints, gateway.health, this.#demands?.together ?? false, {
       unserved: (model) => unknownModel(surface, model, offered, this.#demands !== null),
       shapes: (shapes) =>
         surface.translates
           ? `\`${this.model}\` is served in the shape ${shapes}, which ${surface.name} does not translate to.`
-          : `\`${this.model}\` does not serve ${this.dialect.path}.`,
+          : `\`${this.model}\` does not serve ${this.format.path}.`,
     })
   }
 
@@ -143,10 +143,10 @@ export class Question {
   /** By the client's own name for a limit that had to be raised. */
   #lossesBy(offer: Offer, way: Way | null): readonly Loss[] {
     const { json } = this.body
-    const { limitFields, shape } = this.dialect
+    const { limitFields, shape } = this.format
     const limit = limitFields.find((name) => typeof json[name] === 'number')
     if (way !== null) return way.losses.map((name) => (name === LIMIT ? (limit ?? name) : name))
-    const losses = lossesOnTheWay(offer.endpoint, json, this.visit.request.headers)
+    const losses = lossesOnTheWay(offer.endpoint, json, this.request.incoming.headers)
     if (limit === undefined) return losses
     const asked = json[limit] as number
     return raised(asked, shape) === asked ? losses : [...losses, limit]
@@ -154,12 +154,12 @@ export class Question {
 
   /** How this offer is asked; null: with the client's own bytes. */
   wayTo(offer: Offer): Way | null {
-    const { surface } = this.visit
+    const { surface } = this.request
     // Wrapped, a count would need a request of another kind: it is a guess.
     const counted = !this.metered && isWrapped(offer.endpoint)
     const averse = refusesHistory(vendorOf(offer.endpoint), this.body.source)
     const asIs =
-      travels(surface, offer) &&
+      passesThrough(surface, offer) &&
       !counted &&
       !averse &&
       !namesAddress(this.body, offer.endpoint) &&
@@ -180,9 +180,9 @@ export class Question {
   get translation(): Translation {
     const { json } = this.body
     return (this.#translation ??= new Translation(
-      this.visit.surface,
+      this.request.surface,
       this.metered ? json : { ...json, max_tokens: 16 },
-      this.visit.request.headers,
+      this.request.incoming.headers,
     ))
   }
 
@@ -210,12 +210,12 @@ export class Question {
   }
 
   /** What this answer's cache usage tells of where the conversation is held. */
-  warm(offer: Offer, usage: Usage): void {
-    if (this.#conversation !== null) this.visit.gateway.warmth.note(this.#conversation, offer, usage)
+  noteCache(offer: Offer, usage: Usage): void {
+    if (this.#conversation !== null) this.request.gateway.cacheAffinity.note(this.#conversation, offer, usage)
   }
 
-  cool(): void {
-    if (this.#conversation !== null) this.visit.gateway.warmth.cool(this.#conversation)
+  forgetCache(): void {
+    if (this.#conversation !== null) this.request.gateway.cacheAffinity.forget(this.#conversation)
   }
 
   /** What the client is told of its way. */

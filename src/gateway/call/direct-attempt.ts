@@ -12,7 +12,7 @@ import { raised } from '../wire/shared/least-output.ts'
 import { isSimulated } from '../sim/offers.ts'
 import { countInput, countWords } from '../sim/words.ts'
 import type { Way } from '../translation/translate.ts'
-import type { Chunk, Loss, Turn, UpstreamFault } from '../model/canonical-request.ts'
+import type { Chunk, Loss, CanonicalRequest, UpstreamFault } from '../model/canonical-request.ts'
 
 /** Who served a call, and what it cost. */
 export interface Served {
@@ -33,11 +33,11 @@ export interface Served {
   finishReason: string | null
 }
 
-/** One candidate's turn at a Turn: its money held, the request sent, what came of it settled. */
-export class TurnAttempt {
+/** One candidate asked for a caller inside this process: its money held, the request sent, what came of it settled. */
+export class DirectAttempt {
   readonly #gateway: Gateway
   readonly #offer: Offer
-  readonly #turn: Turn
+  readonly #canonical: CanonicalRequest
   readonly #way: Way
   readonly #signal: AbortSignal
   readonly #metering: Metering
@@ -53,7 +53,7 @@ export class TurnAttempt {
   constructor(
     gateway: Gateway,
     { offer }: Candidate,
-    turn: Turn,
+    canonical: CanonicalRequest,
     way: Way,
     { signal, payer, surface }: { signal: AbortSignal; payer: Payer; surface: string },
     id: Id,
@@ -61,7 +61,7 @@ export class TurnAttempt {
   ) {
     this.#gateway = gateway
     this.#offer = offer
-    this.#turn = turn
+    this.#canonical = canonical
     this.#way = way
     this.#signal = signal
     this.#metering = new Metering(gateway.engine.ledger, offer, { id, payer, surface })
@@ -148,15 +148,15 @@ export class TurnAttempt {
   async #source(): Promise<AsyncIterable<Chunk>> {
     const offer = this.#offer
     const metering = this.#metering
-    const turn = this.#turn
+    const canonical = this.#canonical
     const way = this.#way
     const inputTokens = inputBound(way.body, metering.call.payer, offer.contextLength)
     let limit: number | null = null
     if (metering.guarded)
       limit = await metering.reserve({
         inputTokens,
-        maxTokens: mostOf(turn, offer),
-        n: turn.n ?? 1,
+        maxTokens: mostOf(canonical, offer),
+        n: canonical.n ?? 1,
         limitField: metering.call.surface === 'inference' ? 'max_output_tokens' : null,
       })
     try {
@@ -196,7 +196,8 @@ export class TurnAttempt {
     // A broken answer may have told its input only.
     const told = this.#usage !== null && (status === 'succeeded' || this.#usage.output_tokens > 0)
     const input =
-      this.#usage?.input_tokens ?? (simulated ? countInput(this.#turn.messages) : Math.ceil(inputText(this.#turn) / 4))
+      this.#usage?.input_tokens ??
+      (simulated ? countInput(this.#canonical.messages) : Math.ceil(inputText(this.#canonical) / 4))
     const produced = simulated ? this.#words : Math.ceil(this.#characters / 4)
     const usage = told ? this.#usage! : usageOf({ ...this.#usage, input_tokens: input, output_tokens: produced })
     served.usage = usage
@@ -214,10 +215,10 @@ export class TurnAttempt {
   }
 }
 
-const mostOf = ({ max_output_tokens: most }: Turn, offer: Offer): number | null =>
+const mostOf = ({ max_output_tokens: most }: CanonicalRequest, offer: Offer): number | null =>
   most === undefined ? null : isSimulated(offer) ? most : raised(most, offer.endpoint.shape)
 
-const inputText = ({ messages }: Turn): number =>
+const inputText = ({ messages }: CanonicalRequest): number =>
   messages.reduce(
     (sum, { content }) =>
       sum + content.reduce((inner, part) => inner + (part.type === 'text' ? Buffer.byteLength(part.text) : 0), 0),

@@ -202,7 +202,7 @@ const forOthers = ({ code, message, param, details }: Refusal, toPayer: Refusal)
 const PER_REQUEST = 16
 const WITH_TOOLS = 512
 
-/** A body of any surface, or a Turn. */
+/** A body of any surface, or a CanonicalRequest. */
 interface Weighed {
   model?: unknown
   messages?: unknown

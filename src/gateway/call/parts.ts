@@ -5,11 +5,11 @@ import type { Metrics } from '#engine/metrics/metrics.ts'
 import type { Outbound } from '#engine/http-client/outbound.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Authority } from '#kernel/principal.ts'
-import type { Books } from './usage-lookup.ts'
+import type { UsageLookup } from './usage-lookup.ts'
 import type { Directory } from '../model/offer.ts'
 import type { Health } from '../routing/health.ts'
-import type { Visit } from '../request.ts'
-import type { Warmth } from '../routing/cache-affinity.ts'
+import type { GatewayRequest } from '../request.ts'
+import type { CacheAffinity } from '../routing/cache-affinity.ts'
 
 /** What the gateway is made of. What belongs to the line is handed in, because the gateway may not import it. */
 export interface GatewayParts {
@@ -20,7 +20,7 @@ export interface GatewayParts {
     enter(caller: Id): Disposable
   }
   directory: Directory
-  books: Books
+  usageLookup: UsageLookup
   outbound: Outbound
   /** The key of a request, null without one; two that differ are refused. */
   presentedKey(headers: IncomingHttpHeaders): string | null
@@ -33,7 +33,7 @@ export interface GatewayParts {
 /** The parts, and what this process has seen of the providers. */
 export interface Gateway extends GatewayParts {
   health: Health
-  warmth: Warmth
+  cacheAffinity: CacheAffinity
   /** Whose answers are not over. No set: those that V8 outgrew keep what was in them alive until the old generation is collected. */
-  inProgress: Visit[]
+  inProgress: GatewayRequest[]
 }

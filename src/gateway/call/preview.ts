@@ -14,7 +14,7 @@ import type { Excluded } from '../routing/filter.ts'
 import { noSuchModel, toldModels } from '../routing/model-names/unknown-model.ts'
 import { isServedIn } from '../translation/translate.ts'
 import { askedModels } from '../routing/model-names/variants.ts'
-import { wishFor } from '../routing/constraints.ts'
+import { constraintsFor } from '../routing/constraints.ts'
 
 /** What a call would ask, as far as its route hangs on it. */
 export interface PreviewRequest {
@@ -65,14 +65,14 @@ export const createPreviewRoute =
         message: noSuchModel(unserved?.model ?? '', await toldModels(gateway.directory, principal), true),
         param: unserved === asked[0] ? 'model' : 'models',
       })
-    const { wish: preferred, together } = readPreferences(provider, () => [...parameters])
+    const { constraints: preferred, together } = readPreferences(provider, () => [...parameters])
     const guards = (billing: Offer['endpoint']['billing']): boolean => gateway.engine.ledger.guards(payer, billing)
     const serves = (offer: Offer): boolean => isServedIn(shape, offer)
-    const wish = {
-      ...wishFor({ tools, images, inputTokens, maxTokens }, seed, serves, guards),
+    const constraints = {
+      ...constraintsFor({ tools, images, inputTokens, maxTokens }, seed, serves, guards),
       ...preferred,
     }
-    const route = routeModels(asked, wish, gateway.health, together)
+    const route = routeModels(asked, constraints, gateway.health, together)
     const spare = new Map<Billing, Nano | null>()
     for (const { offer } of route.candidates) {
       const { billing } = offer.endpoint
@@ -91,7 +91,7 @@ export const createPreviewRoute =
       seed,
       first,
       candidates,
-      excluded: tell([...unpaid, ...route.excluded], wish).map(({ provider: slug, reason }) => ({
+      excluded: tell([...unpaid, ...route.excluded], constraints).map(({ provider: slug, reason }) => ({
         provider: slug,
         reason,
       })),

@@ -15,7 +15,7 @@ const relayed = ['models', 'plugins'] as const
  * What is held for a call is reckoned from its model's price. Refuses the fields that make an account which the instance
  * pays for dearer than that: on one's own key they are one's own.
  */
-export function refuseDearer(
+export function guardPrice(
   json: Record<string, unknown>,
   variant: string,
   { billing, preset }: ProviderEndpoint,

@@ -6,22 +6,22 @@ import type { Nano } from '#kernel/money.ts'
 import { usageOf } from '#kernel/usage.ts'
 import { locate } from '../model/body.ts'
 import { dispatch } from '../providers/transport/dispatch.ts'
-import { refuseDearer } from './price-guard.ts'
+import { guardPrice } from './price-guard.ts'
 import type { Reading } from '../passthrough/formats/format.ts'
 import type { Offer } from '../model/offer.ts'
-import { type Attempt, Forward } from '../passthrough/text-passthrough.ts'
+import { type AttemptListener, TextPassthrough } from '../passthrough/text-passthrough.ts'
 import type { Generation } from './generation.ts'
 import { Metering, guessInput, inputBound } from './metering.ts'
-import { Passage } from '../passthrough/binary-passthrough.ts'
+import { BinaryPassthrough } from '../passthrough/binary-passthrough.ts'
 import { keepable, keptFor } from '../kept/recall.ts'
-import { Played, type Writer } from '../translation/translated-response.ts'
+import { TranslatedResponse, type Writer } from '../translation/translated-response.ts'
 import type { Candidate } from '../routing/router.ts'
 import type { Json } from '../model/json.ts'
 import { raised } from '../wire/shared/least-output.ts'
 import { isSimulated } from '../sim/offers.ts'
 import { type Net, type Way, countFor } from '../translation/translate.ts'
-import { travellingBytes } from '../passthrough/forwarded-body.ts'
-import { travellingHeaders, travellingQuery } from '../passthrough/forwarded-headers.ts'
+import { forwardedBody } from '../passthrough/forwarded-body.ts'
+import { forwardedHeaders, forwardedQuery } from '../passthrough/forwarded-headers.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 import { type Upstream, upstreamOf } from '../providers/transport/upstream.ts'
 
@@ -35,8 +35,8 @@ function answersIn({ n, best_of: best, prompt }: Record<string, unknown>): numbe
   return Math.min(MOST_ANSWERS, Math.ceil(each) * Math.max(1, prompts))
 }
 
-/** One candidate's turn: its money held, the request sent, and its answer told to the generation until its end. */
-export class Try implements Attempt {
+/** One candidate asked for a client of a surface: its money held, the request sent, and its answer told to the generation until its end. */
+export class SurfaceAttempt implements AttemptListener {
   /** The call's in the ledger. */
   readonly id: Id
   readonly candidate: Candidate
@@ -46,7 +46,7 @@ export class Try implements Attempt {
   readonly #generation: Generation
   /** Null: tokens are counted and nothing is generated or charged. */
   readonly #metering: Metering | null
-  #answer: Forward | Passage | Played | null = null
+  #answer: TextPassthrough | BinaryPassthrough | TranslatedResponse | null = null
   #beganAt = 0
   #over = false
 
@@ -57,8 +57,8 @@ export class Try implements Attempt {
     this.candidate = candidate
     this.way = way
     this.startedAt = startedAt
-    const { gateway, caller, surface } = generation.visit
-    this.#metering = generation.question.metered
+    const { gateway, caller, surface } = generation.request
+    this.#metering = generation.call.metered
       ? new Metering(gateway.engine.ledger, candidate.offer, { id, payer: caller.payer, surface: surface.name })
       : null
   }
@@ -73,74 +73,76 @@ export class Try implements Attempt {
     if (metering === null || !metering.guarded) return this.#send(null)
     this.#reserve(metering)
       .then((limit) => {
-        if (this.#over || this.#generation.visit.closed) metering.release()
+        if (this.#over || this.#generation.request.closed) metering.release()
         else this.#send(limit)
       })
       .catch(refused)
   }
 
   async #reserve(metering: Metering): Promise<number | null> {
-    const { body, dialect } = this.#generation.question
+    const { body, format } = this.#generation.call
     const { json } = body
-    if (dialect.media) return metering.holdImages(dialect.media.images?.(json) ?? null, this.#inputBound())
-    refuseDearer(this.#asked, this.candidate.variant, this.offer.endpoint)
+    if (format.media) return metering.holdImages(format.media.images?.(json) ?? null, this.#inputBound())
+    guardPrice(this.#asked, this.candidate.variant, this.offer.endpoint)
     // A bound that is there twice could be read as another one by the provider than by us.
-    for (const field of [...dialect.limitFields, 'n', 'best_of', 'prompt'])
+    for (const field of [...format.limitFields, 'n', 'best_of', 'prompt'])
       if (Object.hasOwn(json, field)) locate(body, field)
     // What is no number here may be one to the provider.
-    for (const field of [...dialect.limitFields, 'n', 'best_of']) {
+    for (const field of [...format.limitFields, 'n', 'best_of']) {
       const value = json[field] ?? null
       if (value !== null && !(typeof value === 'number' && value >= 0))
         refuse('invalid_parameter', { param: field, message: `\`${field}\` must be a number from 0.` })
     }
     let highest: { field: string; tokens: number } | null = null
-    for (const field of dialect.limitFields) {
+    for (const field of format.limitFields) {
       const tokens = json[field]
       if (typeof tokens === 'number' && tokens > (highest?.tokens ?? -1)) highest = { field, tokens }
     }
     const { maxOutputTokens, contextLength } = this.offer
-    const unbounded = dialect.boundless ? (maxOutputTokens ?? contextLength ?? this.#inputBound()) : 0
+    const unbounded = format.boundless ? (maxOutputTokens ?? contextLength ?? this.#inputBound()) : 0
     return metering.reserve({
       inputTokens: this.#inputBound(),
-      maxTokens: highest === null ? (dialect.limitFields.length > 0 ? null : unbounded) : this.#limit(highest.tokens),
+      maxTokens: highest === null ? (format.limitFields.length > 0 ? null : unbounded) : this.#limit(highest.tokens),
       n: answersIn(json),
-      limitField: highest?.field ?? dialect.limitFields.at(-1) ?? null,
+      limitField: highest?.field ?? format.limitFields.at(-1) ?? null,
     })
   }
 
-  /** What is sent, which a translation or a routing wish has made another thing of. */
+  /** What is sent, which a translation or the routing constraints have made another thing of. */
   get #asked(): Record<string, unknown> {
-    return this.way?.body ?? this.#generation.question.bodyFor(this.offer).json
+    return this.way?.body ?? this.#generation.call.bodyFor(this.offer).json
   }
 
   #send(limit: number | null): void {
     const generation = this.#generation
-    const { question, visit } = generation
-    const { dialect, streaming } = question
+    const { call, request } = generation
+    const { format, streaming } = call
     const { offer } = this
     const metering = this.#metering
     try {
       if (this.way !== null) return this.#play(this.way, limit)
       const upstream = upstreamOf(offer.endpoint)
-      const { lead, rest } = travellingBytes(question, this.candidate, limit)
+      const { lead, rest } = forwardedBody(call, this.candidate, limit)
       const send: Send = {
         origin: upstream.origin,
-        path: upstream.base + dialect.path + travellingQuery(visit.request.url!),
+        path: upstream.base + format.path + forwardedQuery(request.incoming.url!),
         method: 'POST',
         headers: this.#headers(upstream),
         lead,
         body: rest,
         mayBePrivate: upstream.mayBePrivate,
         credential: upstream.credential,
-        party: visit.caller.payer.accountId,
+        party: request.caller.payer.accountId,
       }
-      const { media } = dialect
-      const forward = media
-        ? new Passage(this, visit.response, (type, tail) => media.read(question.body.json, offer.pricing, type, tail))
-        : new Forward(this, visit.response, dialect, streaming, generation.redraftFor(this))
-      this.#answer = forward
-      metering?.sent(this.#inputBound(), forward)
-      dispatch(visit.gateway.outbound, upstream, send, { model: offer.upstreamModel, stream: streaming }, forward)
+      const { media } = format
+      const passthrough = media
+        ? new BinaryPassthrough(this, request.response, (type, tail) =>
+            media.read(call.body.json, offer.pricing, type, tail),
+          )
+        : new TextPassthrough(this, request.response, format, streaming, generation.redraftFor(this))
+      this.#answer = passthrough
+      metering?.sent(this.#inputBound(), passthrough)
+      dispatch(request.gateway.outbound, upstream, send, { model: offer.upstreamModel, stream: streaming }, passthrough)
     } catch (error) {
       metering?.release()
       throw error
@@ -148,61 +150,65 @@ export class Try implements Attempt {
   }
 
   #headers(upstream: Upstream): readonly string[] {
-    const { visit, dialect, body } = this.#generation.question
-    const given = visit.request.headers
-    const headers = travellingHeaders(given, upstream, dialect, this.offer.endpoint.billing === 'byok')
+    const { request, format, body } = this.#generation.call
+    const given = request.incoming.headers
+    const headers = forwardedHeaders(given, upstream, format, this.offer.endpoint.billing === 'byok')
     // A form's boundary stands in its type.
     if (!body.places) return headers
     return headers.with(headers.indexOf('content-type') + 1, given['content-type']!)
   }
 
   #play(way: Way, limit: number | null): void {
-    const { question } = this.#generation
-    const { visit, body, streaming, translation } = question
-    const { surface, response } = visit
+    const { call } = this.#generation
+    const { request, body, streaming, translation } = call
+    const { surface, response } = request
     if (this.#metering === null) {
-      visit.over()
-      return visit.json(200, surface.count!.write(countFor(this.offer, translation, () => guessInput(body.json))))
+      request.over()
+      return request.json(200, surface.count!.write(countFor(this.offer, translation, () => guessInput(body.json))))
     }
-    const about = question.about(this.id, this.candidate)
+    const about = call.about(this.id, this.candidate)
     const writer: Writer = streaming
-      ? { stream: surface.stream(about, translation.includeUsage, visit.id) }
+      ? { stream: surface.stream(about, translation.includeUsage, request.id) }
       : { whole: (answer) => surface.whole(answer, about) }
     const keep = surface.keeps?.(body)
-      ? (output: readonly Json[]) => visit.gateway.engine.items.keep(keptFor(visit.caller.principal), keepable(output))
+      ? (output: readonly Json[]) =>
+          request.gateway.engine.items.keep(keptFor(request.caller.principal), keepable(output))
       : null
-    const played = new Played(this, response, writer, translation.turn, isSimulated(this.offer), keep)
-    this.#answer = played
-    this.#metering.sent(this.#inputBound(), played)
-    const run = played.run(way.play(limit, this.#net, played.signal)).catch((error: unknown) => {
+    const translated = new TranslatedResponse(
+      this,
+      response,
+      writer,
+      translation.canonical,
+      isSimulated(this.offer),
+      keep,
+    )
+    this.#answer = translated
+    this.#metering.sent(this.#inputBound(), translated)
+    const run = translated.run(way.play(limit, this.#net, translated.signal)).catch((error: unknown) => {
       // What nobody foresaw ends the call as well: nothing stays held, and what came is paid for.
       this.leave()
       throw error
     })
-    visit.after(run, () => {})
+    request.after(run, () => {})
   }
 
   get #net(): Net {
-    const { gateway, caller } = this.#generation.visit
+    const { gateway, caller } = this.#generation.request
     return { outbound: gateway.outbound, outside: gateway.engine.outside, party: caller.payer.accountId }
   }
 
   /** As it will be asked for. */
   #limit(tokens: number): number {
-    const { dialect } = this.#generation.question
+    const { format } = this.#generation.call
     if (isSimulated(this.offer)) return Math.ceil(tokens)
-    return raised(Math.ceil(tokens), this.way === null ? dialect.shape : this.offer.endpoint.shape)
+    return raised(Math.ceil(tokens), this.way === null ? format.shape : this.offer.endpoint.shape)
   }
 
   #inputBound(): number {
     const metering = this.#metering
     if (!metering?.guarded) return 0
     // What is sent is what costs: a translation may say more than the client did.
-    return inputBound(
-      this.way?.body ?? this.#generation.question.body.json,
-      metering.call.payer,
-      this.offer.contextLength,
-    )
+    return inputBound(this.way?.body ?? this.#generation.call.body.json, metering.call.payer, this.offer.contextLength)
   }
 
   begin(contentType: string, length: number | null, provider: IncomingHttpHeaders): void {
@@ -212,9 +218,9 @@ export class Try implements Attempt {
 
   failed(fault: UpstreamFault): void {
     this.#over = true
-    const { surface, gateway } = this.#generation.visit
+    const { surface, gateway } = this.#generation.request
     gateway.engine.metrics.gateway.call(surface.name, 'failed', null)
-    this.#metering?.fail(this.#duration(), this.#generation.question.streaming)
+    this.#metering?.fail(this.#duration(), this.#generation.call.streaming)
     this.#answer = null
     this.#generation.failed(this, fault)
   }
@@ -222,10 +228,10 @@ export class Try implements Attempt {
   ended(reading: Reading, why: UpstreamFault | null, firstByteAt: number, characters: number): void {
     const generation = this.#generation
     const broken = why ?? reading.fault
-    const { health } = generation.visit.gateway
+    const { health } = generation.request.gateway
     if (broken) {
       health.failed(this.offer, broken)
-      generation.question.cool()
+      generation.call.forgetCache()
     } else {
       const now = performance.now()
       health.succeeded(
@@ -236,9 +242,9 @@ export class Try implements Attempt {
         now,
       )
     }
-    if (reading.usage !== null) generation.question.warm(this.offer, reading.usage)
+    if (reading.usage !== null) generation.call.noteCache(this.offer, reading.usage)
     generation.ended(this, reading, why)
-    this.#settle(reading, broken ? 'failed' : 'succeeded', firstByteAt - generation.visit.startedAt, characters)
+    this.#settle(reading, broken ? 'failed' : 'succeeded', firstByteAt - generation.request.startedAt, characters)
   }
 
   /** Nothing more comes of it. */
@@ -252,7 +258,7 @@ export class Try implements Attempt {
     if (this.#answer === null) return 0n
     const { reading, characters } = this.#answer.leave()
     this.#answer = null
-    const firstTokenMs = this.#beganAt > 0 ? this.#beganAt - this.#generation.visit.startedAt : null
+    const firstTokenMs = this.#beganAt > 0 ? this.#beganAt - this.#generation.request.startedAt : null
     return this.#settle(reading, 'cancelled', firstTokenMs, characters)
   }
 
@@ -264,14 +270,14 @@ export class Try implements Attempt {
   ): Nano | null {
     const metering = this.#metering
     if (metering === null) return 0n
-    this.#generation.visit.gateway.engine.metrics.gateway.call(metering.call.surface, status, firstTokenMs)
+    this.#generation.request.gateway.engine.metrics.gateway.call(metering.call.surface, status, firstTokenMs)
     const generation = this.#generation
     const said =
       status === 'cancelled' && reading.usage !== null && reading.finishReason === null ? Math.ceil(characters / 4) : 0
     const usage = reading.unpriced
       ? usageOf({})
       : (reading.usage ??
-        usageOf({ input_tokens: guessInput(generation.question.body.json), output_tokens: Math.ceil(characters / 4) }))
+        usageOf({ input_tokens: guessInput(generation.call.body.json), output_tokens: Math.ceil(characters / 4) }))
     return metering.settle({
       status,
       // A stream that was left tells its input at most: the output is reckoned from what came.
@@ -283,11 +289,11 @@ export class Try implements Attempt {
       finishReason: reading.finishReason,
       firstTokenMs,
       durationMs: this.#duration(),
-      streamed: generation.question.streaming,
+      streamed: generation.call.streaming,
     })
   }
 
   #duration(): number {
-    return performance.now() - this.#generation.visit.startedAt
+    return performance.now() - this.#generation.request.startedAt
   }
 }

@@ -6,7 +6,7 @@ import type { Principal } from '#kernel/principal.ts'
 export type SpentByPeriod = Readonly<Record<'day' | 'week' | 'month' | 'total', number>>
 
 /** A key as its own holder may see it. */
-export interface KeyBook {
+export interface KeyUsage {
   name: string
   /** All calls count under the cap, those on the caller's own provider keys too. */
   spent: SpentByPeriod
@@ -15,9 +15,9 @@ export interface KeyBook {
 }
 
 /** What was recorded of money and calls. The areas keep it; the gateway's surfaces show it to whoever's it is. */
-export interface Books {
+export interface UsageLookup {
   /** Null: the credential is no key. */
-  key(principal: Principal): Promise<KeyBook | null>
+  key(principal: Principal): Promise<KeyUsage | null>
   /** US dollars: all that was ever granted, and what calls have taken of it. */
   credits(principal: Principal): Promise<{ granted: number; used: number }>
   /** One call of this account; to a key of one workspace only one of that workspace. This process's last calls are in it. */

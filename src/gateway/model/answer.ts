@@ -1,9 +1,9 @@
 import type { AudioTokens } from './cost.ts'
 import type { Usage } from '#kernel/usage.ts'
-import type { Chunk, FinishReason, TurnPart, UpstreamFault } from './canonical-request.ts'
+import type { Chunk, FinishReason, CanonicalPart, UpstreamFault } from './canonical-request.ts'
 
 /** Parts of an assistant message as the contract has them: `text`, `reasoning` and `tool_call`, in the order of their beginnings. */
-export type AnswerPart = Extract<TurnPart, { type: 'text' | 'reasoning' | 'tool_call' }>
+export type AnswerPart = Extract<CanonicalPart, { type: 'text' | 'reasoning' | 'tool_call' }>
 
 /** A finished answer, or as much of it as came before `error`. */
 export interface Collected {

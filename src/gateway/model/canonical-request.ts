@@ -2,14 +2,14 @@ import type { AudioTokens } from './cost.ts'
 import type { Usage } from '#kernel/usage.ts'
 
 /**
- * The middle of every translation: a Turn goes in, Chunks come out. N client shapes and M provider shapes need
- * N + M converters, each pure: `decode` (client → Turn), `encode` (Turn → provider), and for the answer the
+ * The middle of every translation: a CanonicalRequest goes in, Chunks come out. N client shapes and M provider shapes need
+ * N + M converters, each pure: `decode` (client → CanonicalRequest), `encode` (CanonicalRequest → provider), and for the answer the
  * same pair the other way round over Chunks. Same shape in and out never passes through here: its bytes travel on.
  */
-export interface Turn {
+export interface CanonicalRequest {
   model: string
   /** System messages stand where they stood; a shape that wants them elsewhere moves them. */
-  messages: TurnMessage[]
+  messages: CanonicalMessage[]
   max_output_tokens?: number
   temperature?: number
   top_p?: number
@@ -38,12 +38,12 @@ export interface Turn {
   user?: string
 }
 
-export interface TurnMessage {
+export interface CanonicalMessage {
   role: 'system' | 'user' | 'assistant' | 'tool'
-  content: TurnPart[]
+  content: CanonicalPart[]
 }
 
-export type TurnPart =
+export type CanonicalPart =
   | { type: 'text'; text: string; cache?: CacheMark; citations?: Citation[] }
   | { type: 'image'; source: MediaSource; detail?: 'auto' | 'low' | 'high'; cache?: CacheMark }
   | { type: 'file'; source: MediaSource; name?: string; cache?: CacheMark }
@@ -52,7 +52,7 @@ export type TurnPart =
   /** `arguments` is the JSON text as the model wrote it, valid or not. */
   | { type: 'tool_call'; id: string; name: string; arguments: string; cache?: CacheMark }
   /** Stands in a message of role `tool`; one such message may hold the results of several calls. */
-  | { type: 'tool_result'; id: string; content: TurnPart[]; is_error: boolean; cache?: CacheMark }
+  | { type: 'tool_result'; id: string; content: CanonicalPart[]; is_error: boolean; cache?: CacheMark }
 
 /** What a stretch of an answer stands on. */
 export interface Citation {

@@ -60,9 +60,13 @@ test('nor in a translated stream that has begun', async () => {
     capabilities: [],
     maxOutputTokens: null,
   } as unknown as Offer
-  const turn = { model: 'm', messages: [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'hi' }] }] }
+  const canonical = {
+    model: 'm',
+    messages: [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'hi' }] }],
+  }
   const chunks = []
-  for await (const chunk of prepare(offer, turn).chunks(outbound, 'x', AbortSignal.timeout(30_000))) chunks.push(chunk)
+  for await (const chunk of prepare(offer, canonical).chunks(outbound, 'x', AbortSignal.timeout(30_000)))
+    chunks.push(chunk)
   assert.match(JSON.stringify(chunks), /Hel.*no \[key\]/)
   assert.doesNotMatch(JSON.stringify(chunks), /of-the-instance/)
 })

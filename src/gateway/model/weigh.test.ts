@@ -5,7 +5,7 @@ import type { Payer } from '#engine/ledger/ledger.ts'
 import type { Offer, Shape } from './offer.ts'
 import { inputBound } from '../call/metering.ts'
 import { prepare } from '../translation/upstream-stream.ts'
-import type { Turn } from './canonical-request.ts'
+import type { CanonicalRequest } from './canonical-request.ts'
 
 const capped = { key: { cap: 1n } } as unknown as Payer
 const bound = (json: object) => inputBound(json, capped, null)
@@ -43,7 +43,7 @@ const truth = ({ system, texts, name, description, schema, given, result }: Aske
     0,
   )
 
-const turnOf = ({ system, texts, name, description, schema, given, result }: Asked): Turn => ({
+const turnOf = ({ system, texts, name, description, schema, given, result }: Asked): CanonicalRequest => ({
   model: 'm',
   messages: [
     { role: 'system', content: [{ type: 'text', text: system }] },

@@ -57,7 +57,7 @@ const PER_MESSAGE = 4
 const MESSAGES: ReadonlySet<string> = new Set(['messages', 'contents', 'input'])
 
 /**
- * A body of any surface, or a Turn. No tokeniser makes more tokens of a text than it has bytes, so the bytes of all that a
+ * A body of any surface, or a CanonicalRequest. No tokeniser makes more tokens of a text than it has bytes, so the bytes of all that a
  * model may read bound its tokens: contents, names, descriptions, schemas and arguments; not the wire's own field names.
  */
 export function weigh(body: object): Weight {

@@ -1,5 +1,5 @@
 import { type Body, withField, without } from '../model/body.ts'
-import type { Dialect } from './formats/format.ts'
+import type { PassthroughFormat } from './formats/format.ts'
 import type { Offer } from '../model/offer.ts'
 import { isEffort } from '../wire/shared/effort.ts'
 import { isObject, type Json, listOf, objectOf } from '../model/json.ts'
@@ -18,18 +18,18 @@ export function quirksFor(offer: Offer): Quirks {
 }
 
 /** The fields that bound an answer of this offer's, the one that it is told by first. */
-export const limitFieldsOf = (dialect: Dialect, offer: Offer): readonly string[] =>
-  dialect.limitFields.length < 2 ? dialect.limitFields : limitsOf(quirksFor(offer), offer.capabilities)
+export const limitFieldsOf = (format: PassthroughFormat, offer: Offer): readonly string[] =>
+  format.limitFields.length < 2 ? format.limitFields : limitsOf(quirksFor(offer), offer.capabilities)
 
 /**
  * A client's request of OpenAI's shape as this offer's vendor reads it, where OpenAI's own words would be refused there or
  * read over: a limit by one name alone, `developer` as `system`, the nearest effort, calls without arguments. The same
  * body where nothing has to differ.
  */
-export function mended(body: Body, dialect: Dialect, offer: Offer): Body {
-  if (dialect.limitFields.length < 2) return body
+export function mended(body: Body, format: PassthroughFormat, offer: Offer): Body {
+  if (format.limitFields.length < 2) return body
   const quirks = quirksFor(offer)
-  return withMessages(withEffort(withLimit(body, limitFieldsOf(dialect, offer)), quirks), quirks)
+  return withMessages(withEffort(withLimit(body, limitFieldsOf(format, offer)), quirks), quirks)
 }
 
 /** Of two limits the newer one holds, as it does where a request is translated. */

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici'
 import type { Reply } from '#kernel/exchange.ts'
 import { type Reading, unread } from './formats/format.ts'
 import { Ending } from './ending.ts'
-import { type Attempt, ERROR_BODY, STALL_MS, faultOf } from './text-passthrough.ts'
+import { type AttemptListener, ERROR_BODY, STALL_MS, faultOf } from './text-passthrough.ts'
 import { readFault } from '../wire/faults.ts'
 
 /** What a provider calls something else — a page, say — is bytes and nothing that a browser would run. */
@@ -11,8 +11,8 @@ const PASSED =
   /^(?:audio\/|video\/|image\/(?!svg)|application\/(?:json|x-ndjson|x-subrip)|text\/(?:plain|vtt|event-stream))/i
 
 /** Bytes of any kind — sound, pictures, JSON, events — on their way to the client, and what their end tells. */
-export class Passage implements Dispatcher.DispatchHandler {
-  readonly #attempt: Attempt
+export class BinaryPassthrough implements Dispatcher.DispatchHandler {
+  readonly #attempt: AttemptListener
   readonly #response: Reply
   readonly #read: (contentType: string, tail: string) => Reading
   readonly #ending = new Ending()
@@ -27,7 +27,7 @@ export class Passage implements Dispatcher.DispatchHandler {
   /** Nothing of what came is text to be counted. */
   readonly characters = 0
 
-  constructor(attempt: Attempt, response: Reply, read: (contentType: string, tail: string) => Reading) {
+  constructor(attempt: AttemptListener, response: Reply, read: (contentType: string, tail: string) => Reading) {
     this.#attempt = attempt
     this.#response = response
     this.#read = read

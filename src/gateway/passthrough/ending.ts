@@ -1,5 +1,5 @@
 import { endOfValue } from '../model/body.ts'
-import { type Dialect, type Reading, unread } from './formats/format.ts'
+import { type PassthroughFormat, type Reading, unread } from './formats/format.ts'
 import { parseJson } from '../model/json.ts'
 
 /** How much of an answer's end is kept for reading its usage: the last events of any provider fit. */
@@ -22,7 +22,7 @@ export class Ending {
 }
 
 /** What the end of a whole answer tells that was too long to be kept: its `usage`, which stands last. */
-export function readEnding(dialect: Dialect, bytes: Buffer): Reading {
+export function readEnding(format: PassthroughFormat, bytes: Buffer): Reading {
   const at = bytes.lastIndexOf('"usage"')
   const start = at < 0 ? -1 : bytes.indexOf(0x7b, at)
   let usage: unknown = null
@@ -32,7 +32,7 @@ export function readEnding(dialect: Dialect, bytes: Buffer): Reading {
     usage = null
   }
   return (
-    dialect.readWhole({ type: 'message', content: [], choices: [], output: [], data: [], usage }) ?? {
+    format.readWhole({ type: 'message', content: [], choices: [], output: [], data: [], usage }) ?? {
       ...unread(),
       ended: true,
     }

@@ -1,5 +1,5 @@
 import { type Body, type Edit, setField, spliceApart } from '../model/body.ts'
-import type { Dialect } from './formats/format.ts'
+import type { PassthroughFormat } from './formats/format.ts'
 import type { Offer } from '../model/offer.ts'
 import { limitFieldsOf, mended } from './adapted-body.ts'
 import type { Candidate } from '../routing/router.ts'
@@ -10,7 +10,7 @@ import { vendorOf } from '../providers/supports.ts'
 
 /** What a client asked, and what is known of its bytes. */
 interface Travelling {
-  readonly dialect: Dialect
+  readonly format: PassthroughFormat
   readonly body: Body
   /** Where the model's name stands in the body; null: nowhere. */
   readonly place: { start: number; end: number } | null
@@ -21,13 +21,13 @@ interface Travelling {
 }
 
 /** The client's bytes with what has to differ, in two pieces. `limit`: the output tokens that money was put aside for; null: as asked. */
-export function travellingBytes(
+export function forwardedBody(
   asked: Travelling,
   { offer, variant }: Candidate,
   limit: number | null,
 ): { lead: string; rest: Buffer } {
-  const { dialect, usageEdit, place } = asked
-  const body = mended(asked.bodyFor(offer), dialect, offer)
+  const { format, usageEdit, place } = asked
+  const body = mended(asked.bodyFor(offer), format, offer)
   const same = body === asked.body
   const edits: Edit[] = []
   if (usageEdit !== null && takesStreamOptions(vendorOf(offer.endpoint))) {
@@ -39,10 +39,10 @@ export function travellingBytes(
     const text = body.places ? name : JSON.stringify(name)
     edits.push(same && place !== null ? { ...place, text } : setField(body, 'model', text))
   }
-  const asked_ = dialect.limitFields.length === 1 ? body.json[dialect.limitFields[0]!] : undefined
-  const most = typeof asked_ === 'number' ? raised(asked_, dialect.shape) : asked_
-  if (most !== asked_) edits.push(setField(body, dialect.limitFields[0]!, String(most)))
-  if (limit !== null) edits.push(setField(body, limitFieldsOf(dialect, offer)[0]!, String(limit)))
+  const asked_ = format.limitFields.length === 1 ? body.json[format.limitFields[0]!] : undefined
+  const most = typeof asked_ === 'number' ? raised(asked_, format.shape) : asked_
+  if (most !== asked_) edits.push(setField(body, format.limitFields[0]!, String(most)))
+  if (limit !== null) edits.push(setField(body, limitFieldsOf(format, offer)[0]!, String(limit)))
   return spliceApart(body, edits)
 }
 

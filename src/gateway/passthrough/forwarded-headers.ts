@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Dialect } from './formats/format.ts'
+import type { PassthroughFormat } from './formats/format.ts'
 import type { Upstream } from '../providers/transport/upstream.ts'
 
 /** Sets of headers that are kept for each provider: a client's user agent is the same from call to call. */
@@ -7,10 +7,10 @@ const MOST_KNOWN = 256
 const known = new WeakMap<Upstream, Map<string, readonly string[]>>()
 
 /** The headers of a request to a provider: the endpoint's own, and of the client's those that mean something there. */
-export function travellingHeaders(
+export function forwardedHeaders(
   given: IncomingHttpHeaders,
   upstream: Upstream,
-  dialect: Dialect,
+  format: PassthroughFormat,
   ownKey: boolean,
 ): readonly string[] {
   const { headers: fixed, names } = upstream
@@ -19,10 +19,10 @@ export function travellingHeaders(
     const value = given[name]
     if (value !== undefined && !names.has(name)) added += `${name}\n${String(value)}\n`
   }
-  for (const name of dialect.travelling) take(name)
-  if (ownKey) for (const name of dialect.travellingOnOwnKey) take(name)
+  for (const name of format.forwardedHeaders) take(name)
+  if (ownKey) for (const name of format.forwardedOnOwnKey) take(name)
   if (
-    dialect.shape === 'anthropic-messages' &&
+    format.shape === 'anthropic-messages' &&
     given['anthropic-version'] === undefined &&
     !names.has('anthropic-version')
   )
@@ -39,7 +39,7 @@ export function travellingHeaders(
 }
 
 /** The query of a request as it travels on: all of it but parameters that may carry the caller's key. */
-export function travellingQuery(url: string): string {
+export function forwardedQuery(url: string): string {
   const mark = url.indexOf('?')
   if (mark < 0) return ''
   const kept = url

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Reply } from '#kernel/exchange.ts'
-import { CarryFailed } from '../providers/transport/transport.ts'
-import { type Dialect, type Reading, producedCharacters, unread } from './formats/format.ts'
+import { TransportFailed } from '../providers/transport/transport.ts'
+import { type PassthroughFormat, type Reading, producedCharacters, unread } from './formats/format.ts'
 import { Ending, readEnding } from './ending.ts'
 import { Frames, eventsFromEnd } from './frames.ts'
 import { fault, readFault } from '../wire/faults.ts'
@@ -11,7 +11,7 @@ import type { Redraft } from '../surfaces/surface.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 
 /** Who is told what became of an attempt. Exactly one of `failed` and `ended` is called, once; after `leave` none is. */
-export interface Attempt {
+export interface AttemptListener {
   /** The provider answers: the head of the client's answer is due. `length` null: unknown. */
   begin(contentType: string, length: number | null, provider: IncomingHttpHeaders): void
   /** Nothing has reached the client; another provider may be asked. */
@@ -40,10 +40,10 @@ const NO_ANSWER: UpstreamFault = {
 type Mode = 'head' | 'error' | 'whole' | 'large' | 'events'
 
 /** The bytes of one provider's answer, on their way to the client unchanged, and what they tell on the way. */
-export class Forward implements Dispatcher.DispatchHandler {
-  readonly #attempt: Attempt
+export class TextPassthrough implements Dispatcher.DispatchHandler {
+  readonly #attempt: AttemptListener
   readonly #response: Reply
-  readonly #dialect: Dialect
+  readonly #format: PassthroughFormat
   readonly #streaming: boolean
   readonly #redraft: Redraft | null
   // Made when the answer turns out to need them.
@@ -61,10 +61,16 @@ export class Forward implements Dispatcher.DispatchHandler {
   #resume: (() => void) | null = null
   #stall: NodeJS.Timeout | null = null
 
-  constructor(attempt: Attempt, response: Reply, dialect: Dialect, streaming: boolean, redraft: Redraft | null) {
+  constructor(
+    attempt: AttemptListener,
+    response: Reply,
+    format: PassthroughFormat,
+    streaming: boolean,
+    redraft: Redraft | null,
+  ) {
     this.#attempt = attempt
     this.#response = response
-    this.#dialect = dialect
+    this.#format = format
     this.#streaming = streaming
     this.#redraft = redraft
   }
@@ -76,7 +82,7 @@ export class Forward implements Dispatcher.DispatchHandler {
 
   /** The client is gone or may not go on: the provider is left at once. Answers what had come until then. */
   leave(): { reading: Reading; characters: number } {
-    const reading = this.#mode === 'events' ? this.#dialect.readStream(this.#head, this.#frames.tail()) : unread()
+    const reading = this.#mode === 'events' ? this.#format.readStream(this.#head, this.#frames.tail()) : unread()
     const characters = this.characters
     this.#finish()
     this.#controller?.abort(new Error('the client left'))
@@ -139,7 +145,7 @@ export class Forward implements Dispatcher.DispatchHandler {
       case 'large':
         this.#finish()
         this.#response.end()
-        return this.#attempt.ended(readEnding(this.#dialect, this.#ending!.bytes()), null, this.#firstByteAt, 0)
+        return this.#attempt.ended(readEnding(this.#format, this.#ending!.bytes()), null, this.#firstByteAt, 0)
       case 'whole':
         return this.#endOfWhole()
       default:
@@ -151,7 +157,7 @@ export class Forward implements Dispatcher.DispatchHandler {
     if (this.#over) return
     const why = faultOf(error)
     if (!this.begun) return this.#fail(why)
-    const reading = this.#dialect.readStream(this.#head, this.#frames.tail())
+    const reading = this.#format.readStream(this.#head, this.#frames.tail())
     this.#finish()
     // What came after the last whole event is left out, so that the client can read the frame that follows.
     if (this.#mode === 'large') this.#response.destroy()
@@ -163,7 +169,7 @@ export class Forward implements Dispatcher.DispatchHandler {
       const first = events.toString('utf8', 0, 4096)
       // An error instead of an answer: nothing has been shown yet, so somebody else may be asked.
       if (/^(?:\s|:[^\n]*\n)*(?:event: ?error|data: ?\{\s*"error"\s*:\s*[{"])/.test(first)) {
-        const { fault: why } = this.#dialect.readStream('', this.#frames.tail())
+        const { fault: why } = this.#format.readStream('', this.#frames.tail())
         this.#finish()
         controller.abort(new Error('the provider failed'))
         return this.#attempt.failed(why ?? { kind: 'server_error', message: 'The provider failed.' })
@@ -197,7 +203,7 @@ export class Forward implements Dispatcher.DispatchHandler {
     if (this.#over) return
     if (this.#firstByteAt === 0)
       return this.#fail({ kind: 'garbage', message: 'The provider answered with an empty stream.' })
-    const reading = this.#dialect.readStream(this.#head, this.#frames.tail())
+    const reading = this.#format.readStream(this.#head, this.#frames.tail())
     this.#finish()
     const cut =
       reading.ended || reading.fault !== null ? null : fault('garbage', 'The answer of the provider broke off.', null)
@@ -208,7 +214,7 @@ export class Forward implements Dispatcher.DispatchHandler {
     const bytes = this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts)
     // As latin1 every byte keeps its place: what is looked for is ASCII, and head and body can leave in one write.
     const text = bytes.toString('latin1')
-    const reading = this.#dialect.readEnd(text) ?? this.#readWhole(text)
+    const reading = this.#format.readEnd(text) ?? this.#readWhole(text)
     if (reading?.fault) return this.#fail(reading.fault)
     if (reading === null || this.#streaming) return this.#fail(NO_ANSWER)
     this.#finish()
@@ -226,7 +232,7 @@ export class Forward implements Dispatcher.DispatchHandler {
 
   #readWhole(text: string): Reading | null {
     const json = parseJson(text)
-    return isObject(json) ? this.#dialect.readWhole(json) : null
+    return isObject(json) ? this.#format.readWhole(json) : null
   }
 
   #goLarge(controller: Dispatcher.DispatchController): void {
@@ -259,7 +265,7 @@ export class Forward implements Dispatcher.DispatchHandler {
   /** What the model has written so far, reckoned from the end of it. */
   get characters(): number {
     // Of one large answer all is taken for words, where words are what is made.
-    if (this.#mode === 'large') return this.#dialect.limitFields.length > 0 ? this.#size : 0
+    if (this.#mode === 'large') return this.#format.limitFields.length > 0 ? this.#size : 0
     if (this.#mode !== 'events' || this.#frames.tailBytes === 0) return 0
     return Math.ceil((producedCharacters(this.#frames.tail()) * this.#frames.bytes) / this.#frames.tailBytes)
   }
@@ -273,7 +279,7 @@ function isWhole(rest: Buffer): boolean {
 
 /** What undici or the network says, in words that name no address. */
 export function faultOf(error: Error & { code?: string; cause?: unknown }): UpstreamFault {
-  if (error instanceof CarryFailed) return error.fault
+  if (error instanceof TransportFailed) return error.fault
   switch (error.code) {
     case 'UK_ADDRESS_REFUSED':
       return {

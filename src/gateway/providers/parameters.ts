@@ -27,7 +27,7 @@ const capabilityFor = new Map(
 )
 
 /** Whether a parameter means something to whoever serves this. What no list names is not known to mean nothing. */
-export function supports({ endpoint, capabilities }: Offer, parameter: string): boolean {
+export function supportsParameter({ endpoint, capabilities }: Offer, parameter: string): boolean {
   const capability = capabilityFor.get(parameter)
   // Which models write to a schema is in no source that is read here; the shapes all have a field for it.
   if (capability !== undefined && capability !== 'structured_output')
@@ -45,5 +45,5 @@ export function parametersIn(json: Record<string, unknown>): string[] {
 export const supportedParameters = (offer: Offer): string[] =>
   [...EVERYWHERE, ...SAMPLING, ...OTHERS, ...Object.values(BY_CAPABILITY).flat()].filter((name) => {
     const capability = capabilityFor.get(name)
-    return capability === undefined ? supports(offer, name) : offer.capabilities.includes(capability)
+    return capability === undefined ? supportsParameter(offer, name) : offer.capabilities.includes(capability)
   })

@@ -8,14 +8,14 @@ import { RESPONSES_FORMAT } from '../wire/openai-responses/sealed.ts'
 const both: ReadonlySet<string> = new Set(['openai', 'xai'])
 
 /** Whether bytes of this shape can be sent to the endpoint as they are. */
-export function speaks({ shape: own, preset }: ProviderEndpoint, shape: Shape): boolean {
+export function supportsShape({ shape: own, preset }: ProviderEndpoint, shape: Shape): boolean {
   if (own === shape) return true
   const openai = (one: Shape): boolean => one === 'openai-chat' || one === 'openai-responses'
   return preset !== null && both.has(preset) && openai(own) && openai(shape)
 }
 
 /** Whether it is one of Bedrock's models that are reached by Converse only. */
-export const speaksConverse = ({ endpoint: { preset, shape }, upstreamModel }: Offer): boolean =>
+export const usesConverse = ({ endpoint: { preset, shape }, upstreamModel }: Offer): boolean =>
   preset === 'bedrock' && shape === 'anthropic-messages' && isConverse(upstreamModel)
 
 /** By whose habits an endpoint is asked: who speaks Ollama's shape is one, whatever it was made from. */

@@ -14,7 +14,7 @@ const LONG_MS = 60 * 60_000
  * In this process's memory: with two processes a conversation may warm one endpoint for each of them, which costs one
  * more cache write and nothing else. The conversation that was not heard of for longest is forgotten first.
  */
-export class Warmth {
+export class CacheAffinity {
   readonly #held = new Map<string, { endpointId: Id; until: number }>()
 
   /** The endpoint, or null. */
@@ -35,12 +35,12 @@ export class Warmth {
   }
 
   /** The endpoint failed: the next turn goes wherever is best. */
-  cool(conversation: string): void {
+  forget(conversation: string): void {
     this.#held.delete(conversation)
   }
 }
 
-/** A body of any surface, or a Turn. */
+/** A body of any surface, or a CanonicalRequest. */
 interface Told {
   session_id?: unknown
   prompt_cache_key?: unknown

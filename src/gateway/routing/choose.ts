@@ -1,7 +1,7 @@
 import { refuse } from '#kernel/errors.ts'
 import { type Asked, type Candidate, type Route, routeModels } from './router.ts'
 import { type Excluded, relays } from './filter.ts'
-import type { Wish } from './constraints.ts'
+import type { RoutingConstraints } from './constraints.ts'
 import { excludedWords } from './explain.ts'
 import type { Lately } from './health.ts'
 
@@ -11,13 +11,13 @@ import type { Lately } from './health.ts'
  */
 export function choose(
   asked: readonly Asked[],
-  wish: Wish,
+  constraints: RoutingConstraints,
   lately: Lately,
   together: boolean,
   say: { unserved(model: string): string; shapes(shapes: string): string },
 ): readonly Candidate[] {
   const served = asked.filter(({ offers }) => offers.length > 0)
-  const route = routeModels(served, wish, lately, together)
+  const route = routeModels(served, constraints, lately, together)
   const unserved = asked.find(({ offers, unknown }) => offers.length === 0 && unknown === undefined)
   // Whoever relays may know a name that nobody here does.
   if (unserved !== undefined && !route.candidates.some(({ offer }) => relays(offer)))
@@ -25,13 +25,13 @@ export function choose(
   if (route.candidates.length > 0) return route.candidates
   const unknown = asked.find((one) => one.unknown !== undefined)?.unknown
   if (served.length === 0 && unknown !== undefined) throw unknown
-  return nobody(asked, route.excluded, wish, say.shapes)
+  return nobody(asked, route.excluded, constraints, say.shapes)
 }
 
 function nobody(
   asked: readonly Asked[],
   excluded: Route['excluded'],
-  wish: Wish,
+  constraints: RoutingConstraints,
   sayShapes: (shapes: string) => string,
 ): never {
   const [{ model } = { model: '' }] = asked
@@ -42,7 +42,7 @@ function nobody(
       param: 'model',
     })
   }
-  const reasons = tell(excluded, wish)
+  const reasons = tell(excluded, constraints)
   return refuse('no_route', {
     message: `No provider of \`${model}\` can serve this request. ${reasons
       .slice(0, MOST_TOLD)
@@ -55,9 +55,12 @@ function nobody(
 const MOST_TOLD = 5
 
 /** Each provider that is left out, with its reason in words. */
-export const tell = (excluded: Route['excluded'], wish: Wish): { provider: string; reason: string; code: Excluded }[] =>
+export const tell = (
+  excluded: Route['excluded'],
+  constraints: RoutingConstraints,
+): { provider: string; reason: string; code: Excluded }[] =>
   excluded.map(({ offer, reason }) => ({
     provider: offer.endpoint.slug,
-    reason: excludedWords(reason, offer, wish),
+    reason: excludedWords(reason, offer, constraints),
     code: reason,
   }))

@@ -14,7 +14,7 @@ export type Sort = 'price' | 'throughput' | 'latency' | 'exacto'
 export type Cutoffs = Readonly<Partial<Record<'p50' | 'p75' | 'p90' | 'p99', number>>>
 
 /** What a caller wants of a route. A live call and `routing-preview` give the same and get the same. */
-export interface Wish {
+export interface RoutingConstraints {
   /** The draw's; the same seed draws the same order. */
   seed: number
   /** Whether an offer can be asked at all, in the client's shape or in a translation of it; absent: all can. */
@@ -46,7 +46,7 @@ export interface Wish {
   /** Seconds. */
   maxLatency?: Cutoffs
   /** The endpoint that holds this conversation's prompt in its cache. */
-  warm?: string
+  cacheHolder?: string
   /** Whether a call is paid from a balance or counts under a cap, which takes a price. */
   guards?: (billing: Billing) => boolean
 }
@@ -60,13 +60,13 @@ export interface Sketch {
   maxTokens: number | null
 }
 
-/** A request's wish before any preference: made here for live calls and for `routing-preview`. */
-export function wishFor(
+/** The constraints of a request before any preference, made here for live calls and for `routing-preview`. */
+export function constraintsFor(
   { tools, images, inputTokens, maxTokens }: Sketch,
   seed: number,
   serves: (offer: Offer) => boolean,
   guards: (billing: Billing) => boolean,
-): Wish {
+): RoutingConstraints {
   return {
     seed,
     serves,
@@ -121,7 +121,9 @@ const IMAGES: ReadonlySet<unknown> = new Set(['image_url', 'image', 'input_image
 /** Among what was said, and among what tools answered. */
 const holdsImage = (turns: unknown): boolean =>
   Array.isArray(turns) &&
-  turns.some((turn: unknown) => isObject(turn) && (isImageIn(turn.content) || isImageIn(turn.output)))
+  turns.some(
+    (canonical: unknown) => isObject(canonical) && (isImageIn(canonical.content) || isImageIn(canonical.output)),
+  )
 
 const isImageIn = (parts: unknown): boolean =>
   Array.isArray(parts) && parts.some((part: unknown) => isImage(part) || isResultWithImage(part))

@@ -1,7 +1,7 @@
 import type { Offer } from '../model/offer.ts'
 import type { Excluded } from './filter.ts'
 import type { FaultKind } from '../model/canonical-request.ts'
-import type { Wish } from './constraints.ts'
+import type { RoutingConstraints } from './constraints.ts'
 
 /** What a provider did, in the past tense of a sentence about it. */
 export const faultWords: Record<FaultKind, string> = {
@@ -19,7 +19,11 @@ export const faultWords: Record<FaultKind, string> = {
   upstream_payment: 'could not charge its account',
 }
 /** Why an offer is left out, so that somebody can do something about it. */
-export function excludedWords(reason: Excluded, { endpoint, ...offer }: Offer, wish: Wish): string {
+export function excludedWords(
+  reason: Excluded,
+  { endpoint, ...offer }: Offer,
+  constraints: RoutingConstraints,
+): string {
   const { slug } = endpoint
   switch (reason) {
     case 'shape':
@@ -31,11 +35,11 @@ export function excludedWords(reason: Excluded, { endpoint, ...offer }: Offer, w
     case 'fallback':
       return '`allow_fallbacks` is false, and another one comes first.'
     case 'capability':
-      return `The model lacks ${lacking(offer.capabilities, wish.needs)}, as far as the catalogue knows.`
+      return `The model lacks ${lacking(offer.capabilities, constraints.needs)}, as far as the catalogue knows.`
     case 'context':
-      return `The input of about ${wish.inputTokens} tokens is longer than its context of ${offer.contextLength}.`
+      return `The input of about ${constraints.inputTokens} tokens is longer than its context of ${offer.contextLength}.`
     case 'max_tokens':
-      return `\`max_tokens\` is ${wish.maxTokens}, and it writes ${offer.maxOutputTokens} at most.`
+      return `\`max_tokens\` is ${constraints.maxTokens}, and it writes ${offer.maxOutputTokens} at most.`
     case 'parameters':
       return `\`require_parameters\` is true, and it does not know all parameters of this request.`
     case 'data_collection':
@@ -57,7 +61,7 @@ export function excludedWords(reason: Excluded, { endpoint, ...offer }: Offer, w
     case 'not_free':
       return 'It is not free.'
     case 'relayed':
-      return `Only OpenRouter itself can do \`${wish.relayed}\`.`
+      return `Only OpenRouter itself can do \`${constraints.relayed}\`.`
     case 'distillable':
       return 'Whether its output may be trained on is not known.'
   }

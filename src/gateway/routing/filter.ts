@@ -1,6 +1,6 @@
 import type { Offer, ProviderEndpoint } from '../model/offer.ts'
-import { supports } from '../providers/parameters.ts'
-import type { MaxPrice, Wish } from './constraints.ts'
+import { supportsParameter } from '../providers/parameters.ts'
+import type { MaxPrice, RoutingConstraints } from './constraints.ts'
 
 export type Excluded =
   | 'shape'
@@ -21,31 +21,32 @@ export type Excluded =
   | 'relayed'
   | 'distillable'
 
-/** Why an offer cannot serve this wish. What was asked for outright is a rule; what only old data says is one while there is somebody else. */
-export function whyNot(offer: Offer, wish: Wish, all: readonly Offer[]): Excluded | null {
+/** Why an offer cannot serve a request with these constraints. What was asked for outright is a rule; what only old data says is one while there is somebody else. */
+export function whyNot(offer: Offer, constraints: RoutingConstraints, all: readonly Offer[]): Excluded | null {
   const { endpoint } = offer
-  if (wish.serves && !wish.serves(offer)) return 'shape'
-  if (wish.only?.length && !isMeant(offer, wish.only, all)) return 'only'
-  if (wish.ignore?.some((name) => isNamed(endpoint, name))) return 'ignore'
-  if (wish.allowFallbacks === false && wish.order?.length && !isMeant(offer, wish.order, all)) return 'fallback'
-  if (wish.relayed !== undefined && !relays(offer)) return 'relayed'
-  if (wish.distillable && !relays(offer)) return 'distillable'
-  if (wish.free && !isFree(offer)) return 'not_free'
-  const policy = relays(offer) ? null : policyAgainst(offer, wish)
+  if (constraints.serves && !constraints.serves(offer)) return 'shape'
+  if (constraints.only?.length && !isMeant(offer, constraints.only, all)) return 'only'
+  if (constraints.ignore?.some((name) => isNamed(endpoint, name))) return 'ignore'
+  if (constraints.allowFallbacks === false && constraints.order?.length && !isMeant(offer, constraints.order, all))
+    return 'fallback'
+  if (constraints.relayed !== undefined && !relays(offer)) return 'relayed'
+  if (constraints.distillable && !relays(offer)) return 'distillable'
+  if (constraints.free && !isFree(offer)) return 'not_free'
+  const policy = relays(offer) ? null : policyAgainst(offer, constraints)
   if (policy) return policy
-  if (wish.maxPrice && !isWithin(offer, wish.maxPrice)) return 'price'
-  const lacking = wish.parameters?.some((parameter) => !supports(offer, parameter))
+  if (constraints.maxPrice && !isWithin(offer, constraints.maxPrice)) return 'price'
+  const lacking = constraints.parameters?.some((parameter) => !supportsParameter(offer, parameter))
   if (lacking && !relays(offer)) return 'parameters'
   if (all.length === 1) return null
-  if (offer.pricing === null && wish.guards?.(endpoint.billing)) return 'unpriced'
-  if (offer.capabilities.length > 0 && wish.needs?.some((need) => !offer.capabilities.includes(need)))
+  if (offer.pricing === null && constraints.guards?.(endpoint.billing)) return 'unpriced'
+  if (offer.capabilities.length > 0 && constraints.needs?.some((need) => !offer.capabilities.includes(need)))
     return 'capability'
-  if (offer.contextLength !== null && (wish.inputTokens ?? 0) > offer.contextLength) return 'context'
-  if (offer.maxOutputTokens !== null && (wish.maxTokens ?? 0) > offer.maxOutputTokens) return 'max_tokens'
+  if (offer.contextLength !== null && (constraints.inputTokens ?? 0) > offer.contextLength) return 'context'
+  if (offer.maxOutputTokens !== null && (constraints.maxTokens ?? 0) > offer.maxOutputTokens) return 'max_tokens'
   return null
 }
 
-/** A provider that routes among further providers itself, and is told the caller's wishes. */
+/** A provider that routes among further providers itself, and is told the caller's constraints. */
 export const relays = ({ endpoint }: Offer): boolean => endpoint.preset === 'openrouter'
 
 /** By its slug, or by the preset that it was made from: `anthropic` is whoever is one, `google-vertex/us-east5` that of `google-vertex`. */
@@ -60,11 +61,12 @@ function isMeant(offer: Offer, names: readonly string[], all: readonly Offer[]):
   return relays(offer) && !names.some((name) => all.some(({ endpoint }) => isNamed(endpoint, name)))
 }
 
-function policyAgainst({ endpoint, quantization }: Offer, wish: Wish): Excluded | null {
+function policyAgainst({ endpoint, quantization }: Offer, constraints: RoutingConstraints): Excluded | null {
   const { keeps, trains } = endpoint.dataPolicy ?? {}
-  if (wish.dataCollection === 'deny' && trains !== false) return 'data_collection'
-  if (wish.zeroRetention && keeps !== false) return 'zero_retention'
-  if (wish.quantizations?.length && !wish.quantizations.includes(quantization ?? 'unknown')) return 'quantization'
+  if (constraints.dataCollection === 'deny' && trains !== false) return 'data_collection'
+  if (constraints.zeroRetention && keeps !== false) return 'zero_retention'
+  if (constraints.quantizations?.length && !constraints.quantizations.includes(quantization ?? 'unknown'))
+    return 'quantization'
   return null
 }
 

@@ -4,7 +4,7 @@ import { usageOf } from '#kernel/usage.ts'
 import { Health } from './health.ts'
 import { offerOf } from '../model/offer-of.test.ts'
 import { route } from './router.ts'
-import { Warmth, conversationOf } from './cache-affinity.ts'
+import { CacheAffinity, conversationOf } from './cache-affinity.ts'
 
 test('speed and latency are those of the last minutes, and the router sorts by them', () => {
   const health = new Health()
@@ -20,8 +20,10 @@ test('speed and latency are those of the last minutes, and the router sorts by t
   assert.equal(Math.round(figures.throughput(0.5)!), 10)
   assert.equal(health.figures(quick, 400_000)!.latency(0.5), null, 'what is old tells nothing')
   const lately = { aside: () => null, figures: (offer: typeof quick) => health.figures(offer, 200) }
-  const order = (wish: object) =>
-    route([unknown, quick, fluent], { seed: 1, ...wish }, lately).candidates.map(({ offer }) => offer.endpoint.slug)
+  const order = (constraints: object) =>
+    route([unknown, quick, fluent], { seed: 1, ...constraints }, lately).candidates.map(
+      ({ offer }) => offer.endpoint.slug,
+    )
   assert.deepEqual(order({ sort: 'latency' }), ['quick', 'fluent', 'unknown'])
   assert.deepEqual(order({ sort: 'throughput' }), ['fluent', 'quick', 'unknown'])
   assert.equal(
@@ -35,22 +37,26 @@ test('speed and latency are those of the last minutes, and the router sorts by t
 })
 
 test('a warm conversation is remembered for as long as its cache lives, and told from all others', () => {
-  const warmth = new Warmth()
+  const cacheAffinity = new CacheAffinity()
   const pricing = { input: '1', output: '1', cache_read: '0.1' }
   const offer = offerOf({ pricing })
   const used = (more: object) => usageOf({ input_tokens: 1, ...more })
-  warmth.note('a', offer, used({}), 0)
-  assert.equal(warmth.of('a', 1), null, 'nothing was cached')
-  warmth.note('a', offer, used({ cache_read_tokens: 5 }), 0)
-  assert.deepEqual([warmth.of('a', 299_999), warmth.of('a', 300_000)], [offer.endpoint.id, null])
-  warmth.note('a', offer, used({ cache_write_1h_tokens: 5 }), 0)
-  assert.equal(warmth.of('a', 3_599_999), offer.endpoint.id)
-  warmth.note('b', offerOf({ pricing: { ...pricing, cache_read: '1' } }), used({ cache_read_tokens: 5 }), 0)
-  assert.equal(warmth.of('b', 1), null, 'a cache that saves nothing holds nobody')
-  warmth.cool('a')
-  assert.equal(warmth.of('a', 1), null)
-  for (let i = 0; i < 20_001; i++) warmth.note(`n${i}`, offer, used({ cache_read_tokens: 1 }), 0)
-  assert.deepEqual([warmth.of('n0', 1), warmth.of('n1', 1)], [null, offer.endpoint.id], 'the oldest is forgotten')
+  cacheAffinity.note('a', offer, used({}), 0)
+  assert.equal(cacheAffinity.of('a', 1), null, 'nothing was cached')
+  cacheAffinity.note('a', offer, used({ cache_read_tokens: 5 }), 0)
+  assert.deepEqual([cacheAffinity.of('a', 299_999), cacheAffinity.of('a', 300_000)], [offer.endpoint.id, null])
+  cacheAffinity.note('a', offer, used({ cache_write_1h_tokens: 5 }), 0)
+  assert.equal(cacheAffinity.of('a', 3_599_999), offer.endpoint.id)
+  cacheAffinity.note('b', offerOf({ pricing: { ...pricing, cache_read: '1' } }), used({ cache_read_tokens: 5 }), 0)
+  assert.equal(cacheAffinity.of('b', 1), null, 'a cache that saves nothing holds nobody')
+  cacheAffinity.forget('a')
+  assert.equal(cacheAffinity.of('a', 1), null)
+  for (let i = 0; i < 20_001; i++) cacheAffinity.note(`n${i}`, offer, used({ cache_read_tokens: 1 }), 0)
+  assert.deepEqual(
+    [cacheAffinity.of('n0', 1), cacheAffinity.of('n1', 1)],
+    [null, offer.endpoint.id],
+    'the oldest is forgotten',
+  )
 
   const system = { role: 'system', content: 's' }
   const user = { role: 'user', content: 'u' }

@@ -2,7 +2,7 @@ import type { Offer } from '../model/offer.ts'
 import type { Aside, Figures, Lately } from './health.ts'
 import { isNamed } from './filter.ts'
 import { faultWords } from './explain.ts'
-import type { Cutoffs, Sort, Wish } from './constraints.ts'
+import type { Cutoffs, Sort, RoutingConstraints } from './constraints.ts'
 
 export interface Ranked {
   offer: Offer
@@ -15,26 +15,30 @@ export interface Ranked {
  * caller's own before credits; who holds the prompt in its cache; by the figure to sort by, else by priority and,
  * among equals, drawn by weight.
  */
-export function rankBy(offers: readonly Offer[], wish: Wish, lately: Lately): Ranked[] {
+export function rankBy(offers: readonly Offer[], constraints: RoutingConstraints, lately: Lately): Ranked[] {
   const shares = weigh(offers)
   const ranked = offers.map((offer, index) => {
     const aside = lately.aside(offer)
     const share = shares[index]!
-    const figures = wish.sort || wish.minThroughput || wish.maxLatency ? lately.figures(offer) : null
+    const figures =
+      constraints.sort || constraints.minThroughput || constraints.maxLatency ? lately.figures(offer) : null
     return {
       offer,
       aside,
-      slow: isSlow(figures, wish),
-      place: placeIn(offer, wish.order),
+      slow: isSlow(figures, constraints),
+      place: placeIn(offer, constraints.order),
       rank: rankOf(offer),
-      cold: Number(wish.warm !== offer.endpoint.id),
-      figure: wish.sort ? figureOf(wish.sort, offer, figures) : offer.endpoint.priority,
+      cold: Number(constraints.cacheHolder !== offer.endpoint.id),
+      figure: constraints.sort ? figureOf(constraints.sort, offer, figures) : offer.endpoint.priority,
       // Exponential keys: the smallest is drawn first, in proportion to the weights (Efraimidis and Spirakis, 2006).
-      key: share === 0 ? Infinity : -Math.log(draw(wish.seed, `${offer.endpoint.id} ${offer.upstreamModel}`)) / share,
+      key:
+        share === 0
+          ? Infinity
+          : -Math.log(draw(constraints.seed, `${offer.endpoint.id} ${offer.upstreamModel}`)) / share,
       weight: share,
     }
   })
-  const ordered = (wish.order?.length ?? 0) > 0
+  const ordered = (constraints.order?.length ?? 0) > 0
   ranked.sort(
     (a, b) =>
       Number(a.aside !== null) - Number(b.aside !== null) ||
@@ -52,9 +56,9 @@ export function rankBy(offers: readonly Offer[], wish: Wish, lately: Lately): Ra
       ? asideWords(aside)
       : place < Infinity
         ? 'named in `order`'
-        : wish.warm !== undefined && cold === 0 && !ordered
+        : constraints.cacheHolder !== undefined && cold === 0 && !ordered
           ? 'holds this conversation in its prompt cache'
-          : reasonOf(offer, wish, slow),
+          : reasonOf(offer, constraints, slow),
   }))
 }
 
@@ -63,7 +67,7 @@ const compare = (a: number, b: number): number => (a === b ? 0 : a < b ? -1 : 1)
 /** The caller's own endpoints and the free ones before the instance's on credits. */
 const rankOf = ({ endpoint }: Offer): number => (endpoint.billing === 'credits' ? 1 : 0)
 
-function placeIn({ endpoint }: Offer, order: Wish['order']): number {
+function placeIn({ endpoint }: Offer, order: RoutingConstraints['order']): number {
   const place = order?.findIndex((name) => isNamed(endpoint, name)) ?? -1
   return place < 0 ? Infinity : place
 }
@@ -88,7 +92,7 @@ const bounds = (cutoffs: Cutoffs | undefined): [number, number][] =>
   Object.entries(cutoffs ?? {}).map(([name, bound]) => [PERCENTILES[name as keyof Cutoffs], bound])
 
 /** Whoever is known to miss a cutoff. */
-function isSlow(figures: Figures | null, { minThroughput, maxLatency }: Wish): boolean {
+function isSlow(figures: Figures | null, { minThroughput, maxLatency }: RoutingConstraints): boolean {
   if (figures === null) return false
   return (
     bounds(minThroughput).some(([percentile, least]) => (figures.throughput(percentile) ?? Infinity) < least) ||
@@ -98,7 +102,7 @@ function isSlow(figures: Figures | null, { minThroughput, maxLatency }: Wish): b
 
 const asideWords = ({ kind }: Aside): string => `it ${faultWords[kind]} lately, so it is asked last`
 
-function reasonOf({ endpoint }: Offer, { sort }: Wish, slow: boolean): string {
+function reasonOf({ endpoint }: Offer, { sort }: RoutingConstraints, slow: boolean): string {
   const whose = endpoint.billing === 'byok' ? 'your own endpoint' : endpoint.billing === 'free' ? 'free' : 'on credits'
   if (slow) return `${whose}, behind those that were fast enough in the last 5 minutes`
   if (sort === 'exacto') return `${whose}, by how seldom it failed`

@@ -1,10 +1,10 @@
 import { refuse } from '#kernel/errors.ts'
-import type { Cutoffs, MaxPrice, Sort, Wish } from './constraints.ts'
+import type { Cutoffs, MaxPrice, Sort, RoutingConstraints } from './constraints.ts'
 import { boolean, isObject, type Json, list, object, string } from '../model/json.ts'
 
 /** What a `provider` object asks of the route. */
 export interface Preferences {
-  wish: Partial<Wish>
+  constraints: Partial<RoutingConstraints>
   /** All that serve any of the request's models are put in one order, instead of model after model. */
   together: boolean
 }
@@ -24,7 +24,7 @@ const known = new Set(
  */
 export function readPreferences(given: unknown, parameters: () => string[]): Preferences {
   const provider = object(given, 'provider')
-  if (provider === undefined) return { wish: {}, together: false }
+  if (provider === undefined) return { constraints: {}, together: false }
   const names = (field: string): string[] | undefined =>
     list(provider[field], `provider.${field}`)?.map((name, i) => string(name, `provider.${field}.${i}`) ?? '')
   const flag = (field: string): boolean | undefined => boolean(provider[field], `provider.${field}`)
@@ -32,9 +32,9 @@ export function readPreferences(given: unknown, parameters: () => string[]): Pre
   const policy = oneOf(['allow', 'deny'], provider['data_collection'], 'provider.data_collection')
   const wanted = names('quantizations')
   wanted?.forEach((word, i) => oneOf(quantizations, word, `provider.quantizations.${i}`))
-  const wish: Partial<Wish> = {}
-  const set = <K extends keyof Wish>(key: K, value: Wish[K] | undefined): void => {
-    if (value !== undefined) wish[key] = value
+  const constraints: Partial<RoutingConstraints> = {}
+  const set = <K extends keyof RoutingConstraints>(key: K, value: RoutingConstraints[K] | undefined): void => {
+    if (value !== undefined) constraints[key] = value
   }
   set('order', names('order'))
   set('only', names('only'))
@@ -50,7 +50,7 @@ export function readPreferences(given: unknown, parameters: () => string[]): Pre
   set('maxLatency', readCutoffs(provider, 'preferred_max_latency'))
   // Nobody's licence is known here, so whoever insists gets nobody.
   if (flag('enforce_distillable_text')) set('distillable', true)
-  return { wish, together: partition === 'none' }
+  return { constraints, together: partition === 'none' }
 }
 
 /** Fields of a `provider` object that mean nothing here. */

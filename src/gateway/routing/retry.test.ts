@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Attempts } from './retry.ts'
+import { RetryPolicy } from './retry.ts'
 import { Health } from './health.ts'
 import { offerOf } from '../model/offer-of.test.ts'
 import type { Candidate } from './router.ts'
@@ -22,16 +22,16 @@ const fault = (kind: FaultKind, retry_after_seconds?: number): UpstreamFault => 
 /** Who is asked when each answers with its next fault, and after how long a wait; the clock stands still but for the waits. */
 function play(candidates: Candidate[], faults: Record<string, UpstreamFault[]>, chance = 0.5): string[] {
   let now = 0
-  const attempts = new Attempts(candidates, new Health(), { startedAt: 0, now: () => now, chance: () => chance })
+  const policy = new RetryPolicy(candidates, new Health(), { startedAt: 0, now: () => now, chance: () => chance })
   const said: string[] = []
-  for (let at = attempts.current, wait = 0; ;) {
+  for (let at = policy.current, wait = 0; ;) {
     const { slug } = at.offer.endpoint
     now += wait
     said.push(wait > 0 ? `${slug}+${wait}` : slug)
     const next = faults[slug]!.shift()
     if (next === undefined) return said
-    attempts.failed(at, next)
-    const step = attempts.next()
+    policy.failed(at, next)
+    const step = policy.next()
     if (step === null) return [...said, 'given up']
     at = step.candidate
     wait = step.waitMs

@@ -15,7 +15,7 @@ export interface Step {
  * by itself, with full jitter and within one deadline. It decides only; the sending is its caller's, over HTTP or inside
  * this process.
  */
-export class Attempts {
+export class RetryPolicy {
   readonly #candidates: readonly Candidate[]
   readonly #health: Health
   readonly #now: () => number

@@ -3,7 +3,7 @@ import type { Offer } from '../model/offer.ts'
 import type { Lately } from './health.ts'
 import { type Excluded, relays, whyNot } from './filter.ts'
 import { rankBy } from './order.ts'
-import type { Wish } from './constraints.ts'
+import type { RoutingConstraints } from './constraints.ts'
 
 export interface Candidate {
   offer: Offer
@@ -30,39 +30,50 @@ export interface Asked {
   /** Why it is not known who serves it. */
   unknown?: Refusal
   /** What this model's own name asks for, above what the request does. */
-  more?: Partial<Wish>
+  more?: Partial<RoutingConstraints>
   variant?: string
 }
 
 /** Offers → the order in which they are asked. Pure: what happened lately and the seed come in. */
-export function route(offers: readonly Offer[], wish: Wish, lately: Lately, asked = '', variant = ''): Route {
+export function route(
+  offers: readonly Offer[],
+  constraints: RoutingConstraints,
+  lately: Lately,
+  asked = '',
+  variant = '',
+): Route {
   const excluded: Route['excluded'] = []
   const left: Offer[] = []
   for (const offer of offers) {
-    const reason = whyNot(offer, wish, offers)
+    const reason = whyNot(offer, constraints, offers)
     if (reason) excluded.push({ offer, reason })
     else left.push(offer)
   }
-  const candidates = rankBy(left, wish, lately).map(({ offer, weight, reason }) => ({
+  const candidates = rankBy(left, constraints, lately).map(({ offer, weight, reason }) => ({
     offer,
     asked,
     variant: relays(offer) ? variant : '',
     weight,
     reason,
   }))
-  if (wish.allowFallbacks === false && !wish.order?.length)
+  if (constraints.allowFallbacks === false && !constraints.order?.length)
     for (const { offer } of candidates.splice(1)) excluded.push({ offer, reason: 'fallback' })
   return { candidates, excluded }
 }
 
 /** The models of a request one after the other; `together`: all that serve any of them in one order. */
-export function routeModels(models: readonly Asked[], wish: Wish, lately: Lately, together = false): Route {
+export function routeModels(
+  models: readonly Asked[],
+  constraints: RoutingConstraints,
+  lately: Lately,
+  together = false,
+): Route {
   const [first] = models
   if (models.length === 1 && first !== undefined)
-    return route(first.offers, { ...wish, ...first.more }, lately, first.model, first.variant)
-  const firstOfAll = together && !wish.order?.length
+    return route(first.offers, { ...constraints, ...first.more }, lately, first.model, first.variant)
+  const firstOfAll = together && !constraints.order?.length
   const routes = models.map(({ offers, model, more, variant }) =>
-    route(offers, { ...wish, ...more, ...(firstOfAll && { allowFallbacks: true }) }, lately, model, variant),
+    route(offers, { ...constraints, ...more, ...(firstOfAll && { allowFallbacks: true }) }, lately, model, variant),
   )
   const all = routes.flatMap(({ candidates }) => candidates)
   const known = new Set<Offer>()
@@ -72,12 +83,12 @@ export function routeModels(models: readonly Asked[], wish: Wish, lately: Lately
   const place = new Map(
     route(
       once.map(({ offer }) => offer),
-      { ...wish, allowFallbacks: true },
+      { ...constraints, allowFallbacks: true },
       lately,
     ).candidates.map(({ offer }, index) => [offer, index]),
   )
   const candidates = once.toSorted((a, b) => place.get(a.offer)! - place.get(b.offer)!)
-  if (wish.allowFallbacks === false && firstOfAll)
+  if (constraints.allowFallbacks === false && firstOfAll)
     for (const { offer } of candidates.splice(1)) excluded.push({ offer, reason: 'fallback' })
   return { candidates, excluded }
 }

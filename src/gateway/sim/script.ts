@@ -1,5 +1,5 @@
 import type { Usage } from '#kernel/usage.ts'
-import { faultKinds, type FaultKind, type TurnMessage } from '../model/canonical-request.ts'
+import { faultKinds, type FaultKind, type CanonicalMessage } from '../model/canonical-request.ts'
 import { isObject, type Json, parseJson } from '../model/json.ts'
 import { kindOf, kindOfWord } from '../wire/faults.ts'
 
@@ -31,7 +31,7 @@ const mistake = (message: string): never => {
  * The steps to play now, by the contract: the last user message holds the script, and turn k of it is played when k
  * assistant messages follow it; after the last one nothing. Throws a ScriptMistake.
  */
-export function stepsNow(messages: TurnMessage[]): { steps: Step[]; usage: Script['usage'] } {
+export function stepsNow(messages: CanonicalMessage[]): { steps: Step[]; usage: Script['usage'] } {
   const at = scriptAt(messages)
   if (at === -1) mistake('there is no user message to play.')
   const { turns, usage } = readScript(scriptIn(messages[at]!))
@@ -40,7 +40,7 @@ export function stepsNow(messages: TurnMessage[]): { steps: Step[]; usage: Scrip
 }
 
 /** The last user message. Words that stand beside tool results are a client's reminders, unless they are a script. */
-function scriptAt(messages: TurnMessage[]): number {
+function scriptAt(messages: CanonicalMessage[]): number {
   let at = messages.findLastIndex(({ role }) => role === 'user')
   while (at > 0 && messages[at - 1]!.role === 'tool' && !isScript(scriptIn(messages[at]!))) {
     const before = messages.slice(0, at).findLastIndex(({ role }) => role === 'user')
@@ -53,7 +53,7 @@ function scriptAt(messages: TurnMessage[]): number {
 const isScript = (value: unknown): boolean => isObject(value) && ('turns' in value || 'steps' in value)
 
 /** The JSON of a message: all of its text, or the last part that is a script where clients put more parts around it. */
-function scriptIn({ content }: TurnMessage): unknown {
+function scriptIn({ content }: CanonicalMessage): unknown {
   const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
   const whole = parseJson(texts.join(''))
   return whole ?? texts.map(parseJson).findLast(isScript)

@@ -4,13 +4,17 @@ import * as fc from 'fast-check'
 import { usageOf } from '#kernel/usage.ts'
 import { collect, fold, textOfAnswer } from '../model/answer.ts'
 import { decode as decodeMessages } from '../wire/anthropic-messages/decode/decode.ts'
-import type { Chunk, Turn, TurnMessage } from '../model/canonical-request.ts'
+import type { Chunk, CanonicalRequest, CanonicalMessage } from '../model/canonical-request.ts'
 import { simulate } from './simulate.ts'
 
 const never = new AbortController().signal
-const said = (role: 'user' | 'assistant', text: string): TurnMessage => ({ role, content: [{ type: 'text', text }] })
-const play = (turn: Partial<Turn>) => Array.fromAsync(simulate({ model: 'sim/echo', messages: [], ...turn }, never))
-const script = (value: unknown, more: Partial<Turn> = {}, after: TurnMessage[] = []) =>
+const said = (role: 'user' | 'assistant', text: string): CanonicalMessage => ({
+  role,
+  content: [{ type: 'text', text }],
+})
+const play = (canonical: Partial<CanonicalRequest>) =>
+  Array.fromAsync(simulate({ model: 'sim/echo', messages: [], ...canonical }, never))
+const script = (value: unknown, more: Partial<CanonicalRequest> = {}, after: CanonicalMessage[] = []) =>
   play({
     model: 'sim/script',
     messages: [said('user', typeof value === 'string' ? value : JSON.stringify(value)), ...after],
@@ -93,11 +97,11 @@ test('sim/script plays turn k after k assistant messages, then an empty stop', a
   )
   assert.equal(first.finish?.reason, 'tool_calls')
   assert.equal(first.usage?.reasoning_tokens, 3)
-  const result: TurnMessage = {
+  const result: CanonicalMessage = {
     role: 'tool',
     content: [{ type: 'tool_result', id: 'x', content: [], is_error: false }],
   }
-  const after = [{ role: 'assistant', content: first.content } as TurnMessage, result]
+  const after = [{ role: 'assistant', content: first.content } as CanonicalMessage, result]
   assert.equal(textOfAnswer(fold(await script({ turns }, {}, after))), 'It is noon.')
   const last = fold(await script({ turns }, {}, [...after, said('assistant', 'It is noon.')]))
   assert.deepEqual([last.content, last.finish?.reason], [[], 'stop'])
@@ -106,7 +110,7 @@ test('sim/script plays turn k after k assistant messages, then an empty stop', a
 test('a client that puts reminders around its words and its tool results still plays its script', async () => {
   const block = (text: string) => ({ type: 'text', text: `<system-reminder>${text}</system-reminder>` })
   const words = JSON.stringify({ turns: [[{ tool_call: { name: 'f', arguments: {} } }], [{ text: 'done' }]] })
-  const { turn } = decodeMessages({
+  const { canonical } = decodeMessages({
     model: 'sim/script',
     max_tokens: 100,
     messages: [
@@ -115,7 +119,7 @@ test('a client that puts reminders around its words and its tool results still p
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: 'ok' }, block('go on')] },
     ],
   })
-  assert.equal(textOfAnswer(await collect(simulate(turn, never))), 'done')
+  assert.equal(textOfAnswer(await collect(simulate(canonical, never))), 'done')
 })
 
 test('`steps` alone is one turn, and usage is reported as the script says', async () => {

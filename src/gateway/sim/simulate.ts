@@ -1,7 +1,7 @@
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { newId } from '#kernel/ids.ts'
 import { usageOf } from '#kernel/usage.ts'
-import type { Chunk, FaultKind, Turn, TurnMessage } from '../model/canonical-request.ts'
+import type { Chunk, FaultKind, CanonicalRequest, CanonicalMessage } from '../model/canonical-request.ts'
 import { SIM_CONTEXT, SIM_OUTPUT, simModelOf } from './offers.ts'
 import { type Script, ScriptMistake, type Step, stepsNow } from './script.ts'
 import { countInput, countWords, pieces } from './words.ts'
@@ -13,22 +13,25 @@ const AT_A_TIME = 256
  * Plays `sim/echo` or `sim/script`, whichever `turn.model` names. Chunks keep to the same rules as a provider's; what is
  * wrong with the turn is an `error` chunk before any other. Throws the signal's reason as soon as it is aborted.
  */
-export async function* simulate(turn: Turn, signal: AbortSignal): AsyncGenerator<Chunk, void, undefined> {
+export async function* simulate(
+  canonical: CanonicalRequest,
+  signal: AbortSignal,
+): AsyncGenerator<Chunk, void, undefined> {
   signal.throwIfAborted()
-  const input = countInput(turn.messages)
+  const input = countInput(canonical.messages)
   if (input > SIM_CONTEXT) {
     yield failed('context_length', `prompt is too long: ${input} tokens > ${SIM_CONTEXT} maximum`, 400)
     return
   }
-  const plan = planOf(turn)
+  const plan = planOf(canonical)
   if ('type' in plan) {
     yield plan
     return
   }
-  const player = new Player(turn, input, plan.usage)
+  const player = new Player(canonical, input, plan.usage)
   let sent = 0
   // A limit of 0 asks for nothing but a warm cache, and gets an empty answer.
-  for (const step of turn.max_output_tokens === 0 ? [] : plan.steps) {
+  for (const step of canonical.max_output_tokens === 0 ? [] : plan.steps) {
     if (step.type === 'delay') {
       await setTimeout(step.ms, undefined, { signal }).catch(() => signal.throwIfAborted())
       continue
@@ -46,7 +49,7 @@ export async function* simulate(turn: Turn, signal: AbortSignal): AsyncGenerator
 function planOf({
   model,
   messages,
-}: Turn): { steps: Step[]; usage: Script['usage'] } | Extract<Chunk, { type: 'error' }> {
+}: CanonicalRequest): { steps: Step[]; usage: Script['usage'] } | Extract<Chunk, { type: 'error' }> {
   const name = simModelOf(model)
   if (name === null)
     return failed('model_not_found', `There is no simulated model ${model}: there are sim/echo and sim/script.`, 404)
@@ -65,7 +68,7 @@ const failed = (kind: FaultKind, message: string, status: number | null): Extrac
 })
 
 /** The text of the last user message. */
-const lastWords = (messages: TurnMessage[]): string =>
+const lastWords = (messages: CanonicalMessage[]): string =>
   (messages.findLast(({ role }) => role === 'user')?.content ?? [])
     .map((part) => (part.type === 'text' ? part.text : ''))
     .join('')
@@ -83,10 +86,10 @@ class Player {
   #started = false
   over = false
 
-  constructor(turn: Turn, input: number, override: Script['usage']) {
-    this.#limit = Math.min(turn.max_output_tokens ?? SIM_OUTPUT, SIM_OUTPUT)
-    this.#stops = (turn.stop ?? []).filter((words) => words !== '')
-    this.#model = turn.model
+  constructor(canonical: CanonicalRequest, input: number, override: Script['usage']) {
+    this.#limit = Math.min(canonical.max_output_tokens ?? SIM_OUTPUT, SIM_OUTPUT)
+    this.#stops = (canonical.stop ?? []).filter((words) => words !== '')
+    this.#model = canonical.model
     this.#input = input
     this.#override = override
   }

@@ -1,4 +1,4 @@
-import type { TurnMessage, TurnPart } from '../model/canonical-request.ts'
+import type { CanonicalMessage, CanonicalPart } from '../model/canonical-request.ts'
 
 /** The text in pieces of one word each, white space before it included; joined they are the text. */
 export function pieces(text: string): string[] {
@@ -17,10 +17,10 @@ export function countWords(text: string): number {
 }
 
 /** Words of everything in the messages that is text: media count nothing. */
-export const countInput = (messages: TurnMessage[]): number =>
+export const countInput = (messages: CanonicalMessage[]): number =>
   messages.reduce((sum, { content }) => sum + content.reduce((inner, part) => inner + wordsOf(part), 0), 0)
 
-function wordsOf(part: TurnPart): number {
+function wordsOf(part: CanonicalPart): number {
   switch (part.type) {
     case 'text':
     case 'reasoning':

@@ -4,11 +4,11 @@ import type { ProviderEndpoint } from '../model/offer.ts'
 import { scrub } from '../model/fault-rules.ts'
 import { fault, readFault } from '../wire/faults.ts'
 import { isObject, parseJson } from '../model/json.ts'
-import { speaks } from '../providers/supports.ts'
-import { travellingQuery } from '../passthrough/forwarded-headers.ts'
+import { supportsShape } from '../providers/supports.ts'
+import { forwardedQuery } from '../passthrough/forwarded-headers.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 import { upstreamOf } from '../providers/transport/upstream.ts'
-import type { Visit } from '../request.ts'
+import type { GatewayRequest } from '../request.ts'
 
 /** A response's id, and what of it; method by method what may be asked. */
 const PATH = /^([\w-]{1,256})(?:\/(cancel|input_items))?$/
@@ -28,45 +28,47 @@ const MOST_ASKED = 8
  * stored here, and in an account that a whole instance shares it could be anybody's: so only the endpoints of the
  * caller and of its workspaces are asked, whose members share what their key stores as they do at the vendor.
  */
-export function passStored(visit: Visit, path: string): void {
-  const method = visit.request.method!
+export function passStored(request: GatewayRequest, path: string): void {
+  const method = request.incoming.method!
   const [, id, part = ''] =
     PATH.exec(path) ?? refuse('not_found', { message: `There is no response at \`${path}\`.`, param: 'response_id' })
   if (!methods[part]!.includes(method)) {
     const allow = methods[part]!.join(', ')
     refuse('method_not_allowed', { message: `This path takes ${allow}.`, headers: { allow } })
   }
-  const query = travellingQuery(visit.request.url!)
+  const query = forwardedQuery(request.incoming.url!)
   if (/[?&]stream=true/.test(query))
     refuse('invalid_parameter', { message: 'A stored response is read whole here.', param: 'stream' })
-  visit.after(visit.gateway.directory.models(visit.caller.principal), (rows) => {
+  request.after(request.gateway.directory.models(request.caller.principal), (rows) => {
     const keepers = [...new Set(rows.map(({ endpoint }) => endpoint))].filter(
       (endpoint) =>
-        endpoint.billing === 'byok' && speaks(endpoint, 'openai-responses') && upstreamOf(endpoint).carrier === null,
+        endpoint.billing === 'byok' &&
+        supportsShape(endpoint, 'openai-responses') &&
+        upstreamOf(endpoint).transport === null,
     )
-    visit.after(askAll(visit, keepers.slice(0, MOST_ASKED), `/responses/${path}${query}`), (answer) => {
+    request.after(askAll(request, keepers.slice(0, MOST_ASKED), `/responses/${path}${query}`), (answer) => {
       if (answer === null)
         refuse('not_found', {
           message: `Response with id '${id}' not found: only what a vendor stores in an account of yours can be asked for again.`,
           param: 'response_id',
         })
-      else if ('kind' in answer) visit.fail(answer)
-      else visit.json(200, answer.json)
+      else if ('kind' in answer) request.fail(answer)
+      else request.json(200, answer.json)
     })
   })
 }
 
 /** The first who has it; else what kept somebody from saying so; null: nobody has. */
 async function askAll(
-  visit: Visit,
+  request: GatewayRequest,
   keepers: readonly ProviderEndpoint[],
   path: string,
 ): Promise<{ json: object } | UpstreamFault | null> {
   const left = new AbortController()
-  visit.onLeave(() => left.abort())
+  request.onLeave(() => left.abort())
   let failed: UpstreamFault | null = null
   for (const endpoint of keepers) {
-    const answer = await ask(visit, endpoint, path, left.signal)
+    const answer = await ask(request, endpoint, path, left.signal)
     if (left.signal.aborted) break
     if ('kind' in answer) {
       failed = scrub(answer, endpoint)
@@ -79,15 +81,15 @@ async function askAll(
       continue
     }
     const json = parseJson(bytes.toString())
-    visit.over()
+    request.over()
     return isObject(json) ? { json } : scrub(readFault(502, headers, bytes.toString()), endpoint)
   }
-  visit.over()
+  request.over()
   return failed
 }
 
 async function ask(
-  { gateway, request, caller }: Visit,
+  { gateway, incoming, caller }: GatewayRequest,
   endpoint: ProviderEndpoint,
   path: string,
   signal: AbortSignal,
@@ -96,7 +98,7 @@ async function ask(
   try {
     return await retrieve(gateway.outbound, {
       url: new URL(`${origin}${base}${path}`),
-      method: request.method === 'HEAD' ? 'GET' : (request.method as 'GET' | 'POST' | 'DELETE'),
+      method: incoming.method === 'HEAD' ? 'GET' : (incoming.method as 'GET' | 'POST' | 'DELETE'),
       headers: headers.filter((_, i) => headers[i - (i % 2)] !== 'accept-encoding'),
       mayBePrivate,
       mostBytes: MOST_BYTES,

@@ -1,13 +1,13 @@
 import type { Body } from '../model/body.ts'
-import type { Dialect } from '../passthrough/formats/format.ts'
+import type { PassthroughFormat } from '../passthrough/formats/format.ts'
 import type { Listed, Offer, Shape } from '../model/offer.ts'
 import type { Preferences } from '../routing/preferences.ts'
 import type { ErrorAnswer } from '../wire/problem.ts'
 import type { AnswerAbout } from '../model/answer-about.ts'
 import type { Json } from '../model/json.ts'
 import type { Collected } from '../model/answer.ts'
-import type { Chunk, Loss, Turn } from '../model/canonical-request.ts'
-import type { Visit } from '../request.ts'
+import type { Chunk, Loss, CanonicalRequest } from '../model/canonical-request.ts'
+import type { GatewayRequest } from '../request.ts'
 
 /** What is done with a request of a path. */
 export type Operation = 'generate' | 'count_tokens' | 'models' | 'model' | 'read' | 'stored'
@@ -49,7 +49,7 @@ export interface Surface {
   roots: readonly string[]
   /** Path under a root → method → operation. A path that ends in `/*` takes the rest as an id. */
   routes: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-  dialect: Dialect
+  format: PassthroughFormat
   /** Upstream shapes whose bytes are this surface's own. */
   shapes: readonly Shape[]
   /** Whether other shapes serve it too, by translation. */
@@ -66,7 +66,7 @@ export interface Surface {
   /** Put at the end of a stream whose provider forgot it. */
   closing: string | null
   /** How tokens are counted before anything is generated; null: there is no such path. */
-  count: { dialect: Dialect; write(tokens: number): object } | null
+  count: { format: PassthroughFormat; write(tokens: number): object } | null
   /** Null: a plain request, whose bytes travel to whoever serves its model. Absent: nothing can be asked. */
   demands?(body: Body): Demands | null
   /** Refuses headers that the vendor refuses, whoever would serve the request. */
@@ -77,14 +77,14 @@ export interface Surface {
   /** Written every so many milliseconds while the first word of a stream is waited for; absent: nothing is. */
   keepAlive?: { text: string; everyMs: number }
   /** What answers the operation `read`, by path; absent: there is none. */
-  reads?: Readonly<Record<string, (visit: Visit) => void>>
+  reads?: Readonly<Record<string, (request: GatewayRequest) => void>>
   /** `GET /models/{id}/endpoints`. */
-  endpoints?(visit: Visit, model: string): void
+  endpoints?(request: GatewayRequest, model: string): void
   error(failure: unknown, requestId: string): ErrorAnswer
   decode(
     json: Record<string, unknown>,
     headers: Readonly<Record<string, unknown>>,
-  ): { turn: Turn; includeUsage: boolean; losses: readonly Loss[] }
+  ): { canonical: CanonicalRequest; includeUsage: boolean; losses: readonly Loss[] }
   stream(about: AnswerAbout, includeUsage: boolean, requestId: string): AnswerStream
   whole(answer: Collected, about: AnswerAbout): object
   models(rows: readonly Listed[], query: URLSearchParams): object

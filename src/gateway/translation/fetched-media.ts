@@ -4,9 +4,9 @@ import type { Id } from '#kernel/ids.ts'
 import type { Body } from '../model/body.ts'
 import type { Offer, ProviderEndpoint } from '../model/offer.ts'
 import { magicType } from '../wire/shared/media.ts'
-import type { MediaSource, Turn, TurnPart, UpstreamFault } from '../model/canonical-request.ts'
+import type { MediaSource, CanonicalRequest, CanonicalPart, UpstreamFault } from '../model/canonical-request.ts'
 
-type Media = Extract<TurnPart, { type: 'image' | 'file' }>
+type Media = Extract<CanonicalPart, { type: 'image' | 'file' }>
 
 /** What vendors take of one image (compat.md 7.1), and what is fetched for one request. */
 const LARGEST = 5 << 20
@@ -37,15 +37,15 @@ const isElsewhere = (
   source.kind === 'url' && !(shape === 'gemini' && known.test(URL.parse(source.url)?.hostname ?? ''))
 
 /** Whether something is named by an address that this provider does not fetch. */
-export const needsFetching = (turn: Turn, { endpoint }: Offer): boolean => {
+export const needsFetching = (canonical: CanonicalRequest, { endpoint }: Offer): boolean => {
   let found = false
-  if (fetchesNothing(endpoint)) eachMedia(turn, ({ source }) => void (found ||= isElsewhere(source, endpoint)))
+  if (fetchesNothing(endpoint)) eachMedia(canonical, ({ source }) => void (found ||= isElsewhere(source, endpoint)))
   return found
 }
 
 /** In the place of what is not fetched yet: how it is asked for is known without it. */
-export const withStandIns = (turn: Turn, { endpoint }: Offer): Turn =>
-  mapMedia(turn, (part) =>
+export const withStandIns = (canonical: CanonicalRequest, { endpoint }: Offer): CanonicalRequest =>
+  mapMedia(canonical, (part) =>
     isElsewhere(part.source, endpoint)
       ? { ...part, source: { kind: 'base64', media_type: usual[part.type], data: 'AA==' } }
       : part,
@@ -53,16 +53,16 @@ export const withStandIns = (turn: Turn, { endpoint }: Offer): Turn =>
 
 const usual = { image: 'image/png', file: 'application/pdf' } as const
 
-/** The turn with the bytes of what it names; a fault of the request where something cannot be had. */
+/** The request with the bytes of what it names; a fault of the request where something cannot be had. */
 export async function fetchMedia(
-  turn: Turn,
+  canonical: CanonicalRequest,
   { endpoint }: Offer,
   outside: Outbound,
   party: Id,
   signal: AbortSignal,
-): Promise<Turn | UpstreamFault> {
+): Promise<CanonicalRequest | UpstreamFault> {
   const wanted = new Map<string, Media['type']>()
-  eachMedia(turn, ({ type, source }) => {
+  eachMedia(canonical, ({ type, source }) => {
     if (isElsewhere(source, endpoint)) wanted.set(source.url, type)
   })
   if (wanted.size > MOST) return unread(`more than ${MOST} addresses are not fetched for one request`)
@@ -79,7 +79,7 @@ export async function fetchMedia(
     left -= found.data.length
     fetched.set(url, found)
   }
-  return mapMedia(turn, (part) =>
+  return mapMedia(canonical, (part) =>
     part.source.kind === 'url' ? { ...part, source: fetched.get(part.source.url) ?? part.source } : part,
   )
 }
@@ -119,10 +119,10 @@ async function fetchOne(
   }
 }
 
-const isMedia = (part: TurnPart): part is Media => part.type === 'image' || part.type === 'file'
+const isMedia = (part: CanonicalPart): part is Media => part.type === 'image' || part.type === 'file'
 
-function eachMedia({ messages }: Turn, look: (part: Media) => void): void {
-  const walk = (parts: readonly TurnPart[]): void => {
+function eachMedia({ messages }: CanonicalRequest, look: (part: Media) => void): void {
+  const walk = (parts: readonly CanonicalPart[]): void => {
     for (const part of parts)
       if (isMedia(part)) look(part)
       else if (part.type === 'tool_result') walk(part.content)
@@ -130,10 +130,13 @@ function eachMedia({ messages }: Turn, look: (part: Media) => void): void {
   for (const { content } of messages) walk(content)
 }
 
-function mapMedia(turn: Turn, change: (part: Media) => Media): Turn {
-  const one = (part: TurnPart): TurnPart => {
+function mapMedia(canonical: CanonicalRequest, change: (part: Media) => Media): CanonicalRequest {
+  const one = (part: CanonicalPart): CanonicalPart => {
     if (isMedia(part)) return change(part)
     return part.type === 'tool_result' ? { ...part, content: part.content.map(one) } : part
   }
-  return { ...turn, messages: turn.messages.map((message) => ({ ...message, content: message.content.map(one) })) }
+  return {
+    ...canonical,
+    messages: canonical.messages.map((message) => ({ ...message, content: message.content.map(one) })),
+  }
 }

@@ -7,29 +7,31 @@ import { fetchMedia, needsFetching, withStandIns } from './fetched-media.ts'
 import { addressIn, keptIn } from '../kept/find.ts'
 import { refuseKept } from '../kept/refuse.ts'
 import { refuseLost } from './loss-fates.ts'
-import { type Prepared, prepare, turnShapes } from './upstream-stream.ts'
+import { type Prepared, prepare, translatableShapes } from './upstream-stream.ts'
 import type { Candidate } from '../routing/router.ts'
 import { simLosses } from '../sim/losses.ts'
 import { isSimulated } from '../sim/offers.ts'
 import { simulate } from '../sim/simulate.ts'
 import { countInput } from '../sim/words.ts'
-import { speaks, speaksConverse } from '../providers/supports.ts'
+import { supportsShape, usesConverse } from '../providers/supports.ts'
 import type { Surface } from '../surfaces/surface.ts'
-import type { Chunk, Loss, Turn } from '../model/canonical-request.ts'
+import type { Chunk, Loss, CanonicalRequest } from '../model/canonical-request.ts'
 
 /** Whether the client's bytes travel on as they are. */
-export const travels = (surface: Pick<Surface, 'shapes'>, offer: Offer): boolean =>
-  surface.shapes.some((shape) => speaks(offer.endpoint, shape)) && !isSimulated(offer) && !speaksConverse(offer)
+export const passesThrough = (surface: Pick<Surface, 'shapes'>, offer: Offer): boolean =>
+  surface.shapes.some((shape) => supportsShape(offer.endpoint, shape)) && !isSimulated(offer) && !usesConverse(offer)
 
-/** Whether a Turn can be put to the offer. */
-export const isAsked = (offer: Offer): boolean => turnShapes.includes(offer.endpoint.shape) || isSimulated(offer)
+/** Whether a CanonicalRequest can be put to the offer. */
+export const isAsked = (offer: Offer): boolean =>
+  translatableShapes.includes(offer.endpoint.shape) || isSimulated(offer)
 
 /** Whether a client of this surface can be served by the offer at all. */
 export const isServed = (surface: Surface, offer: Offer): boolean =>
-  travels(surface, offer) || (surface.translates && isAsked(offer))
+  passesThrough(surface, offer) || (surface.translates && isAsked(offer))
 
 /** The same for a client of whom only the shape is known. */
-export const isServedIn = (shape: Shape, offer: Offer): boolean => speaks(offer.endpoint, shape) || isAsked(offer)
+export const isServedIn = (shape: Shape, offer: Offer): boolean =>
+  supportsShape(offer.endpoint, shape) || isAsked(offer)
 
 /** The way to providers, and to whatever else a request names. */
 export interface Net {
@@ -51,7 +53,7 @@ export interface Way {
 
 /** A client's request, read once, and the ways to put it to offers that do not speak its shape. */
 export class Translation {
-  readonly turn: Turn
+  readonly canonical: CanonicalRequest
   /** The client wants the usage inside the stream. */
   readonly includeUsage: boolean
   readonly #losses: readonly Loss[]
@@ -60,8 +62,8 @@ export class Translation {
 
   /** Refuses what the surface's vendor would refuse. */
   constructor(surface: Surface, json: Record<string, unknown>, headers: Readonly<Record<string, unknown>>) {
-    const { turn, includeUsage, losses } = surface.decode(json, headers)
-    this.turn = turn
+    const { canonical, includeUsage, losses } = surface.decode(json, headers)
+    this.canonical = canonical
     this.includeUsage = includeUsage
     this.#losses = losses
     this.#json = json
@@ -76,7 +78,7 @@ export class Translation {
     if (known) return known
     const address = offer.endpoint.billing === 'byok' ? null : addressIn(this.#json)
     if (address !== null) refuseKept(address)
-    const { losses, ...rest } = wayOf(this.turn, offer)
+    const { losses, ...rest } = wayOf(this.canonical, offer)
     const way = { losses: union(this.#losses, losses), ...rest, ...(isSimulated(offer) && { body: this.#json }) }
     refuseLost(way.losses)
     this.#ways.set(offer, way)
@@ -84,44 +86,48 @@ export class Translation {
   }
 }
 
-/** How an offer is asked a Turn, whoever asks it. Refuses what the offer's shape cannot be asked at all. */
-export function wayOf(turn: Turn, offer: Offer): Way {
+/** How an offer is asked a CanonicalRequest, whoever asks it. Refuses what the offer's shape cannot be asked at all. */
+export function wayOf(canonical: CanonicalRequest, offer: Offer): Way {
   if (isSimulated(offer)) {
-    const named = { ...turn, model: offer.upstreamModel }
+    const named = { ...canonical, model: offer.upstreamModel }
     return {
       losses: simLosses(named),
-      body: turn as unknown as Record<string, unknown>,
+      body: canonical as unknown as Record<string, unknown>,
       play: (limit, _, signal) => simulate(limited(named, limit), signal),
     }
   }
-  const fetches = needsFetching(turn, offer)
-  const prepared = prepare(offer, fetches ? withStandIns(turn, offer) : turn)
+  const fetches = needsFetching(canonical, offer)
+  const prepared = prepare(offer, fetches ? withStandIns(canonical, offer) : canonical)
   return {
     losses: prepared.losses,
     // What is fetched weighs as what it is, not as what stands in for it.
-    body: fetches ? (turn as unknown as Record<string, unknown>) : prepared.body,
+    body: fetches ? (canonical as unknown as Record<string, unknown>) : prepared.body,
     play: (limit, net, signal) => {
       // Anthropic's clients warm a cache so; others would be asked for nothing and take that amiss.
-      if (turn.max_output_tokens === 0 && offer.endpoint.shape !== 'anthropic-messages') return nothing(turn)
-      if (fetches) return fetched(offer, limited(turn, limit), net, signal)
-      return (limit === null ? prepared : prepare(offer, limited(turn, limit))).chunks(net.outbound, net.party, signal)
+      if (canonical.max_output_tokens === 0 && offer.endpoint.shape !== 'anthropic-messages') return nothing(canonical)
+      if (fetches) return fetched(offer, limited(canonical, limit), net, signal)
+      return (limit === null ? prepared : prepare(offer, limited(canonical, limit))).chunks(
+        net.outbound,
+        net.party,
+        signal,
+      )
     },
   }
 }
 
-const limited = (turn: Turn, limit: number | null): Turn =>
-  limit === null ? turn : { ...turn, max_output_tokens: limit }
+const limited = (canonical: CanonicalRequest, limit: number | null): CanonicalRequest =>
+  limit === null ? canonical : { ...canonical, max_output_tokens: limit }
 
 const union = (some: readonly Loss[], others: readonly Loss[]): Loss[] => [...new Set([...some, ...others])]
 
 /** The answer to a request whose images and files are fetched first. */
 async function* fetched(
   offer: Offer,
-  turn: Turn,
+  canonical: CanonicalRequest,
   { outbound, outside, party }: Net,
   signal: AbortSignal,
 ): AsyncGenerator<Chunk, void, undefined> {
-  const whole = await fetchMedia(turn, offer, outside, party, signal)
+  const whole = await fetchMedia(canonical, offer, outside, party, signal)
   if ('kind' in whole) return yield { type: 'error', error: whole }
   let prepared: Prepared
   try {
@@ -135,7 +141,7 @@ async function* fetched(
 }
 
 /** An answer without a word, for who asked for none. */
-async function* nothing({ model }: Turn): AsyncGenerator<Chunk, void, undefined> {
+async function* nothing({ model }: CanonicalRequest): AsyncGenerator<Chunk, void, undefined> {
   yield { type: 'start', id: '', model }
   yield { type: 'usage', usage: usageOf({}) }
   yield { type: 'finish', reason: 'stop', native: null }
@@ -167,8 +173,8 @@ export function lossless(candidates: readonly Candidate[], lossesOf: (offer: Off
 }
 
 /** Tokens of a request for a model that nobody counts for: words where they are the tokens, else a fair guess. */
-export const countFor = (offer: Offer, { turn }: Translation, guess: () => number): number =>
-  isSimulated(offer) ? countInput(turn.messages) : guess()
+export const countFor = (offer: Offer, { canonical }: Translation, guess: () => number): number =>
+  isSimulated(offer) ? countInput(canonical.messages) : guess()
 
 const MOST_NAMES = 32
 

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
-import type { Attempt } from '../passthrough/text-passthrough.ts'
-import { Played } from './translated-response.ts'
-import type { Chunk, Turn, UpstreamFault } from '../model/canonical-request.ts'
+import type { AttemptListener } from '../passthrough/text-passthrough.ts'
+import { TranslatedResponse } from './translated-response.ts'
+import type { Chunk, CanonicalRequest, UpstreamFault } from '../model/canonical-request.ts'
 
-const turn = { model: 'm', messages: [] } as unknown as Turn
+const canonical = { model: 'm', messages: [] } as unknown as CanonicalRequest
 const text = (words: string): Chunk => ({ type: 'text', text: words })
 
-function attempt(): Attempt & { faults: UpstreamFault[] } {
+function attempt(): AttemptListener & { faults: UpstreamFault[] } {
   const faults: UpstreamFault[] = []
   return { faults, begin() {}, ended() {}, failed: (fault) => void faults.push(fault) }
 }
@@ -24,17 +24,23 @@ test('a client that does not read for five minutes has left', async (t) => {
     },
     end() {},
     destroy() {
-      played.leave()
+      translated.leave()
       response.emit('close')
     },
   })
   const stream = { write: () => 'x', end: () => '', fail: () => '', keepAlive: ':\n\n' }
-  const played: Played = new Played(attempt(), response as unknown as ServerResponse, { stream }, turn, false)
+  const translated: TranslatedResponse = new TranslatedResponse(
+    attempt(),
+    response as unknown as ServerResponse,
+    { stream },
+    canonical,
+    false,
+  )
   async function* chunks(): AsyncGenerator<Chunk> {
     yield text('one')
     yield { type: 'finish', reason: 'stop', native: null }
   }
-  const run = played.run(chunks())
+  const run = translated.run(chunks())
   await written.promise
   t.mock.timers.tick(299_999)
   assert.equal(response.listenerCount('close'), 1, 'it is waited for')
@@ -51,7 +57,7 @@ test('an answer that does not end is given up before it fills the memory', async
   }
   const told = attempt()
   const response = new EventEmitter() as unknown as ServerResponse
-  await new Played(told, response, { whole: () => ({}) }, turn, false).run(chunks())
+  await new TranslatedResponse(told, response, { whole: () => ({}) }, canonical, false).run(chunks())
   assert.ok(pieces < 40, `${pieces} MiB were taken`)
   assert.deepEqual(
     told.faults.map(({ kind, message }) => [kind, message]),
@@ -74,7 +80,7 @@ test('calls, citations and thoughts without end are given up as words are; ten t
     }
     const told = attempt()
     const response = Object.assign(new EventEmitter(), { end() {} }) as unknown as ServerResponse
-    await new Played(told, response, { whole: () => ({}) }, turn, false).run(chunks())
+    await new TranslatedResponse(told, response, { whole: () => ({}) }, canonical, false).run(chunks())
     return { taken, faults: told.faults.length }
   }
   for (const [kind, chunkOf] of Object.entries(kinds)) {

@@ -2,11 +2,11 @@ import type { Reply } from '#kernel/exchange.ts'
 import { usageOf } from '#kernel/usage.ts'
 import { Collector, type Collected } from '../model/answer.ts'
 import { type Reading, unread } from '../passthrough/formats/format.ts'
-import { type Attempt, STALL_MS } from '../passthrough/text-passthrough.ts'
+import { type AttemptListener, STALL_MS } from '../passthrough/text-passthrough.ts'
 import { countInput, countWords } from '../sim/words.ts'
 import { type Json, listOf } from '../model/json.ts'
 import type { AnswerStream } from '../surfaces/surface.ts'
-import type { Chunk, Turn, UpstreamFault } from '../model/canonical-request.ts'
+import type { Chunk, CanonicalRequest, UpstreamFault } from '../model/canonical-request.ts'
 
 /** How the answer is written: as a stream, or at once when it is whole. */
 export type Writer = { stream: AnswerStream } | { whole: (answer: Collected) => object }
@@ -19,11 +19,11 @@ const MOST_CHARACTERS = 32 << 20
 const OF_A_PART = 256
 
 /** An answer that comes as chunks and is written in the surface's own shape. */
-export class Played {
-  readonly #attempt: Attempt
+export class TranslatedResponse {
+  readonly #attempt: AttemptListener
   readonly #response: Reply
   readonly #writer: Writer
-  readonly #turn: Turn
+  readonly #canonical: CanonicalRequest
   /** Its words are its tokens: of an answer without usage what was used is known all the same. */
   readonly #simulated: boolean
   /** Keeps what the answer was made of, before its client can name it; null: nothing is kept. */
@@ -39,17 +39,17 @@ export class Played {
   #beat: NodeJS.Timeout | null = null
 
   constructor(
-    attempt: Attempt,
+    attempt: AttemptListener,
     response: Reply,
     writer: Writer,
-    turn: Turn,
+    canonical: CanonicalRequest,
     simulated: boolean,
     keep: ((output: readonly Json[]) => Promise<void>) | null = null,
   ) {
     this.#attempt = attempt
     this.#response = response
     this.#writer = writer
-    this.#turn = turn
+    this.#canonical = canonical
     this.#simulated = simulated
     this.#keep = keep
   }
@@ -185,7 +185,7 @@ export class Played {
       usage:
         usage ??
         (this.#simulated
-          ? usageOf({ input_tokens: countInput(this.#turn.messages), output_tokens: this.#words })
+          ? usageOf({ input_tokens: countInput(this.#canonical.messages), output_tokens: this.#words })
           : null),
       ...(cost_usd !== null && { reportedUsd: cost_usd }),
       ...(audio !== null && { audio }),

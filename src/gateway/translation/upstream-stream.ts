@@ -28,16 +28,16 @@ import { readAnswer as readResponse } from '../wire/openai-responses/read-answer
 import { StreamReader as ResponsesReader } from '../wire/openai-responses/read-stream.ts'
 import type { Encoded, Target } from '../wire/shared/target.ts'
 import { renameBack } from '../wire/shared/tool-names.ts'
-import { speaksConverse, vendorOf } from '../providers/supports.ts'
+import { usesConverse, vendorOf } from '../providers/supports.ts'
 import { stopAt } from './stop-at.ts'
-import type { Chunk, Loss, Turn } from '../model/canonical-request.ts'
+import type { Chunk, Loss, CanonicalRequest } from '../model/canonical-request.ts'
 import { upstreamOf } from '../providers/transport/upstream.ts'
 
-/** How a Turn is put to a provider, and how its answer is read. */
+/** How a CanonicalRequest is put to a provider, and how its answer is read. */
 interface Translator {
   /** Behind the upstream's base. */
   path(model: string): string
-  encode(turn: Turn, target: Target, how: { stream: boolean }): Encoded
+  encode(canonical: CanonicalRequest, target: Target, how: { stream: boolean }): Encoded
   reader(): { feed(bytes: Uint8Array): Chunk[]; end(): Chunk[] }
   readAnswer(body: unknown): Chunk[]
 }
@@ -80,10 +80,10 @@ const converse: Translator = {
   readAnswer: readConverse,
 }
 
-/** Shapes that a Turn can be put to. */
-export const turnShapes = Object.keys(translators) as Shape[]
+/** Shapes that a CanonicalRequest can be put to. */
+export const translatableShapes = Object.keys(translators) as Shape[]
 
-/** A Turn as the request of a provider. */
+/** A CanonicalRequest as the request of a provider. */
 export interface Prepared {
   losses: Loss[]
   /** What is sent. */
@@ -93,10 +93,10 @@ export interface Prepared {
 }
 
 /** Refuses what the provider's shape cannot be asked. */
-export function prepare(offer: Offer, turn: Turn): Prepared {
+export function prepare(offer: Offer, canonical: CanonicalRequest): Prepared {
   const { endpoint } = offer
   const translator =
-    (speaksConverse(offer) ? converse : translators[endpoint.shape]) ??
+    (usesConverse(offer) ? converse : translators[endpoint.shape]) ??
     refuse('unsupported_model', {
       message: `${offer.slug} is served in a shape that is not spoken here: ${endpoint.shape}.`,
     })
@@ -106,7 +106,7 @@ export function prepare(offer: Offer, turn: Turn): Prepared {
     capabilities: offer.capabilities,
     preset: vendorOf(endpoint),
   }
-  const { body, losses, renamed, watched = [] } = translator.encode(turn, target, { stream: true })
+  const { body, losses, renamed, watched = [] } = translator.encode(canonical, target, { stream: true })
   const stops = watched.filter((words) => words !== '')
   const upstream = upstreamOf(endpoint)
   const headers = [...upstream.headers]
@@ -116,7 +116,7 @@ export function prepare(offer: Offer, turn: Turn): Prepared {
     losses,
     body,
     async *chunks(outbound, party, signal) {
-      const arrival = new Arrival(translator, signal)
+      const stream = new UpstreamStream(translator, signal)
       dispatch(
         outbound,
         upstream,
@@ -131,16 +131,16 @@ export function prepare(offer: Offer, turn: Turn): Prepared {
           party,
         },
         { model: offer.upstreamModel, stream: true },
-        arrival,
+        stream,
       )
       try {
-        const arrived = arrival.chunks()
+        const arrived = stream.chunks()
         for await (const chunk of stops.length === 0 ? arrived : stopAt(arrived, stops))
           // Into a stream that has begun a fault is written as it is.
           if (chunk.type === 'error') yield { type: 'error', error: scrub(chunk.error, endpoint) }
           else yield renamed.size === 0 ? chunk : renameBack(chunk, renamed)
       } finally {
-        arrival.leave()
+        stream.leave()
       }
     },
   }
@@ -151,7 +151,7 @@ const MOST_WAITING = 512
 const MOST_BODY = 32 << 20
 
 /** A provider's answer as it arrives, read into chunks that are taken one by one. */
-class Arrival implements Dispatcher.DispatchHandler {
+class UpstreamStream implements Dispatcher.DispatchHandler {
   readonly #translator: Translator
   readonly #signal: AbortSignal
   readonly #reader: { feed(bytes: Uint8Array): Chunk[]; end(): Chunk[] }

@@ -44,7 +44,7 @@ test('only what the vendors refuse is refused; null is absent and unknown fields
       refusal(() => decodeMessages({ ...sampled, temperature: null, [name]: 1 }, '2026-10-21')),
       ['invalid_parameter', name],
     )
-  assert.equal(decodeMessages(sampled).turn.temperature, 0.5)
+  assert.equal(decodeMessages(sampled).canonical.temperature, 0.5)
   const paper = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'x' } }
   const cited = { type: 'text', text: 'x', citations: [{ type: 'char_location', cited_text: 'x', document_index: 0 }] }
   for (const [message, param] of [
@@ -56,7 +56,7 @@ test('only what the vendors refuse is refused; null is absent and unknown fields
       refusal(() => decodeMessages(retired, '2026-10-21')),
       ['invalid_parameter', param],
     )
-    assert.equal(decodeMessages(retired).turn.messages.length, 2)
+    assert.equal(decodeMessages(retired).canonical.messages.length, 2)
   }
   const allowed = [{ role: 'user', content: [paper] }, { role: 'assistant', content: [cited] }, hi]
   assert.ok(decodeMessages({ model: 'm', max_tokens: 1, messages: allowed }, '2026-10-21'))
@@ -66,7 +66,7 @@ test('only what the vendors refuse is refused; null is absent and unknown fields
       .map((name) => [name, null]),
   )
   assert.deepEqual(decodeChat({ model: 'm', messages: [hi], ...nulls, something_new: null }), {
-    turn: { model: 'm', messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }] },
+    canonical: { model: 'm', messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }] },
     stream: false,
     includeUsage: false,
     losses: [],
@@ -152,8 +152,8 @@ test('what a Turn has no place for is named, what changes nothing is not', () =>
     ],
   })
   assert.deepEqual(claudeCode.losses, ['context_management', 'tools.defer_loading', 'tools.web_search_20250305'])
-  assert.deepEqual(claudeCode.turn.reasoning, { effort: 'max', exclude: true })
-  assert.deepEqual(claudeCode.turn.messages[1], { role: 'system', content: [{ type: 'text', text: 'be brief' }] })
+  assert.deepEqual(claudeCode.canonical.reasoning, { effort: 'max', exclude: true })
+  assert.deepEqual(claudeCode.canonical.messages[1], { role: 'system', content: [{ type: 'text', text: 'be brief' }] })
 })
 
 test('fields that JavaScript’s objects have too are unknown fields like others', () => {
@@ -249,10 +249,10 @@ test('no request makes a translation throw anything but a refusal', () => {
       isMixed(body)
       for (const decode of [decodeChat, decodeMessages]) {
         refusal(() => {
-          const { turn } = decode(body)
+          const { canonical } = decode(body)
           for (const encode of [encodeChat, encodeMessages]) {
             for (const target of [claude, old, gpt, other])
-              refusal(() => JSON.stringify(encode(turn, target, { stream: true })))
+              refusal(() => JSON.stringify(encode(canonical, target, { stream: true })))
           }
         })
       }

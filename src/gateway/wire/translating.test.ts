@@ -24,10 +24,12 @@ export const other: Target = { model: 'llama', maxOutputTokens: null, capabiliti
 export const hi = { role: 'user', content: 'hi' }
 /** A chat client's request as an Anthropic provider gets it. */
 export const toClaude = (body: object, target = claude) =>
-  encodeMessages(decodeChat({ model: 'm', messages: [hi], ...body }).turn, target, { stream: false })
+  encodeMessages(decodeChat({ model: 'm', messages: [hi], ...body }).canonical, target, { stream: false })
 /** An Anthropic client's request as a chat provider gets it. */
 export const toChat = (body: object, target = other) =>
-  encodeChat(decodeMessages({ model: 'm', max_tokens: 100, messages: [hi], ...body }).turn, target, { stream: false })
+  encodeChat(decodeMessages({ model: 'm', max_tokens: 100, messages: [hi], ...body }).canonical, target, {
+    stream: false,
+  })
 export const refusal = (run: () => unknown) => {
   try {
     run()

@@ -1,5 +1,5 @@
 import type { Outbound } from '#engine/http-client/outbound.ts'
-import { CarryFailed } from '#gateway/providers/transport/transport.ts'
+import { TransportFailed } from '#gateway/providers/transport/transport.ts'
 import { dispatch } from '#gateway/providers/transport/dispatch.ts'
 import { scrub } from '#gateway/model/fault-rules.ts'
 import type { ProviderEndpoint } from '#gateway/model/offer.ts'
@@ -38,7 +38,7 @@ export async function ask(
     return fail(`The provider answered ${status}${saidIn(json, text)}.`, status)
   } catch (error) {
     if (error instanceof AskFailed) throw error
-    return fail(error instanceof CarryFailed ? error.message : why(error))
+    return fail(error instanceof TransportFailed ? error.message : why(error))
   }
 }
 
@@ -116,7 +116,7 @@ export async function checkKey(outbound: Outbound, endpoint: ProviderEndpoint): 
   try {
     answer = await exchange(outbound, endpoint, path, body, 10_000)
   } catch (error) {
-    return fail(error instanceof AskFailed || error instanceof CarryFailed ? error.message : why(error))
+    return fail(error instanceof AskFailed || error instanceof TransportFailed ? error.message : why(error))
   }
   const { status, text } = answer
   if (status !== 400 && status !== 404) fail(`The provider answered ${status}${saidIn(parse(text), text)}.`)

@@ -3,13 +3,19 @@ import { keyName } from '#areas/api-keys/service.ts'
 import type { Ledger } from '#engine/ledger/ledger.ts'
 import { totalOf } from '#engine/ledger/usage-days.ts'
 import type { Postgres } from '#engine/postgres/client.ts'
-import type { Books, SpentByPeriod } from '#gateway/call/usage-lookup.ts'
+import type { UsageLookup, SpentByPeriod } from '#gateway/call/usage-lookup.ts'
 import { type Nano, toUsd } from '#kernel/money.ts'
 
 const periods = ['day', 'week', 'month', 'total'] as const
 
 /** What OpenRouter's clients ask of their key, their credits and their calls, from the ledger and the record of calls. */
-export const createBooks = ({ postgres: { db }, ledger }: { postgres: Postgres; ledger: Ledger }): Books => ({
+export const createUsageLookup = ({
+  postgres: { db },
+  ledger,
+}: {
+  postgres: Postgres
+  ledger: Ledger
+}): UsageLookup => ({
   async key({ accountId, credential }) {
     if (credential.kind !== 'key') return null
     const { id } = credential

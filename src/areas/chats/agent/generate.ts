@@ -5,7 +5,7 @@ import { payerOf } from '#engine/ledger/payer.ts'
 import type { Completion } from '#gateway/call/complete.ts'
 import { refusalOf } from '#gateway/model/refusal.ts'
 import type { Served } from '#gateway/call/direct-attempt.ts'
-import type { Turn } from '#gateway/model/canonical-request.ts'
+import type { CanonicalRequest } from '#gateway/model/canonical-request.ts'
 import { type ErrorBody, Refusal, errorBody, refuse } from '#kernel/errors.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
 import { placeNow } from '../runs/acting.ts'
@@ -222,7 +222,10 @@ async function askAnew(engine: Engine, { run }: Claim, signal: AbortSignal) {
 }
 
 /** What an agent adds to every call of its model. */
-const settingsOf = ({ offer }: Toolset, agent: AgentRow | null): Pick<Turn, 'tools' | 'response_format'> => ({
+const settingsOf = (
+  { offer }: Toolset,
+  agent: AgentRow | null,
+): Pick<CanonicalRequest, 'tools' | 'response_format'> => ({
   ...(offer.length > 0 && { tools: [...offer] }),
   ...(agent?.output_schema && {
     response_format: { type: 'json_schema', name: 'answer', schema: agent.output_schema },

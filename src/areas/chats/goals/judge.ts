@@ -5,7 +5,7 @@ import type { Context } from '#engine/context.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
 import { refusalOf } from '#gateway/model/refusal.ts'
 import type { Served } from '#gateway/call/direct-attempt.ts'
-import type { TurnMessage } from '#gateway/model/canonical-request.ts'
+import type { CanonicalMessage } from '#gateway/model/canonical-request.ts'
 import { judgesBudgets, lineageOf } from '../runs/budgets.ts'
 import type { GoalRow } from './goal-store.ts'
 import type { Said } from '../messages/history.ts'
@@ -80,7 +80,7 @@ function questionOf(
   { objective, criteria, last_feedback }: GoalRow,
   path: readonly Said[],
   answer: string,
-): TurnMessage[] {
+): CanonicalMessage[] {
   const parts = [
     `The end of the conversation:\n\n${transcriptOf(path)}`,
     'The goal:',

@@ -1,4 +1,4 @@
-import type { TurnMessage, TurnPart } from '#gateway/model/canonical-request.ts'
+import type { CanonicalMessage, CanonicalPart } from '#gateway/model/canonical-request.ts'
 import type { Part } from './parts.ts'
 
 /** A message of the path, as the model is to see it. */
@@ -11,11 +11,11 @@ export interface Said {
  * A path of messages as a model takes it. An assistant message holds all that its run did, so it becomes one message
  * per step: what was said and called, then the results. One that is empty (its run failed, or waits) is left out.
  */
-export function turnOf(system: string | null, path: readonly Said[]): TurnMessage[] {
-  const messages: TurnMessage[] =
+export function turnOf(system: string | null, path: readonly Said[]): CanonicalMessage[] {
+  const messages: CanonicalMessage[] =
     system === null || system === '' ? [] : [{ role: 'system', content: [{ type: 'text', text: system }] }]
   for (const { role, content } of path) {
-    let at: TurnMessage | null = null
+    let at: CanonicalMessage | null = null
     for (const part of content) {
       const spoken = partOf(part)
       if (spoken === null) continue
@@ -27,7 +27,7 @@ export function turnOf(system: string | null, path: readonly Said[]): TurnMessag
   return withResults(messages)
 }
 
-function partOf(part: Part): TurnPart | null {
+function partOf(part: Part): CanonicalPart | null {
   switch (part.type) {
     case 'text':
       return part.text === '' ? null : part
@@ -50,10 +50,10 @@ function partOf(part: Part): TurnPart | null {
 }
 
 /** What `readFiles` did not see. */
-const unread = ({ name }: { name: string }): TurnPart => ({ type: 'text', text: `[${name}]` })
+const unread = ({ name }: { name: string }): CanonicalPart => ({ type: 'text', text: `[${name}]` })
 
 /** Vendors refuse a call without its result: one that a stop or a crash left open is answered with that. */
-function withResults(messages: readonly TurnMessage[]): TurnMessage[] {
+function withResults(messages: readonly CanonicalMessage[]): CanonicalMessage[] {
   return messages.flatMap((message, i) => {
     const calls = message.content.filter((part) => part.type === 'tool_call')
     if (message.role !== 'assistant' || calls.length === 0) return [message]

@@ -2,15 +2,15 @@ import { eventsFromEnd } from '../frames.ts'
 import { readUsage } from '../../wire/anthropic-messages/usage.ts'
 import { readStreamFault } from '../../wire/faults.ts'
 import { type Json, isObject, objectOf, parseJson } from '../../model/json.ts'
-import { type Dialect, unread, usageAtEnd, wordBefore } from './format.ts'
+import { type PassthroughFormat, unread, usageAtEnd, wordBefore } from './format.ts'
 
 const LAST_EVENTS = 8
 
-export const anthropicMessages: Dialect = {
+export const anthropicMessages: PassthroughFormat = {
   shape: 'anthropic-messages',
   path: '/v1/messages',
-  travelling: ['user-agent', 'anthropic-version', 'anthropic-beta', 'idempotency-key'],
-  travellingOnOwnKey: ['anthropic-workspace-id', 'anthropic-user-profile-id'],
+  forwardedHeaders: ['user-agent', 'anthropic-version', 'anthropic-beta', 'idempotency-key'],
+  forwardedOnOwnKey: ['anthropic-workspace-id', 'anthropic-user-profile-id'],
   limitFields: ['max_tokens'],
   usageOption: false,
 
@@ -67,7 +67,7 @@ function firstUsage(head: string): Json {
 }
 
 /** Counting tokens: the same request to another path, and nothing is generated. */
-export const anthropicCount: Dialect = {
+export const anthropicCount: PassthroughFormat = {
   ...anthropicMessages,
   path: '/v1/messages/count_tokens',
   readEnd: () => null,

@@ -31,16 +31,16 @@ export interface Media {
 }
 
 /** What the gateway knows of a wire shape to pass its bytes through: where to, with what, and where usage stands. */
-export interface Dialect {
+export interface PassthroughFormat {
   shape: Shape
   /** Behind the upstream's base. */
   path: string
   /** Who serves a request that names no model; absent: it has to. */
   usualModel?: string
   /** A client's headers that mean something to the provider, in lower case. */
-  travelling: readonly string[]
+  forwardedHeaders: readonly string[]
   /** Those that name an account at the provider: they travel only to the caller's own endpoint. */
-  travellingOnOwnKey: readonly string[]
+  forwardedOnOwnKey: readonly string[]
   media?: Media
   /** The fields that bound the output; none: what is made has no length that could be bounded. */
   limitFields: readonly string[]

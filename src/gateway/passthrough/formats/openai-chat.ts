@@ -2,15 +2,15 @@ import { eventsFromEnd } from '../frames.ts'
 import { readStreamFault } from '../../wire/faults.ts'
 import { isObject, parseJson } from '../../model/json.ts'
 import { readUsage } from '../../wire/openai-chat/usage.ts'
-import { type Dialect, type Reading, unread, usageAtEnd, wordBefore } from './format.ts'
+import { type PassthroughFormat, type Reading, unread, usageAtEnd, wordBefore } from './format.ts'
 
 /** How far from its end a stream is searched: usage, finish and `[DONE]` are its last events. */
 const LAST_EVENTS = 6
 
-export const openaiChat: Dialect = {
+export const openaiChat: PassthroughFormat = {
   shape: 'openai-chat',
   path: '/chat/completions',
-  travelling: [
+  forwardedHeaders: [
     'user-agent',
     'openai-beta',
     'idempotency-key',
@@ -25,7 +25,7 @@ export const openaiChat: Dialect = {
     'x-openrouter-cache-clear',
     'x-session-id',
   ],
-  travellingOnOwnKey: ['openai-organization', 'openai-project'],
+  forwardedOnOwnKey: ['openai-organization', 'openai-project'],
   limitFields: ['max_completion_tokens', 'max_tokens'],
   usageOption: true,
 

@@ -2,16 +2,24 @@ import { eventsFromEnd } from '../frames.ts'
 import { fault, kindOf, readStreamFault } from '../../wire/faults.ts'
 import { isObject, type Json, objectOf, parseJson, textOf } from '../../model/json.ts'
 import { readUsage } from '../../wire/openai-responses/usage.ts'
-import { type Dialect, type Reading, unread } from './format.ts'
+import { type PassthroughFormat, type Reading, unread } from './format.ts'
 
 /** The end is one event; what some providers put behind it are a few. */
 const LAST_EVENTS = 4
 
-export const openaiResponses: Dialect = {
+export const openaiResponses: PassthroughFormat = {
   shape: 'openai-responses',
   path: '/responses',
-  travelling: ['user-agent', 'openai-beta', 'idempotency-key', 'session-id', 'x-session-id', 'http-referer', 'x-title'],
-  travellingOnOwnKey: ['openai-organization', 'openai-project'],
+  forwardedHeaders: [
+    'user-agent',
+    'openai-beta',
+    'idempotency-key',
+    'session-id',
+    'x-session-id',
+    'http-referer',
+    'x-title',
+  ],
+  forwardedOnOwnKey: ['openai-organization', 'openai-project'],
   limitFields: ['max_output_tokens'],
   usageOption: false,
 
@@ -59,7 +67,7 @@ function readResponse(response: Json): Reading {
 }
 
 /** A conversation in, its compacted items out (`responses.compact` of openai 7.55.0); only the vendor can read them again. */
-export const responsesCompact: Dialect = {
+export const responsesCompact: PassthroughFormat = {
   ...openaiResponses,
   path: '/responses/compact',
   limitFields: [],
@@ -67,7 +75,7 @@ export const responsesCompact: Dialect = {
 }
 
 /** Counting tokens: the same request to another path, and nothing is generated. */
-export const responsesCount: Dialect = {
+export const responsesCount: PassthroughFormat = {
   ...openaiResponses,
   path: '/responses/input_tokens',
   readWhole: (json) =>

@@ -2,11 +2,11 @@ import { usageOf } from '#kernel/usage.ts'
 import { eventsFromEnd } from '../frames.ts'
 import { readStreamFault } from '../../wire/faults.ts'
 import { countOf, isObject, type Json, objectOf, parseJson } from '../../model/json.ts'
-import { type Dialect, type Media, type Reading, unread } from './format.ts'
+import { type PassthroughFormat, type Media, type Reading, unread } from './format.ts'
 import { openaiChat } from './openai-chat.ts'
 
 /** What OpenAI has beside conversations. Nothing of it is translated: who does not speak it does not serve it. */
-const base: Dialect = {
+const base: PassthroughFormat = {
   ...openaiChat,
   limitFields: [],
   usageOption: false,
@@ -17,7 +17,7 @@ const base: Dialect = {
   readEnd: () => null,
 }
 
-export const openaiEmbeddings: Dialect = {
+export const openaiEmbeddings: PassthroughFormat = {
   ...base,
   path: '/embeddings',
   readWhole(json) {
@@ -29,7 +29,7 @@ export const openaiEmbeddings: Dialect = {
 }
 
 /** Free of charge at OpenAI, and counted by nobody. */
-export const openaiModerations: Dialect = {
+export const openaiModerations: PassthroughFormat = {
   ...base,
   path: '/moderations',
   usualModel: 'omni-moderation-latest',
@@ -38,13 +38,13 @@ export const openaiModerations: Dialect = {
 }
 
 /** Completions of a bare prompt, from before there were chats. */
-export const openaiCompletions: Dialect = {
+export const openaiCompletions: PassthroughFormat = {
   ...openaiChat,
   path: '/completions',
   limitFields: ['max_tokens'],
 }
 
-const passed = (path: string, media: Media): Dialect => ({ ...base, path, media })
+const passed = (path: string, media: Media): PassthroughFormat => ({ ...base, path, media })
 
 /** More than any vendor makes at once, and dear enough. */
 const MOST_IMAGES = 1_000_000

@@ -1,17 +1,17 @@
 import type { ProviderEndpoint } from '../../model/offer.ts'
-import { type Carrier, CarryFailed } from './transport.ts'
+import { type Transport, TransportFailed } from './transport.ts'
 
 /**
  * Azure OpenAI's older paths: `{base}/deployments/{deployment}/…?api-version=…`. Null where the base ends in `/v1`, which
  * is OpenAI's own shape (learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle).
  */
-export function azureCarrier({ baseUrl, headers }: ProviderEndpoint, base: string): Carrier | null {
+export function azureTransport({ baseUrl, headers }: ProviderEndpoint, base: string): Transport | null {
   if (new URL(baseUrl).pathname.replace(/\/+$/, '').endsWith('/v1')) return null
   const version = Object.entries(headers).find(([name]) => name.toLowerCase() === 'x-uk-api-version')?.[1]
   return {
-    carry(send, { model }) {
+    wrap(send, { model }) {
       if (version === undefined || version === '')
-        throw new CarryFailed({
+        throw new TransportFailed({
           kind: 'model_not_found',
           message:
             'This address of Azure needs an `api-version`: give it as the header x-uk-api-version, or use …/openai/v1.',

@@ -2,7 +2,7 @@ import { AwsV4Signer } from 'aws4fetch'
 import type { Send } from '#engine/http-client/send.ts'
 import type { ProviderEndpoint } from '../../model/offer.ts'
 import { anthropicBody, dropped } from './claude-body.ts'
-import { type Carrier, CarryFailed, SETTING, headerIn } from './transport.ts'
+import { type Transport, TransportFailed, SETTING, headerIn } from './transport.ts'
 
 const VERSION = 'bedrock-2023-05-31'
 
@@ -18,13 +18,13 @@ export const isConverse = (model: string): boolean => !/claude/i.test(model)
  * The key is `<access key id>:<secret>[:<session token>]`, with which each request is signed (Signature Version 4), or a
  * Bedrock API key, which is sent as it is. The region stands in the host's name or in the setting `x-uk-region`.
  */
-export function bedrockCarrier({ apiKey, headers, shape, baseUrl }: ProviderEndpoint, base: string): Carrier {
+export function bedrockTransport({ apiKey, headers, shape, baseUrl }: ProviderEndpoint, base: string): Transport {
   const settings = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
   const region = settings.get('x-uk-region') ?? regionOf(baseUrl)
   const allowed = allowedBetas(settings.get('x-uk-betas'))
   const claude = shape === 'anthropic-messages'
   return {
-    async carry(send, { model, stream }) {
+    async wrap(send, { model, stream }) {
       frames ??= await import('./amazon-event-stream.ts')
       const plain = !claude
         ? send
@@ -36,7 +36,7 @@ export function bedrockCarrier({ apiKey, headers, shape, baseUrl }: ProviderEndp
       if (secretAccessKey === undefined)
         return { ...plain, headers: [...plain.headers, 'authorization', `Bearer ${apiKey}`] }
       if (region === null)
-        throw new CarryFailed({
+        throw new TransportFailed({
           kind: 'upstream_key',
           message: 'The host of this endpoint names no region of AWS: give it as the header x-uk-region.',
         })

@@ -7,16 +7,16 @@ import type { Asked } from './transport.ts'
 /** Sends a request of the upstream's shape, in its wrapping where it has one. What goes wrong arrives at the handler. */
 export function dispatch(
   outbound: Outbound,
-  { carrier }: Upstream,
+  { transport }: Upstream,
   send: Send,
   asked: Asked,
   handler: Dispatcher.DispatchHandler,
 ): void {
-  if (carrier === null) return outbound.dispatch(send, handler)
+  if (transport === null) return outbound.dispatch(send, handler)
   const failed = (error: unknown): void => handler.onResponseError?.(NONE, error as Error)
-  const go = (carried: Send): void => outbound.dispatch(carried, carrier.unwrap?.(handler) ?? handler)
+  const go = (carried: Send): void => outbound.dispatch(carried, transport.unwrap?.(handler) ?? handler)
   try {
-    const carried = carrier.carry(inOne(send), asked, outbound)
+    const carried = transport.wrap(inOne(send), asked, outbound)
     if (carried instanceof Promise) carried.then(go).catch(failed)
     else go(carried)
   } catch (error) {

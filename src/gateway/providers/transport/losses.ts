@@ -13,4 +13,4 @@ export const lossesOnTheWay = (
   endpoint: ProviderEndpoint,
   json: Record<string, unknown>,
   headers: Readonly<Record<string, unknown>>,
-): readonly Loss[] => (isWrapped(endpoint) ? (upstreamOf(endpoint).carrier?.losses?.(json, headers) ?? NONE) : NONE)
+): readonly Loss[] => (isWrapped(endpoint) ? (upstreamOf(endpoint).transport?.losses?.(json, headers) ?? NONE) : NONE)

@@ -14,8 +14,8 @@ export interface Asked {
  * How requests of a known shape reach a provider that wraps them in something of its own: other paths, signatures, tokens,
  * another framing of streams. Whoever reads the answer sees the plain shape.
  */
-export interface Carrier {
-  carry(send: Send, asked: Asked, outbound: Outbound): Send | Promise<Send>
+export interface Transport {
+  wrap(send: Send, asked: Asked, outbound: Outbound): Send | Promise<Send>
   /** The handler's events with the plain shape's bytes in them. */
   unwrap?(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler
   /** Names of a client's fields, and `anthropic-beta`, that do not get there. */
@@ -23,7 +23,7 @@ export interface Carrier {
 }
 
 /** A request could not be put into its wrapping, for example because no token was to be had. */
-export class CarryFailed extends Error {
+export class TransportFailed extends Error {
   override name = 'CarryFailed'
   readonly fault: UpstreamFault
   constructor(fault: UpstreamFault) {
@@ -44,7 +44,7 @@ export function headerIn(headers: readonly string[], wanted: string): string | u
   return undefined
 }
 
-/** A handler that hands everything on, to be changed in what a carrier has to see. */
+/** A handler that hands everything on, to be changed in what a transport has to see. */
 export const passing = (handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler => ({
   onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
   onResponseStart: (controller, status, headers, message) =>

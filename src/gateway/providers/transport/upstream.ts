@@ -1,15 +1,15 @@
 import { Refusal } from '#kernel/errors.ts'
-import { azureCarrier } from './azure.ts'
-import { bedrockCarrier } from './bedrock.ts'
-import { type Carrier, SETTING } from './transport.ts'
-import { vertexCarrier } from './vertex.ts'
+import { azureTransport } from './azure.ts'
+import { bedrockTransport } from './bedrock.ts'
+import { type Transport, SETTING } from './transport.ts'
+import { vertexTransport } from './vertex.ts'
 import { credentialOf } from './credential.ts'
 import type { ProviderEndpoint, Shape } from '../../model/offer.ts'
 
 /** How a provider endpoint is called: everything about it that does not change from call to call. */
 export interface Upstream {
   origin: string
-  /** In front of a dialect's paths. */
+  /** In front of a format's paths. */
   base: string
   /** Name, value, …: the key among them. They go to this origin and nowhere else. */
   headers: readonly string[]
@@ -19,7 +19,7 @@ export interface Upstream {
   /** Whose connections its calls leave by, as `Send` has it. */
   credential: string
   /** What wraps its requests; null: they are sent as they are. */
-  carrier: Carrier | null
+  transport: Transport | null
 }
 
 const known = new WeakMap<ProviderEndpoint, Upstream>()
@@ -44,7 +44,7 @@ function read(endpoint: ProviderEndpoint): Upstream {
     ['accept-encoding', 'identity'],
   ])
   const base = basePath(shape, path)
-  const carrier = carrierOf(endpoint, base)
+  const transport = transportOf(endpoint, base)
   // Those that sign or get tokens send the key itself nowhere.
   const sent = preset === 'bedrock' || preset === 'vertex' ? null : apiKey
   if (sent !== null && preset === 'azure') headers.set('api-key', sent)
@@ -59,18 +59,18 @@ function read(endpoint: ProviderEndpoint): Upstream {
     names: new Set(headers.keys()),
     mayBePrivate,
     credential: credentialOf(endpoint),
-    carrier,
+    transport,
   }
 }
 
-function carrierOf(endpoint: ProviderEndpoint, base: string): Carrier | null {
+function transportOf(endpoint: ProviderEndpoint, base: string): Transport | null {
   switch (endpoint.preset) {
     case 'azure':
-      return azureCarrier(endpoint, base)
+      return azureTransport(endpoint, base)
     case 'bedrock':
-      return bedrockCarrier(endpoint, base)
+      return bedrockTransport(endpoint, base)
     case 'vertex':
-      return vertexCarrier(endpoint, base)
+      return vertexTransport(endpoint, base)
     default:
       return null
   }

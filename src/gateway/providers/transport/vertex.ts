@@ -9,7 +9,7 @@ import { isObject, parseJson, textOf } from '../../model/json.ts'
 import { readFault } from '../../wire/faults.ts'
 import { anthropicBody, dropped } from './claude-body.ts'
 import { allowedBetas, withoutAnthropic } from './bedrock.ts'
-import { type Carrier, CarryFailed, headerIn, passing } from './transport.ts'
+import { type Transport, TransportFailed, headerIn, passing } from './transport.ts'
 
 const VERSION = 'vertex-2023-10-16'
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
@@ -24,14 +24,14 @@ const MOST_KEPT = 10_000
  * key is the JSON of a service account's key file, as it is or in base64, for which access tokens are got and kept; or an
  * access token itself.
  */
-export function vertexCarrier(endpoint: ProviderEndpoint, base: string): Carrier {
+export function vertexTransport(endpoint: ProviderEndpoint, base: string): Transport {
   const { apiKey, headers, shape } = endpoint
   const settings = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
   const allowed = allowedBetas(settings.get('x-uk-betas'))
   const tokens = apiKey === null ? null : keptTokens(endpoint, apiKey)
   const claude = shape === 'anthropic-messages'
   return {
-    async carry(send, { model, stream }, outbound) {
+    async wrap(send, { model, stream }, outbound) {
       const plain = claude
         ? rawPredict(send, base, model, stream, allowed)
         : shape === 'gemini'
@@ -144,7 +144,7 @@ async function askToken(
 ): Promise<{ token: string; seconds: number }> {
   const { SignJWT } = await import('jose')
   const refused = (message: string): never => {
-    throw new CarryFailed({ kind: 'upstream_key', message })
+    throw new TransportFailed({ kind: 'upstream_key', message })
   }
   let signingKey: KeyObject
   try {
@@ -178,10 +178,10 @@ async function askToken(
     const token = isObject(json) ? textOf(json['access_token']) : ''
     if (status === 200 && token !== '')
       return { token, seconds: isObject(json) ? Number(json['expires_in']) || 3600 : 3600 }
-    if (status >= 500) throw new CarryFailed(readFault(status, headers, ''))
+    if (status >= 500) throw new TransportFailed(readFault(status, headers, ''))
     return refused('Google gave no access token for the key of this endpoint.')
   } catch (error) {
     if (!(error instanceof RetrieveFailed)) throw error
-    throw new CarryFailed({ kind: 'unreachable', message: 'Google’s token service cannot be reached.' })
+    throw new TransportFailed({ kind: 'unreachable', message: 'Google’s token service cannot be reached.' })
   }
 }

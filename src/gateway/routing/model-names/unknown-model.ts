@@ -27,8 +27,8 @@ export function noSuchModel(model: string, offered: Names, suffixed = false): st
   const near = hint === '' ? nearModel(model, offered) : null
   const { suffix } = splitVariant(model)
   const meant = near === null || suffix === '' || !suffixed ? near : `${near}:${suffix}`
-  const question = meant === null || meant === model ? '' : ` Did you mean \`${meant}\`?`
-  return `The model \`${model}\` does not exist, or you have no access to it.${hint}${question}`
+  const suggestion = meant === null || meant === model ? '' : ` Did you mean \`${meant}\`?`
+  return `The model \`${model}\` does not exist, or you have no access to it.${hint}${suggestion}`
 }
 
 /** The same, and where the surface lists what there is. */

@@ -2,10 +2,10 @@ import { Refusal } from '#kernel/errors.ts'
 import type { Principal } from '#kernel/principal.ts'
 import type { Directory, Offer } from '../../model/offer.ts'
 import type { Asked } from '../router.ts'
-import type { Wish } from '../constraints.ts'
+import type { RoutingConstraints } from '../constraints.ts'
 
-/** Suffixes that any model takes: each is a wish. */
-const virtual: Readonly<Record<string, Partial<Wish>>> = {
+/** Suffixes that any model takes: each is a constraint. */
+const virtual: Readonly<Record<string, Partial<RoutingConstraints>>> = {
   floor: { sort: 'price' },
   nitro: { sort: 'throughput' },
   exacto: { sort: 'exacto' },

@@ -1,4 +1,4 @@
-import type { Dialect } from '../../passthrough/formats/format.ts'
+import type { PassthroughFormat } from '../../passthrough/formats/format.ts'
 import {
   openaiAudio,
   openaiCompletions,
@@ -10,14 +10,14 @@ import type { Surface } from '../surface.ts'
 import { compatA } from './surface.ts'
 
 /** A path whose bytes pass to who speaks OpenAI's shape, and to nobody else. */
-const passed = (dialect: Dialect): Surface => ({
+const passed = (format: PassthroughFormat): Surface => ({
   ...compatA,
-  routes: { [dialect.path]: { POST: 'generate' } },
-  dialect,
+  routes: { [format.path]: { POST: 'generate' } },
+  format,
   shapes: ['openai-chat', 'openai-responses', 'ollama'],
   translates: false,
   foreign: () => false,
-  usageOnRequest: dialect.usageOption,
+  usageOnRequest: format.usageOption,
 })
 
 export const compatAPassed: readonly Surface[] = [

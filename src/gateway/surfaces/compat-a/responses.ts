@@ -15,7 +15,7 @@ export const compatAResponses: Surface = {
     '/responses/input_tokens': { POST: 'count_tokens' },
     '/responses/*': { GET: 'stored', POST: 'stored', DELETE: 'stored' },
   },
-  dialect: openaiResponses,
+  format: openaiResponses,
   shapes: ['openai-responses'],
   // Work in the background could be asked for by nobody, and what it cost would be told to nobody.
   foreign: ({ source, json }) => source.includes(ENVELOPE) || json.background === true,
@@ -24,7 +24,7 @@ export const compatAResponses: Surface = {
   usageOnRequest: false,
   closing: null,
   count: {
-    dialect: responsesCount,
+    format: responsesCount,
     write: (input_tokens) => ({ object: 'response.input_tokens', input_tokens }),
   },
   decode: (json) => ({ ...decode(json), includeUsage: true }),
@@ -36,7 +36,7 @@ export const compatAResponses: Surface = {
 export const compatACompact: Surface = {
   ...compatAResponses,
   routes: { [responsesCompact.path]: { POST: 'generate' } },
-  dialect: responsesCompact,
+  format: responsesCompact,
   translates: false,
   count: null,
   decode: () =>

@@ -20,7 +20,7 @@ export const compatA: Surface = {
   name: 'compat-a',
   roots: ['/compat-a/v1', '/openai/v1'],
   routes: { '/chat/completions': { POST: 'generate' }, '/models': { GET: 'models' }, '/models/*': { GET: 'model' } },
-  dialect: openaiChat,
+  format: openaiChat,
   shapes: ['openai-chat', 'ollama'],
   translates: true,
   foreign: ({ json }) => isResponses(json) || isMixed(json),

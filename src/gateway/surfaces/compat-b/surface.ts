@@ -20,7 +20,7 @@ export const compatB: Surface = {
     '/models': { GET: 'models' },
     '/models/*': { GET: 'model' },
   },
-  dialect: anthropicMessages,
+  format: anthropicMessages,
   shapes: ['anthropic-messages'],
   translates: true,
   foreign: ({ source }) => source.includes(ENVELOPE),
@@ -29,7 +29,7 @@ export const compatB: Surface = {
   // Its clients pass over pings wherever they stand, before `message_start` too.
   keepAlive: { text: keepAlive, everyMs: 10_000 },
   refuseHead: (headers) => void versionOf(headers['anthropic-version']),
-  count: { dialect: anthropicCount, write: (input_tokens) => ({ input_tokens }) },
+  count: { format: anthropicCount, write: (input_tokens) => ({ input_tokens }) },
   error: (failure, requestId) => keepStatus(writeError(failure, requestId), failure),
   decode: (json, headers) => ({ ...decode(json, versionOf(headers['anthropic-version'])), includeUsage: true }),
   stream: (about, _, requestId) => new StreamWriter(about, requestId, guessInput(about.request)),

@@ -4,43 +4,46 @@ import { toUsd } from '#kernel/money.ts'
 import { hasScope } from '#kernel/principal.ts'
 import { iso } from '#kernel/time.ts'
 import type { CallRow } from '#engine/ledger/calls.ts'
-import type { KeyBook } from '../../call/usage-lookup.ts'
+import type { KeyUsage } from '../../call/usage-lookup.ts'
 import type { Listed } from '../../model/offer.ts'
 import type { FinishReason } from '../../model/canonical-request.ts'
-import type { Visit } from '../../request.ts'
+import type { GatewayRequest } from '../../request.ts'
 import { endpointRow } from './endpoints.ts'
 
 /** What of OpenRouter's API reads besides models: each answers `{data}`. */
-export const reads: Readonly<Record<string, (visit: Visit) => void>> = {
+export const reads: Readonly<Record<string, (request: GatewayRequest) => void>> = {
   '/key': showKey,
   '/auth/key': showKey,
   '/credits': showCredits,
   '/generation': showGeneration,
   '/providers': showProviders,
-  '/models/count': (visit) => withModels(visit, (rows) => visit.json(200, { data: { count: rows.length } })),
-  '/models/user': (visit) =>
-    withModels(visit, (rows) => visit.json(200, visit.surface.models(rows, new URLSearchParams()))),
-  '/endpoints/zdr': (visit) =>
-    withModels(visit, (rows) => {
+  '/models/count': (request) => withModels(request, (rows) => request.json(200, { data: { count: rows.length } })),
+  '/models/user': (request) =>
+    withModels(request, (rows) => request.json(200, request.surface.models(rows, new URLSearchParams()))),
+  '/endpoints/zdr': (request) =>
+    withModels(request, (rows) => {
       const kept = rows.filter(({ endpoint }) => endpoint.dataPolicy?.keeps === false)
-      visit.json(200, { data: kept.map((row) => endpointRow(row, visit.gateway.health)) })
+      request.json(200, { data: kept.map((row) => endpointRow(row, request.gateway.health)) })
     }),
 }
 
-const withModels = (visit: Visit, work: (rows: readonly Listed[]) => void): void =>
-  visit.after(visit.gateway.directory.models(visit.caller.principal), work)
+const withModels = (request: GatewayRequest, work: (rows: readonly Listed[]) => void): void =>
+  request.after(request.gateway.directory.models(request.caller.principal), work)
 
-function showKey(visit: Visit): void {
-  const { principal } = visit.caller
-  visit.after(visit.gateway.books.key(principal), (book) => {
+function showKey(request: GatewayRequest): void {
+  const { principal } = request.caller
+  request.after(request.gateway.usageLookup.key(principal), (book) => {
     if (book === null) return refuse('not_found', { message: 'This credential is no key.' })
-    visit.json(200, { data: writeKey(book, principal) })
+    request.json(200, { data: writeKey(book, principal) })
   })
 }
 
 const resets = { day: 'daily', week: 'weekly', month: 'monthly', total: null } as const
 
-function writeKey({ name, spent, byok }: KeyBook, { credential, accountId }: Visit['caller']['principal']): object {
+function writeKey(
+  { name, spent, byok }: KeyUsage,
+  { credential, accountId }: GatewayRequest['caller']['principal'],
+): object {
   const cap = credential.kind === 'key' ? credential.spendCap : null
   const limit = cap === null ? null : toUsd(cap.nano)
   const own = (period: keyof typeof spent): number => round(Math.max(0, spent[period] - byok[period]))
@@ -70,29 +73,29 @@ function writeKey({ name, spent, byok }: KeyBook, { credential, accountId }: Vis
 /** To a nano-dollar: what was added up in binary fractions. */
 const round = (usd: number): number => Math.round(usd * 1e9) / 1e9
 
-function showCredits(visit: Visit): void {
-  const { principal } = visit.caller
+function showCredits(request: GatewayRequest): void {
+  const { principal } = request.caller
   // What an account has is not for whoever holds a key that only runs models.
   if (!hasScope(principal, 'usage:read'))
     refuse('missing_scope', {
       message: 'Credits are shown to keys with the scope `usage:read`.',
       details: { required_scope: 'usage:read' },
     })
-  visit.after(visit.gateway.books.credits(principal), ({ granted, used }) =>
-    visit.json(200, { data: { total_credits: round(granted), total_usage: round(used) } }),
+  request.after(request.gateway.usageLookup.credits(principal), ({ granted, used }) =>
+    request.json(200, { data: { total_credits: round(granted), total_usage: round(used) } }),
   )
 }
 
-function showGeneration(visit: Visit): void {
-  const mark = visit.request.url!.indexOf('?')
-  const asked = new URLSearchParams(mark < 0 ? '' : visit.request.url!.slice(mark + 1)).get('id')
+function showGeneration(request: GatewayRequest): void {
+  const mark = request.incoming.url!.indexOf('?')
+  const asked = new URLSearchParams(mark < 0 ? '' : request.incoming.url!.slice(mark + 1)).get('id')
   if (asked === null || asked === '')
     refuse('missing_parameter', { message: 'You must provide an `id` parameter.', param: 'id' })
   const id = parseId(asked.replace(/^gen-/, ''))
   const none = { message: `There is no generation ${asked.slice(0, 64)}.`, param: 'id' }
   if (id === null) return refuse('not_found', none)
-  visit.after(visit.gateway.books.call(visit.caller.principal, id), (row) =>
-    row === null ? refuse('not_found', none) : visit.json(200, { data: writeGeneration(row) }),
+  request.after(request.gateway.usageLookup.call(request.caller.principal, id), (row) =>
+    row === null ? refuse('not_found', none) : request.json(200, { data: writeGeneration(row) }),
   )
 }
 
@@ -158,10 +161,10 @@ function writeGeneration(row: CallRow): object {
   }
 }
 
-function showProviders(visit: Visit): void {
-  withModels(visit, (rows) => {
+function showProviders(request: GatewayRequest): void {
+  withModels(request, (rows) => {
     const names = new Map(rows.map(({ endpoint }) => [endpoint.slug, endpoint.name]))
-    visit.json(200, {
+    request.json(200, {
       data: [...names].map(([slug, name]) => ({
         name,
         slug,

@@ -66,7 +66,7 @@ test('everybody else gets a plain chat completion, and what is lost is named', (
 })
 
 test('what only OpenRouter itself can do goes there or nowhere', () => {
-  const relayed = (json: object) => demandsOf({ model: 'x', ...json })!.wish.relayed
+  const relayed = (json: object) => demandsOf({ model: 'x', ...json })!.constraints.relayed
   assert.equal(relayed({ plugins: [{ id: 'web' }] }), 'plugins.web')
   assert.equal(relayed({ plugins: [{ id: 'web', enabled: false }] }), undefined)
   assert.equal(relayed({ tools: [{ type: 'openrouter:web_search' }] }), 'openrouter:web_search')

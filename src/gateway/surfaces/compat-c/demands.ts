@@ -9,7 +9,7 @@ import type { Loss } from '../../model/canonical-request.ts'
 import { splitVariant } from '../../routing/model-names/variants.ts'
 import { marksFor } from '../../wire/openai-chat/quirks.ts'
 import { vendorOf } from '../../providers/supports.ts'
-import { travels } from '../../translation/translate.ts'
+import { passesThrough } from '../../translation/translate.ts'
 import type { Demands, Surface } from '../surface.ts'
 import { withMarks } from './cache-marks.ts'
 
@@ -56,7 +56,7 @@ function demandsIn(body: Body, own: readonly string[]): Demands | null {
   const plain = new Map<string, Body>()
   return {
     ...preferences,
-    wish: { ...preferences.wish, ...(relayed !== null && { relayed }) },
+    constraints: { ...preferences.constraints, ...(relayed !== null && { relayed }) },
     models,
     heeded: HIDDEN,
     bodyFor(offer, unserved) {
@@ -71,7 +71,7 @@ function demandsIn(body: Body, own: readonly string[]): Demands | null {
     lossesTo(offer) {
       if (relays(offer)) return []
       // A translation carries more of it, and names what it loses itself.
-      if (!travels(chat, offer)) return lost.filter((name) => !name.startsWith('reasoning.'))
+      if (!passesThrough(chat, offer)) return lost.filter((name) => !name.startsWith('reasoning.'))
       const effort = effortIn(json, own)
       const thoughtless = effort !== null && effort !== 'none' && !mayThink(offer)
       const unmarked = marked && marksFor(vendorOf(offer.endpoint)) === 'refused'

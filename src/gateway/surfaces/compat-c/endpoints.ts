@@ -2,25 +2,25 @@ import { refuse } from '#kernel/errors.ts'
 import type { Listed } from '../../model/offer.ts'
 import type { Lately } from '../../routing/health.ts'
 import { supportedParameters } from '../../providers/parameters.ts'
-import type { Visit } from '../../request.ts'
+import type { GatewayRequest } from '../../request.ts'
 import { unknownModel } from '../../routing/model-names/unknown-model.ts'
 import { writeModel } from './models.ts'
 import { writePricing } from './pricing.ts'
 
 /** `GET /models/{author}/{slug}/endpoints`: everybody who would be asked for this model, as this process has seen them. */
-export function showEndpoints(visit: Visit, model: string): void {
-  const { directory, health } = visit.gateway
-  visit.after(directory.offers(visit.caller.principal, model), (offers) => {
+export function showEndpoints(request: GatewayRequest, model: string): void {
+  const { directory, health } = request.gateway
+  request.after(directory.offers(request.caller.principal, model), (offers) => {
     // The directory's offers are rows of its list.
     const rows = offers as readonly Listed[]
     const [first] = rows
     if (first === undefined)
-      return visit.after(directory.models(visit.caller.principal), (offered) =>
-        refuse('not_found', { message: unknownModel(visit.surface, model, offered), param: 'model' }),
+      return request.after(directory.models(request.caller.principal), (offered) =>
+        refuse('not_found', { message: unknownModel(request.surface, model, offered), param: 'model' }),
       )
     const { id, name, created, description, architecture } = writeModel(first) as Record<string, unknown>
     const endpoints = rows.map((row) => endpointRow(row, health))
-    visit.json(200, { data: { id, name, created, description, architecture, endpoints } })
+    request.json(200, { data: { id, name, created, description, architecture, endpoints } })
   })
 }
 

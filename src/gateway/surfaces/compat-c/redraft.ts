@@ -25,9 +25,9 @@ export function redraft(about: AnswerAbout): Redraft {
   function told(given: Json): Json {
     const message = detailed(given, thoughts.block)
     const { reasoning: _, reasoning_details: thinks, ...unthought } = message
-    const speaks = Boolean(message['content']) || message['tool_calls'] !== undefined
-    if (thoughts.open && thinks === undefined && speaks) thoughts.block++
-    thoughts.open = thinks !== undefined || (thoughts.open && !speaks)
+    const supportsShape = Boolean(message['content']) || message['tool_calls'] !== undefined
+    if (thoughts.open && thinks === undefined && supportsShape) thoughts.block++
+    thoughts.open = thinks !== undefined || (thoughts.open && !supportsShape)
     return hidden ? unthought : message
   }
 

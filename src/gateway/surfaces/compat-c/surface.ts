@@ -26,7 +26,7 @@ export const compatC: Surface = {
   },
   reads,
   endpoints: showEndpoints,
-  dialect: openaiChat,
+  format: openaiChat,
   ...chat,
   translates: true,
   foreign: ({ json }) => isMixed(json),

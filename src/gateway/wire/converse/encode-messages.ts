@@ -1,5 +1,5 @@
 import { refuse } from '#kernel/errors.ts'
-import type { MediaSource, TurnMessage, TurnPart } from '../../model/canonical-request.ts'
+import type { MediaSource, CanonicalMessage, CanonicalPart } from '../../model/canonical-request.ts'
 import { compact, isObject, type Json, parseJson } from '../../model/json.ts'
 import type { Losses } from '../shared/losses.ts'
 import { imageType } from '../shared/media.ts'
@@ -18,7 +18,10 @@ export interface MessageRules {
  * Messages with paired tool results as Bedrock has them: the leading system messages apart, roles that alternate and
  * begin with the user, nothing empty. A system message in between becomes part of the user's turn, in a tag.
  */
-export function encodeMessages(messages: TurnMessage[], rules: MessageRules): { system: Json[]; messages: Json[] } {
+export function encodeMessages(
+  messages: CanonicalMessage[],
+  rules: MessageRules,
+): { system: Json[]; messages: Json[] } {
   const first = messages.findIndex(({ role }) => role !== 'system')
   const leading = first === -1 ? messages : messages.slice(0, first)
   const merged: { role: 'user' | 'assistant'; content: Json[] }[] = []
@@ -37,7 +40,7 @@ export function encodeMessages(messages: TurnMessage[], rules: MessageRules): { 
 
 const tagged = (one: Json): Json => ('text' in one ? { text: `<system>\n${String(one['text'])}\n</system>` } : one)
 
-function block(part: TurnPart, rules: MessageRules): Json[] {
+function block(part: CanonicalPart, rules: MessageRules): Json[] {
   const { names, ids, losses } = rules
   if ('cache' in part && part.cache !== undefined) losses.add('cache_control')
   switch (part.type) {
@@ -97,7 +100,7 @@ const formats: Record<string, string> = {
   'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
 }
 
-function documentOf({ source, name = 'file' }: Extract<TurnPart, { type: 'file' }>): Json {
+function documentOf({ source, name = 'file' }: Extract<CanonicalPart, { type: 'file' }>): Json {
   const type = source.kind === 'base64' ? source.media_type : 'application/pdf'
   const format = formats[type] ?? (type.startsWith('text/') ? 'txt' : undefined)
   if (format === undefined)

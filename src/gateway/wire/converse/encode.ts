@@ -1,4 +1,4 @@
-import type { Turn } from '../../model/canonical-request.ts'
+import type { CanonicalRequest } from '../../model/canonical-request.ts'
 import { compact, type Json } from '../../model/json.ts'
 import { Losses } from '../shared/losses.ts'
 import { pairToolResults, toolsWithHistory } from '../shared/pairing.ts'
@@ -10,31 +10,31 @@ import { encodeMessages } from './encode-messages.ts'
 const LONGEST_NAME = 64
 const LONGEST_ID = 64
 
-/** A Turn as a request of Bedrock's Converse, which serves the models of all houses. The model stands in the path. */
-export function encode(turn: Turn, target: Target): Encoded {
+/** A CanonicalRequest as a request of Bedrock's Converse, which serves the models of all houses. The model stands in the path. */
+export function encode(canonical: CanonicalRequest, target: Target): Encoded {
   const losses = new Losses()
   const names = new ToolNames(LONGEST_NAME)
   const ids = (id: string): string => fit(id, LONGEST_ID)
-  const { system, messages } = encodeMessages(pairToolResults(turn.messages), { names, ids, losses })
-  for (const name of ['seed', 'top_k', 'user'] as const) if (turn[name] !== undefined) losses.add(name)
-  if (turn.n !== undefined && turn.n > 1) losses.add('n')
-  losePenalties(turn, losses)
-  loseVerbosity(turn, losses)
+  const { system, messages } = encodeMessages(pairToolResults(canonical.messages), { names, ids, losses })
+  for (const name of ['seed', 'top_k', 'user'] as const) if (canonical[name] !== undefined) losses.add(name)
+  if (canonical.n !== undefined && canonical.n > 1) losses.add('n')
+  losePenalties(canonical, losses)
+  loseVerbosity(canonical, losses)
   // How a model of which house is asked to think is not known.
-  if (turn.reasoning !== undefined && turn.reasoning.effort !== 'none') losses.add('reasoning')
-  const asked = inWords(turn, losses)
+  if (canonical.reasoning !== undefined && canonical.reasoning.effort !== 'none') losses.add('reasoning')
+  const asked = inWords(canonical, losses)
   if (asked !== null) system.push({ text: asked })
   const body = compact({
     messages,
     system: system.length > 0 ? system : undefined,
-    inferenceConfig: inferenceConfig(turn, target, losses),
-    toolConfig: toolConfig(turn, names, losses),
+    inferenceConfig: inferenceConfig(canonical, target, losses),
+    toolConfig: toolConfig(canonical, names, losses),
   })
   return { body, losses: losses.all(), renamed: names.renamed }
 }
 
 /** There is no field for structured output that all models know: it is asked for in words, which is a loss. */
-function inWords({ response_format: format }: Turn, losses: Losses): string | null {
+function inWords({ response_format: format }: CanonicalRequest, losses: Losses): string | null {
   if (format === undefined || format.type === 'text') return null
   losses.add('response_format')
   const object = 'Answer with a single JSON object and nothing else.'
@@ -43,8 +43,12 @@ function inWords({ response_format: format }: Turn, losses: Losses): string | nu
     : `${object} It must follow this JSON Schema: ${JSON.stringify(format.schema)}`
 }
 
-function inferenceConfig(turn: Turn, { maxOutputTokens: most }: Target, losses: Losses): Json | undefined {
-  const { temperature, top_p: topP, stop, max_output_tokens: wanted } = turn
+function inferenceConfig(
+  canonical: CanonicalRequest,
+  { maxOutputTokens: most }: Target,
+  losses: Losses,
+): Json | undefined {
+  const { temperature, top_p: topP, stop, max_output_tokens: wanted } = canonical
   if (temperature !== undefined && temperature > 1) losses.add('temperature')
   const stops = stop?.filter((words) => words !== '') ?? []
   const config = compact({
@@ -56,15 +60,15 @@ function inferenceConfig(turn: Turn, { maxOutputTokens: most }: Target, losses: 
   return Object.keys(config).length > 0 ? config : undefined
 }
 
-function toolConfig(turn: Turn, names: ToolNames, losses: Losses): Json | undefined {
-  const called = turn.messages.some(({ content }) => content.some(({ type }) => type === 'tool_call'))
-  const { tool_choice: choice } = turn
+function toolConfig(canonical: CanonicalRequest, names: ToolNames, losses: Losses): Json | undefined {
+  const called = canonical.messages.some(({ content }) => content.some(({ type }) => type === 'tool_call'))
+  const { tool_choice: choice } = canonical
   // No choice means none, but the tools of calls in the history must be there.
   if (choice === 'none' && !called) return undefined
-  const given = toolsWithHistory(turn)
+  const given = toolsWithHistory(canonical)
   if (given.length === 0) return undefined
   if (choice === 'none') losses.add('tool_choice')
-  if (turn.parallel_tool_calls === false) losses.add('parallel_tool_calls')
+  if (canonical.parallel_tool_calls === false) losses.add('parallel_tool_calls')
   const tools = given.map(({ name, description, parameters, strict, cache }) => {
     if (cache !== undefined) losses.add('cache_control')
     if (strict === true) losses.add('tools.strict')

@@ -1,4 +1,4 @@
-import type { MediaSource, TurnMessage, TurnPart } from '../../model/canonical-request.ts'
+import type { MediaSource, CanonicalMessage, CanonicalPart } from '../../model/canonical-request.ts'
 import { compact, isObject, type Json, parseJson } from '../../model/json.ts'
 import type { Losses } from '../shared/losses.ts'
 import { imageType } from '../shared/media.ts'
@@ -21,7 +21,10 @@ export interface Content {
  * Messages with paired tool results as the vendor has them: the leading system messages apart, neighbours of one role
  * merged, what is empty left out. A system message in between becomes part of the user's turn, in a tag.
  */
-export function encodeContents(messages: TurnMessage[], rules: ContentRules): { system: Json[]; contents: Content[] } {
+export function encodeContents(
+  messages: CanonicalMessage[],
+  rules: ContentRules,
+): { system: Json[]; contents: Content[] } {
   const first = messages.findIndex(({ role }) => role !== 'system')
   const leading = first === -1 ? messages : messages.slice(0, first)
   const system = leading.flatMap(({ content }) => content.flatMap((part) => plainPart(part, rules)))
@@ -40,7 +43,7 @@ export function encodeContents(messages: TurnMessage[], rules: ContentRules): { 
   return { system, contents }
 }
 
-function partsOf({ role, content }: TurnMessage, called: Map<string, string>, rules: ContentRules): Json[] {
+function partsOf({ role, content }: CanonicalMessage, called: Map<string, string>, rules: ContentRules): Json[] {
   switch (role) {
     case 'assistant':
       return modelParts(content, called, rules)
@@ -56,7 +59,7 @@ function partsOf({ role, content }: TurnMessage, called: Map<string, string>, ru
 }
 
 /** What stands in the user's turns and in results. */
-function plainPart(part: TurnPart, { losses }: ContentRules): Json[] {
+function plainPart(part: CanonicalPart, { losses }: ContentRules): Json[] {
   if ('cache' in part && part.cache !== undefined) losses.add('cache_control')
   if (part.type === 'text') return part.text === '' ? [] : [{ text: part.text }]
   if (part.type === 'image') return [media(part.source, 'image/*', undefined)]
@@ -85,7 +88,7 @@ function typeOfUrl(url: string): string | null {
   return ending === undefined ? null : (endings[ending] ?? null)
 }
 
-function modelParts(content: TurnPart[], called: Map<string, string>, rules: ContentRules): Json[] {
+function modelParts(content: CanonicalPart[], called: Map<string, string>, rules: ContentRules): Json[] {
   const { names, losses, quirks } = rules
   const signatures = new Map<string, string>()
   for (const part of content) {
@@ -115,7 +118,7 @@ function argumentsOf(words: string): Json {
 }
 
 /** The responses stand together; what in them is no text follows them all. */
-function resultParts(content: TurnPart[], called: Map<string, string>, rules: ContentRules): Json[] {
+function resultParts(content: CanonicalPart[], called: Map<string, string>, rules: ContentRules): Json[] {
   const after: Json[] = []
   const responses = content.flatMap((part): Json[] => {
     if (part.type !== 'tool_result') return []

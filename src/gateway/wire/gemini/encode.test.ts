@@ -8,9 +8,10 @@ import { encode } from './encode.ts'
 const flash: Target = { model: 'gemini-3.8-flash', maxOutputTokens: 65_536, capabilities: [], preset: 'google' }
 const pro: Target = { ...flash, model: 'gemini-2.5-pro' }
 const hi = { role: 'user', content: 'hi' }
-const chat = (body: object, target = flash) => encode(decodeChat({ model: 'm', messages: [hi], ...body }).turn, target)
+const chat = (body: object, target = flash) =>
+  encode(decodeChat({ model: 'm', messages: [hi], ...body }).canonical, target)
 const messages = (body: object, target = flash) =>
-  encode(decodeMessages({ model: 'm', max_tokens: 100, messages: [hi], ...body }).turn, target)
+  encode(decodeMessages({ model: 'm', max_tokens: 100, messages: [hi], ...body }).canonical, target)
 const config = (body: object, target = flash) => chat(body, target).body['generationConfig']
 
 test('leading system messages are the instruction, later ones a tag in the user’s turn; same roles are merged', () => {

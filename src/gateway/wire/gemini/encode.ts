@@ -1,4 +1,4 @@
-import type { Turn } from '../../model/canonical-request.ts'
+import type { CanonicalRequest } from '../../model/canonical-request.ts'
 import { compact, type Json } from '../../model/json.ts'
 import { Losses } from '../shared/losses.ts'
 import { pairToolResults, toolsWithHistory } from '../shared/pairing.ts'
@@ -13,28 +13,28 @@ import { thinkingOf } from './thinking.ts'
 const LONGEST_NAME = 64
 const MOST_STOPS = 5
 
-/** A Turn as a generateContent request. The model and whether it streams stand in the path. */
-export function encode(turn: Turn, target: Target): Encoded {
+/** A CanonicalRequest as a generateContent request. The model and whether it streams stand in the path. */
+export function encode(canonical: CanonicalRequest, target: Target): Encoded {
   const losses = new Losses()
   const names = new ToolNames(LONGEST_NAME, /^[a-zA-Z_]/)
   const quirks = quirksOf(target)
-  const { system, contents } = encodeContents(pairToolResults(turn.messages), { names, quirks, losses })
-  const tools = toolsOf(turn, names, losses)
-  if (turn.n !== undefined && turn.n > 1) losses.add('n')
-  if (turn.user !== undefined) losses.add('user')
-  loseVerbosity(turn, losses)
+  const { system, contents } = encodeContents(pairToolResults(canonical.messages), { names, quirks, losses })
+  const tools = toolsOf(canonical, names, losses)
+  if (canonical.n !== undefined && canonical.n > 1) losses.add('n')
+  if (canonical.user !== undefined) losses.add('user')
+  loseVerbosity(canonical, losses)
   const body: Json = compact({
     systemInstruction: system.length > 0 ? { parts: system } : undefined,
     contents: contents.length > 0 ? contents : [{ role: 'user', parts: [{ text: '…' }] }],
     tools: tools.length > 0 ? [{ functionDeclarations: tools }] : undefined,
-    toolConfig: tools.length > 0 ? toolConfig(turn, names, losses) : undefined,
-    generationConfig: generationConfig(turn, target, quirks, tools.length > 0, losses),
+    toolConfig: tools.length > 0 ? toolConfig(canonical, names, losses) : undefined,
+    generationConfig: generationConfig(canonical, target, quirks, tools.length > 0, losses),
   })
-  return { body, losses: losses.all(), renamed: names.renamed, watched: turn.stop?.slice(MOST_STOPS) ?? [] }
+  return { body, losses: losses.all(), renamed: names.renamed, watched: canonical.stop?.slice(MOST_STOPS) ?? [] }
 }
 
-function toolsOf(turn: Turn, names: ToolNames, losses: Losses): Json[] {
-  return toolsWithHistory(turn).map(({ name, description, parameters, strict, cache }) => {
+function toolsOf(canonical: CanonicalRequest, names: ToolNames, losses: Losses): Json[] {
+  return toolsWithHistory(canonical).map(({ name, description, parameters, strict, cache }) => {
     if (strict === true) losses.add('tools.strict')
     if (cache !== undefined) losses.add('cache_control')
     const schema = subsetSchema(parameters, 'tools.parameters', losses)
@@ -42,8 +42,8 @@ function toolsOf(turn: Turn, names: ToolNames, losses: Losses): Json[] {
   })
 }
 
-function toolConfig(turn: Turn, names: ToolNames, losses: Losses): Json | undefined {
-  const { tool_choice: choice, parallel_tool_calls: parallel } = turn
+function toolConfig(canonical: CanonicalRequest, names: ToolNames, losses: Losses): Json | undefined {
+  const { tool_choice: choice, parallel_tool_calls: parallel } = canonical
   if (parallel === false) losses.add('parallel_tool_calls')
   if (choice === undefined) return undefined
   const functionCallingConfig =
@@ -54,13 +54,13 @@ function toolConfig(turn: Turn, names: ToolNames, losses: Losses): Json | undefi
 }
 
 function generationConfig(
-  turn: Turn,
+  canonical: CanonicalRequest,
   target: Target,
   quirks: Quirks,
   tools: boolean,
   losses: Losses,
 ): Json | undefined {
-  const { temperature, top_p: topP, top_k: topK, seed, stop, max_output_tokens: wanted, reasoning } = turn
+  const { temperature, top_p: topP, top_k: topK, seed, stop, max_output_tokens: wanted, reasoning } = canonical
   const most = target.maxOutputTokens
   const limit = wanted === undefined ? undefined : Math.max(1, most === null ? wanted : Math.min(wanted, most))
   if (!mayReason(target) && reasoning !== undefined && reasoning.effort !== 'none') losses.add('reasoning')
@@ -69,17 +69,17 @@ function generationConfig(
     topP,
     topK,
     seed,
-    frequencyPenalty: turn.frequency_penalty,
-    presencePenalty: turn.presence_penalty,
+    frequencyPenalty: canonical.frequency_penalty,
+    presencePenalty: canonical.presence_penalty,
     maxOutputTokens: limit,
     stopSequences: stop === undefined || stop.length === 0 ? undefined : stop.slice(0, MOST_STOPS),
-    thinkingConfig: mayReason(target) ? thinkingOf(turn, quirks, losses) : undefined,
-    ...formatOf(turn, quirks, tools, losses),
+    thinkingConfig: mayReason(target) ? thinkingOf(canonical, quirks, losses) : undefined,
+    ...formatOf(canonical, quirks, tools, losses),
   })
   return Object.keys(config).length > 0 ? config : undefined
 }
 
-function formatOf({ response_format: format }: Turn, quirks: Quirks, tools: boolean, losses: Losses): Json {
+function formatOf({ response_format: format }: CanonicalRequest, quirks: Quirks, tools: boolean, losses: Losses): Json {
   if (format === undefined || format.type === 'text') return {}
   if (tools && !quirks.schemaWithTools) {
     losses.add('response_format')

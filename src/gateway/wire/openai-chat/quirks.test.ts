@@ -8,7 +8,7 @@ import { refusesHistory, takesStreamOptions } from './quirks.ts'
 const hi = { role: 'user', content: 'hi' }
 const at = (preset: string, model = 'm'): Target => ({ preset, model, maxOutputTokens: null, capabilities: [] })
 const put = (target: Target, body: object = {}) =>
-  encode(decode({ model: 'm', max_tokens: 100, messages: [hi], ...body }).turn, target, { stream: true })
+  encode(decode({ model: 'm', max_tokens: 100, messages: [hi], ...body }).canonical, target, { stream: true })
 const effort = (word: string) => ({ thinking: { type: 'adaptive' }, output_config: { effort: word } })
 const off = { thinking: { type: 'disabled' } }
 /** The fields that only some providers have. */

@@ -1,7 +1,7 @@
-import type { TurnPart } from '../../model/canonical-request.ts'
+import type { CanonicalPart } from '../../model/canonical-request.ts'
 import { compact, type Json, listOf, objectOf, textOf } from '../../model/json.ts'
 
-type Reasoning = Extract<TurnPart, { type: 'reasoning' }>
+type Reasoning = Extract<CanonicalPart, { type: 'reasoning' }>
 
 /** `reasoning_details` as parts: the pieces of one block (same index, same id) are joined, what is opaque stays opaque. */
 export function readDetails(details: unknown): Reasoning[] {

@@ -1,12 +1,12 @@
 import { refuse } from '#kernel/errors.ts'
-import type { TurnMessage, TurnPart } from '../../model/canonical-request.ts'
+import type { CanonicalMessage, CanonicalPart } from '../../model/canonical-request.ts'
 import { compact, type Json, list, missing, object, partsOf, string, textOf, wrong } from '../../model/json.ts'
 import { Losses } from '../shared/losses.ts'
 import { sourceOf } from '../shared/media.ts'
 import { readReasoning } from './sealed.ts'
 import { flatName, wrapText } from './tools.ts'
 
-/** What the vendor takes, and a Turn has no place for: sound, screenshots, what it has sealed. */
+/** What the vendor takes, and a CanonicalRequest has no place for: sound, screenshots, what it has sealed. */
 const lost: ReadonlySet<string> = new Set(
   `input_image input_file input_audio output_audio input_video computer_screenshot reasoning_text summary_text
   encrypted_content`.split(/\s+/),
@@ -16,11 +16,11 @@ const lost: ReadonlySet<string> = new Set(
  * Items as messages. What a model said in one go — thoughts, text, calls — becomes one message of the assistant, and so
  * do the results of its calls. References to what OpenAI would have stored are refused: nothing is stored here.
  */
-export function decodeInput(input: unknown, losses: Losses): TurnMessage[] {
+export function decodeInput(input: unknown, losses: Losses): CanonicalMessage[] {
   if (typeof input === 'string') return [{ role: 'user', content: [{ type: 'text', text: input }] }]
-  const messages: TurnMessage[] = []
+  const messages: CanonicalMessage[] = []
   let unread: string | null = null
-  const join = (role: 'assistant' | 'tool', parts: TurnPart[]): void => {
+  const join = (role: 'assistant' | 'tool', parts: CanonicalPart[]): void => {
     const last = messages.at(-1)
     if (last?.role === role) last.content.push(...parts)
     else if (parts.length > 0) messages.push({ role, content: parts })
@@ -77,7 +77,7 @@ function messageOf(
   item: Json,
   at: string,
   losses: Losses,
-): { role: Exclude<TurnMessage['role'], 'tool'>; content: TurnPart[] } {
+): { role: Exclude<CanonicalMessage['role'], 'tool'>; content: CanonicalPart[] } {
   const role = string(item['role'], `${at}.role`) ?? missing(`${at}.role`)
   if (role !== 'assistant' && (item['content'] ?? null) === null) missing(`${at}.content`)
   const content = contentOf(item['content'], `${at}.content`, losses)
@@ -89,7 +89,7 @@ function messageOf(
   })
 }
 
-function callOf(item: Json, at: string, free: boolean): TurnPart {
+function callOf(item: Json, at: string, free: boolean): CanonicalPart {
   const field = free ? 'input' : 'arguments'
   const words = string(item[field], `${at}.${field}`) ?? ''
   const name = string(item['name'], `${at}.name`) ?? missing(`${at}.name`)
@@ -101,14 +101,14 @@ function callOf(item: Json, at: string, free: boolean): TurnPart {
   }
 }
 
-const resultOf = (item: Json, at: string, losses: Losses): TurnPart => ({
+const resultOf = (item: Json, at: string, losses: Losses): CanonicalPart => ({
   type: 'tool_result',
   id: string(item['call_id'], `${at}.call_id`) ?? missing(`${at}.call_id`),
   content: contentOf(item['output'], `${at}.output`, losses),
   is_error: false,
 })
 
-function contentOf(content: unknown, at: string, losses: Losses): TurnPart[] {
+function contentOf(content: unknown, at: string, losses: Losses): CanonicalPart[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   const parts = list(content, at, 'a string or an array') ?? []
   return partsOf(
@@ -119,7 +119,7 @@ function contentOf(content: unknown, at: string, losses: Losses): TurnPart[] {
 }
 
 /** Null: of a type that is not known. */
-function partOf(given: unknown, at: string, losses: Losses): TurnPart[] | null {
+function partOf(given: unknown, at: string, losses: Losses): CanonicalPart[] | null {
   const part = object(given, at) ?? missing(at)
   const type = string(part['type'], `${at}.type`) ?? missing(`${at}.type`)
   if (type === 'input_text' || type === 'output_text' || type === 'text' || type === 'refusal') {

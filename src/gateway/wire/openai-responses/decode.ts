@@ -1,5 +1,5 @@
 import { refuse } from '#kernel/errors.ts'
-import type { Loss, Turn } from '../../model/canonical-request.ts'
+import type { Loss, CanonicalRequest } from '../../model/canonical-request.ts'
 import {
   boolean,
   compact,
@@ -18,7 +18,7 @@ import { decodeInput } from './decode-input.ts'
 import { decodeToolChoice, decodeTools } from './tools.ts'
 
 export interface Decoded {
-  turn: Turn
+  canonical: CanonicalRequest
   stream: boolean
   losses: Loss[]
 }
@@ -36,7 +36,7 @@ const usual = new Map<string, (value: unknown) => boolean>([
 ])
 
 /**
- * A request of OpenAI's Responses API as a Turn. Unknown fields and what only OpenAI can do are losses. Refused is what
+ * A request of OpenAI's Responses API as a CanonicalRequest. Unknown fields and what only OpenAI can do are losses. Refused is what
  * the answer would be wrong without: an earlier response, a conversation or a prompt that OpenAI stores, work in the
  * background. `store: true` is a loss: answers say `store: false`.
  */
@@ -54,7 +54,7 @@ export function decode(body: unknown): Decoded {
   if (instructions) messages.unshift({ role: 'system', content: [{ type: 'text', text: instructions }] })
   if (messages.length === 0) refuse('invalid_parameter', { message: '`input` must not be empty.', param: 'input' })
   const tools = decodeTools(body, losses)
-  const turn: Turn = compact({
+  const canonical: CanonicalRequest = compact({
     model: string(body['model'], 'model') ?? missing('model'),
     messages,
     max_output_tokens: integer(body['max_output_tokens'], 'max_output_tokens', 0),
@@ -68,7 +68,7 @@ export function decode(body: unknown): Decoded {
     user: string(body['safety_identifier'], 'safety_identifier') ?? string(body['user'], 'user'),
     ...decodeToolChoice(body, tools, losses),
   })
-  return { turn, stream: boolean(body['stream'], 'stream') ?? false, losses: losses.all() }
+  return { canonical, stream: boolean(body['stream'], 'stream') ?? false, losses: losses.all() }
 }
 
 function refuseStored(body: Json): void {
@@ -84,7 +84,7 @@ function refuseStored(body: Json): void {
       refuse('invalid_parameter', { message: `\`${field}\` is not supported with this model.`, param: field })
 }
 
-function formatOf(body: Json, losses: Losses): Turn['response_format'] {
+function formatOf(body: Json, losses: Losses): CanonicalRequest['response_format'] {
   const text = object(body['text'], 'text')
   const format = object(text?.['format'], 'text.format')
   const type = string(format?.['type'], 'text.format.type')
@@ -104,7 +104,7 @@ function formatOf(body: Json, losses: Losses): Turn['response_format'] {
 
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 
-function reasoningOf(body: Json, losses: Losses): Turn['reasoning'] {
+function reasoningOf(body: Json, losses: Losses): CanonicalRequest['reasoning'] {
   const given = object(body['reasoning'], 'reasoning') ?? {}
   const word = string(given['effort'], 'reasoning.effort')
   const effort = efforts.find((known) => known === word)

@@ -1,4 +1,4 @@
-import type { TurnMessage, TurnPart } from '../../model/canonical-request.ts'
+import type { CanonicalMessage, CanonicalPart } from '../../model/canonical-request.ts'
 import { compact, type Json } from '../../model/json.ts'
 import { Losses } from '../shared/losses.ts'
 import { urlOf } from '../shared/media.ts'
@@ -13,7 +13,7 @@ export interface ItemRules {
 }
 
 /** Messages with paired tool results as input items, in the order in which they stand. */
-export function encodeInput(messages: TurnMessage[], rules: ItemRules): Json[] {
+export function encodeInput(messages: CanonicalMessage[], rules: ItemRules): Json[] {
   if (messages.at(-1)?.role === 'assistant') rules.losses.add('messages.prefill')
   return askToGoOn(messages).flatMap(({ role, content }) => {
     if (content.some((part) => 'cache' in part && part.cache !== undefined)) rules.losses.add('cache_control')
@@ -25,7 +25,7 @@ export function encodeInput(messages: TurnMessage[], rules: ItemRules): Json[] {
 }
 
 /** An answer's parts are items of their own; texts that follow one another are one message. */
-function said(content: TurnPart[], { names, ids, losses }: ItemRules): Json[] {
+function said(content: CanonicalPart[], { names, ids, losses }: ItemRules): Json[] {
   const items: Json[] = []
   let texts: Json[] | null = null
   for (const part of content) {
@@ -46,7 +46,7 @@ function said(content: TurnPart[], { names, ids, losses }: ItemRules): Json[] {
   return items
 }
 
-function resultOf(part: TurnPart, { ids }: ItemRules): Json[] {
+function resultOf(part: CanonicalPart, { ids }: ItemRules): Json[] {
   if (part.type !== 'tool_result') return []
   const error = part.is_error ? 'Error: ' : ''
   const plain = part.content.every(({ type }) => type === 'text')
@@ -57,7 +57,7 @@ function resultOf(part: TurnPart, { ids }: ItemRules): Json[] {
   return [{ type: 'function_call_output', call_id: ids(part.id), output }]
 }
 
-function partOf(part: TurnPart): Json[] {
+function partOf(part: CanonicalPart): Json[] {
   if (part.type === 'text') return [{ type: 'input_text', text: part.text }]
   if (part.type === 'image')
     return [{ type: 'input_image', image_url: urlOf(part.source), detail: part.detail ?? 'auto' }]

@@ -1,4 +1,4 @@
-import type { Turn } from '../../model/canonical-request.ts'
+import type { CanonicalRequest } from '../../model/canonical-request.ts'
 import { compact, type Json } from '../../model/json.ts'
 import { effortOfBudget } from '../shared/effort.ts'
 import { raised } from '../shared/least-output.ts'
@@ -17,24 +17,24 @@ const LONGEST_ID = 64
 /** Vendors whose reasoning models refuse sampling fields. */
 const strictSampling = new Set(['openai', 'azure'])
 
-/** A Turn as a request of the Responses API. Nothing is stored there: what a model wants back comes sealed. */
-export function encode(turn: Turn, target: Target, { stream }: { stream: boolean }): Encoded {
+/** A CanonicalRequest as a request of the Responses API. Nothing is stored there: what a model wants back comes sealed. */
+export function encode(canonical: CanonicalRequest, target: Target, { stream }: { stream: boolean }): Encoded {
   const losses = new Losses()
   const names = new ToolNames(LONGEST_NAME)
   const ids = (id: string) => (id.length <= LONGEST_ID ? id : fit(id, LONGEST_ID))
-  const tools = toolsWithHistory(turn)
+  const tools = toolsWithHistory(canonical)
   const reasons = target.capabilities.includes('reasoning')
-  if (turn.n !== undefined && turn.n > 1) losses.add('n')
-  if (turn.seed !== undefined) losses.add('seed')
-  if (turn.top_k !== undefined) losses.add('top_k')
-  losePenalties(turn, losses)
+  if (canonical.n !== undefined && canonical.n > 1) losses.add('n')
+  if (canonical.seed !== undefined) losses.add('seed')
+  if (canonical.top_k !== undefined) losses.add('top_k')
+  losePenalties(canonical, losses)
   if (tools.some(({ cache }) => cache !== undefined)) losses.add('cache_control')
   const body: Json = compact({
     model: target.model,
-    input: encodeInput(pairToolResults(turn.messages), { names, ids, losses }),
-    max_output_tokens: limit(turn, target, losses),
-    ...sampling(turn, target, losses),
-    reasoning: reasoning(turn, target, losses),
+    input: encodeInput(pairToolResults(canonical.messages), { names, ids, losses }),
+    max_output_tokens: limit(canonical, target, losses),
+    ...sampling(canonical, target, losses),
+    reasoning: reasoning(canonical, target, losses),
     tools:
       tools.length === 0
         ? undefined
@@ -42,20 +42,20 @@ export function encode(turn: Turn, target: Target, { stream }: { stream: boolean
             // Left out, `strict` would be true there.
             compact({ type: 'function', name: names.sent(name), description, parameters, strict: strict ?? false }),
           ),
-    tool_choice: tools.length === 0 ? undefined : toolChoice(turn, names),
-    parallel_tool_calls: tools.length === 0 ? undefined : turn.parallel_tool_calls,
-    text: text(turn),
-    prompt_cache_key: turn.cache_key,
-    user: turn.user,
+    tool_choice: tools.length === 0 ? undefined : toolChoice(canonical, names),
+    parallel_tool_calls: tools.length === 0 ? undefined : canonical.parallel_tool_calls,
+    text: text(canonical),
+    prompt_cache_key: canonical.cache_key,
+    user: canonical.user,
     store: false,
     include: reasons ? ['reasoning.encrypted_content'] : undefined,
     ...(stream && { stream: true }),
   })
-  return { body, losses: losses.all(), renamed: names.renamed, watched: turn.stop ?? [] }
+  return { body, losses: losses.all(), renamed: names.renamed, watched: canonical.stop ?? [] }
 }
 
 function limit(
-  { max_output_tokens: wanted }: Turn,
+  { max_output_tokens: wanted }: CanonicalRequest,
   { maxOutputTokens: most }: Target,
   losses: Losses,
 ): number | undefined {
@@ -65,16 +65,16 @@ function limit(
   return most === null ? taken : Math.min(taken, most)
 }
 
-function sampling(turn: Turn, { preset, capabilities }: Target, losses: Losses): Json {
-  const { temperature, top_p } = turn
+function sampling(canonical: CanonicalRequest, { preset, capabilities }: Target, losses: Losses): Json {
+  const { temperature, top_p } = canonical
   const refuses = preset !== null && strictSampling.has(preset) && capabilities.includes('reasoning')
-  if (!refuses || turn.reasoning?.effort === 'none') return { temperature, top_p }
+  if (!refuses || canonical.reasoning?.effort === 'none') return { temperature, top_p }
   if (temperature !== undefined && temperature !== 1) losses.add('temperature')
   if (top_p !== undefined && top_p !== 1) losses.add('top_p')
   return {}
 }
 
-function reasoning({ reasoning: wanted }: Turn, target: Target, losses: Losses): Json | undefined {
+function reasoning({ reasoning: wanted }: CanonicalRequest, target: Target, losses: Losses): Json | undefined {
   if (wanted === undefined) return undefined
   const effort = wanted.effort ?? (wanted.max_tokens === undefined ? undefined : effortOfBudget(wanted.max_tokens))
   if (!mayReason(target)) {
@@ -84,10 +84,10 @@ function reasoning({ reasoning: wanted }: Turn, target: Target, losses: Losses):
   return compact({ effort, summary: wanted.exclude || effort === 'none' ? undefined : 'auto' })
 }
 
-const toolChoice = ({ tool_choice: choice }: Turn, names: ToolNames): unknown =>
+const toolChoice = ({ tool_choice: choice }: CanonicalRequest, names: ToolNames): unknown =>
   typeof choice === 'object' ? { type: 'function', name: names.sent(choice.name) } : choice
 
-function text({ response_format: format, verbosity }: Turn): Json | undefined {
+function text({ response_format: format, verbosity }: CanonicalRequest): Json | undefined {
   if (format === undefined) return verbosity === undefined ? undefined : { verbosity }
   if (format.type !== 'json_schema') return compact({ format, verbosity })
   const { type, name, schema, strict } = format

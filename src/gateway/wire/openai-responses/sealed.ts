@@ -1,8 +1,8 @@
-import type { TurnPart } from '../../model/canonical-request.ts'
+import type { CanonicalPart } from '../../model/canonical-request.ts'
 import { openEnvelope, type Opaque, sealEnvelope } from '../shared/envelope.ts'
 import { compact, type Json, listOf, objectOf, textOf } from '../../model/json.ts'
 
-type Reasoning = Extract<TurnPart, { type: 'reasoning' }>
+type Reasoning = Extract<CanonicalPart, { type: 'reasoning' }>
 
 export const RESPONSES_FORMAT = 'openai-responses-v1'
 

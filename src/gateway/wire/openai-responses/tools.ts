@@ -1,4 +1,4 @@
-import type { Tool, Turn } from '../../model/canonical-request.ts'
+import type { Tool, CanonicalRequest } from '../../model/canonical-request.ts'
 import {
   boolean,
   compact,
@@ -14,7 +14,7 @@ import {
 } from '../../model/json.ts'
 import { Losses } from '../shared/losses.ts'
 
-type Choice = NonNullable<Turn['tool_choice']>
+type Choice = NonNullable<CanonicalRequest['tool_choice']>
 
 /** A tool as the client named it. */
 export interface ClientTool {

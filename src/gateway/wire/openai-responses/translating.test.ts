@@ -9,9 +9,9 @@ import { sealReasoning } from './sealed.ts'
 
 const target: Target = { model: 'm', maxOutputTokens: 1000, capabilities: [], preset: null }
 const through = (request: Json, more: Partial<Target> = {}) => {
-  const { turn, losses } = decode(request)
-  const encoded = encode(turn, { ...target, ...more }, { stream: false })
-  return { turn, losses: [...losses, ...encoded.losses], body: encoded.body }
+  const { canonical, losses } = decode(request)
+  const encoded = encode(canonical, { ...target, ...more }, { stream: false })
+  return { canonical, losses: [...losses, ...encoded.losses], body: encoded.body }
 }
 const png = 'data:image/png;base64,iVBORw0KGgo='
 const pdf = 'data:application/pdf;base64,JVBERi0='
@@ -44,10 +44,10 @@ test('every kind of item survives the way through: media, calls of both kinds, r
     { type: 'custom_tool_call_output', call_id: 'c2', output: 'done' },
     { role: 'user', content: 'And?' },
   ]
-  const { turn, body, losses } = through({ model: 'x', input })
+  const { canonical, body, losses } = through({ model: 'x', input })
   assert.deepEqual(losses, [])
   assert.deepEqual(
-    turn.messages.map(({ role, content }) => [role, content.map(({ type }) => type)]),
+    canonical.messages.map(({ role, content }) => [role, content.map(({ type }) => type)]),
     [
       ['system', ['text']],
       ['user', ['text', 'image', 'file', 'file']],
@@ -113,9 +113,9 @@ test('settings keep their meaning: format, effort, choice, limits, and strictnes
     ...request,
     tool_choice: { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'f' }] },
   })
-  assert.equal(narrowed.turn.tool_choice, 'required')
+  assert.equal(narrowed.canonical.tool_choice, 'required')
   assert.equal(
-    decode({ ...request, tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [] } }).turn.tool_choice,
+    decode({ ...request, tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [] } }).canonical.tool_choice,
     'none',
   )
 })
@@ -187,12 +187,12 @@ test('another vendor’s seal is kept for it and shown to nobody else; one that 
     encrypted_content,
   })
   const ask = (one: Json) => through({ model: 'x', input: [one, { role: 'user', content: 'x' }] })
-  const { turn, body, losses } = ask(item(sealed))
-  assert.deepEqual(turn.messages[0]?.content, [
+  const { canonical, body, losses } = ask(item(sealed))
+  assert.deepEqual(canonical.messages[0]?.content, [
     { type: 'reasoning', text: 'Hm', signature: 'EqQB', format: 'anthropic-claude-v1' },
   ])
   assert.deepEqual(losses, ['messages.reasoning'])
   assert.ok(!JSON.stringify(body).includes('EqQB'))
   for (const broken of ['uk1.', 'uk1.!!!', 'uk1.W10', sealed.slice(0, -6)])
-    assert.deepEqual(ask(item(broken)).turn.messages[0]?.content, [{ type: 'reasoning', text: 'Hm' }])
+    assert.deepEqual(ask(item(broken)).canonical.messages[0]?.content, [{ type: 'reasoning', text: 'Hm' }])
 })

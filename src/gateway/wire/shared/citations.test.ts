@@ -75,7 +75,7 @@ test('what a chat cites comes to clients of Anthropic in a block’s citations, 
 
 test('cited text in the history goes back to Claude as it was, and search results are text elsewhere', () => {
   const messages = [hi, { role: 'assistant', content: [{ type: 'text', text: 'Second.', citations: [web] }] }, hi]
-  const { body } = encodeMessages(decodeMessages({ model: 'm', max_tokens: 9, messages }).turn, claude, {
+  const { body } = encodeMessages(decodeMessages({ model: 'm', max_tokens: 9, messages }).canonical, claude, {
     stream: false,
   })
   assert.deepEqual((body['messages'] as { content: unknown }[])[1]!.content, [

@@ -1,6 +1,6 @@
-import type { Turn } from '../../model/canonical-request.ts'
+import type { CanonicalRequest } from '../../model/canonical-request.ts'
 
-export type Effort = NonNullable<NonNullable<Turn['reasoning']>['effort']>
+export type Effort = NonNullable<NonNullable<CanonicalRequest['reasoning']>['effort']>
 
 /** Thinking budgets in bands, where a vendor knows only efforts. */
 export function effortOfBudget(tokens: number): Effort {

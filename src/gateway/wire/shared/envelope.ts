@@ -1,7 +1,7 @@
-import type { TurnPart } from '../../model/canonical-request.ts'
+import type { CanonicalPart } from '../../model/canonical-request.ts'
 import { compact, isObject, parseJson } from '../../model/json.ts'
 
-export type Opaque = Pick<Extract<TurnPart, { type: 'reasoning' }>, 'signature' | 'redacted' | 'format' | 'id'>
+export type Opaque = Pick<Extract<CanonicalPart, { type: 'reasoning' }>, 'signature' | 'redacted' | 'format' | 'id'>
 
 /** Marks what is sealed as ours. The vendors' own is bare base64, which has no full stop. */
 export const ENVELOPE = 'uk1.'

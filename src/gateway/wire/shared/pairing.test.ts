@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { TurnPart } from '../../model/canonical-request.ts'
+import type { CanonicalPart } from '../../model/canonical-request.ts'
 import { pairToolResults } from './pairing.ts'
 
-const call = (id: string): TurnPart => ({ type: 'tool_call', id, name: 'look', arguments: '{}' })
-const result = (id: string, text = id): TurnPart => ({
+const call = (id: string): CanonicalPart => ({ type: 'tool_call', id, name: 'look', arguments: '{}' })
+const result = (id: string, text = id): CanonicalPart => ({
   type: 'tool_result',
   id,
   content: [{ type: 'text', text }],

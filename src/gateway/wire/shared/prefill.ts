@@ -1,7 +1,7 @@
-import type { TurnMessage } from '../../model/canonical-request.ts'
+import type { CanonicalMessage } from '../../model/canonical-request.ts'
 
 /** Who does not go on with words that are put into its mouth is asked to: it would begin anew, and its client glue both together. */
-export function askToGoOn(messages: TurnMessage[]): TurnMessage[] {
+export function askToGoOn(messages: CanonicalMessage[]): CanonicalMessage[] {
   const last = messages.at(-1)
   if (last?.role !== 'assistant' || last.content.some(({ type }) => type === 'tool_call')) return messages
   const text = 'Go on with your last message exactly where it ends. Repeat nothing of it and put nothing in front.'

@@ -1,17 +1,17 @@
-import type { Turn } from '../../model/canonical-request.ts'
+import type { CanonicalRequest } from '../../model/canonical-request.ts'
 import type { Losses } from './losses.ts'
 
 const names = ['frequency_penalty', 'presence_penalty'] as const
 
 /** For shapes without penalties: those that would have had an effect are losses. */
-export function losePenalties(turn: Turn, losses: Losses): void {
-  for (const name of names) if (turn[name]) losses.add(name)
+export function losePenalties(canonical: CanonicalRequest, losses: Losses): void {
+  for (const name of names) if (canonical[name]) losses.add(name)
 }
 
 /** For shapes without a word for how much is said. */
-export function loseVerbosity({ verbosity }: Turn, losses: Losses): void {
+export function loseVerbosity({ verbosity }: CanonicalRequest, losses: Losses): void {
   if (verbosity !== undefined && verbosity !== 'medium') losses.add('verbosity')
 }
 
-export const verbosityOf = (word: string | undefined): Turn['verbosity'] =>
+export const verbosityOf = (word: string | undefined): CanonicalRequest['verbosity'] =>
   word === 'low' || word === 'medium' || word === 'high' ? word : undefined

@@ -1,4 +1,4 @@
-import type { MediaSource, TurnPart } from '../../../model/canonical-request.ts'
+import type { MediaSource, CanonicalPart } from '../../../model/canonical-request.ts'
 import { readBlockCitation } from '../../shared/citations.ts'
 import {
   boolean,
@@ -16,14 +16,14 @@ import { Losses, matters } from '../../shared/losses.ts'
 import { cacheOf } from '../cache.ts'
 import { ANTHROPIC_FORMAT, openSignature } from '../signature.ts'
 
-/** What the vendor takes, and a Turn has no place for; its own tools' results besides. */
+/** What the vendor takes, and a CanonicalRequest has no place for; its own tools' results besides. */
 export const lostBlocks: ReadonlySet<string> = new Set(
   `server_tool_use mcp_tool_use mcp_tool_listing container_upload tool_reference tool_addition tool_removal browser_state
   compaction fallback cache_edits connector_text`.split(/\s+/),
 )
 
 /** Content as a string or as blocks; empty text is no content. */
-export function contentOf(content: unknown, at: string, losses: Losses): TurnPart[] {
+export function contentOf(content: unknown, at: string, losses: Losses): CanonicalPart[] {
   if (content === undefined || content === null) return []
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   const blocks = list(content, at, 'a string or an array') ?? []
@@ -35,8 +35,8 @@ export function contentOf(content: unknown, at: string, losses: Losses): TurnPar
   )
 }
 
-/** One content block. Kinds that a Turn has no place for, such as the vendor's own tools' results, are losses; null: it is not known. */
-export function decodeBlock(given: unknown, at: string, losses: Losses): TurnPart[] | null {
+/** One content block. Kinds that a CanonicalRequest has no place for, such as the vendor's own tools' results, are losses; null: it is not known. */
+export function decodeBlock(given: unknown, at: string, losses: Losses): CanonicalPart[] | null {
   const block = object(given, at) ?? missing(at)
   const type = string(block['type'], `${at}.type`) ?? missing(`${at}.type`)
   const cache = cacheOf(block)
@@ -105,12 +105,12 @@ function sourceOf(block: Json, at: string): MediaSource | null {
 }
 
 /** PDFs by bytes or by URL are files; a document of plain text or of blocks is what it says. */
-function documentOf(block: Json, at: string, losses: Losses): TurnPart[] {
+function documentOf(block: Json, at: string, losses: Losses): CanonicalPart[] {
   const title = string(block['title'], `${at}.title`)
   if (objectOf(block['citations'])['enabled'] === true) losses.add('messages.document.citations')
   if (matters(block['context'])) losses.add('messages.document.context')
   const source = object(block['source'], `${at}.source`) ?? missing(`${at}.source`)
-  const heading: TurnPart[] = title === undefined ? [] : [{ type: 'text', text: `${title}:` }]
+  const heading: CanonicalPart[] = title === undefined ? [] : [{ type: 'text', text: `${title}:` }]
   if (source['type'] === 'text') {
     const text = string(source['data'], `${at}.source.data`) ?? ''
     return text === '' ? [] : [...heading, { type: 'text', text }]

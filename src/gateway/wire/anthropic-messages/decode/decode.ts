@@ -1,5 +1,5 @@
 import { refuse } from '#kernel/errors.ts'
-import type { Loss, Tool, Turn, TurnMessage } from '../../../model/canonical-request.ts'
+import type { Loss, Tool, CanonicalRequest, CanonicalMessage } from '../../../model/canonical-request.ts'
 import {
   boolean,
   compact,
@@ -20,7 +20,7 @@ import { clientTool } from './client-tools.ts'
 import { loseToolFields } from './lose-tool-fields.ts'
 
 export interface Decoded {
-  turn: Turn
+  canonical: CanonicalRequest
   stream: boolean
   losses: Loss[]
 }
@@ -43,7 +43,7 @@ const usual = new Map<string, unknown[]>([
 ])
 
 /**
- * A messages request as a Turn. Unknown fields are named as losses and tolerated, null counts as absent. Refuses
+ * A messages request as a CanonicalRequest. Unknown fields are named as losses and tolerated, null counts as absent. Refuses
  * (`missing_parameter`, `invalid_parameter`) what the vendor refuses: no model, no messages, no `max_tokens`, a field of
  * the wrong type, and in the newer version what it has retired.
  */
@@ -59,8 +59,8 @@ export function decode(body: unknown, version: AnthropicVersion = '2023-06-01'):
   const given = list(body['messages'], 'messages') ?? missing('messages')
   if (given.length === 0)
     refuse('invalid_parameter', { message: 'messages: at least one message is required', param: 'messages' })
-  const messages: TurnMessage[] = [...decodeSystem(body['system'], losses), ...decodeMessages(given, losses)]
-  const turn: Turn = compact({
+  const messages: CanonicalMessage[] = [...decodeSystem(body['system'], losses), ...decodeMessages(given, losses)]
+  const canonical: CanonicalRequest = compact({
     model,
     messages,
     max_output_tokens: limit,
@@ -74,7 +74,7 @@ export function decode(body: unknown, version: AnthropicVersion = '2023-06-01'):
     reasoning: reasoningOf(body, losses),
     user: string(object(body['metadata'], 'metadata')?.['user_id'], 'metadata.user_id'),
   })
-  return { turn, stream: boolean(body['stream'], 'stream') ?? false, losses: losses.all() }
+  return { canonical, stream: boolean(body['stream'], 'stream') ?? false, losses: losses.all() }
 }
 
 /** What the newer version takes no longer: sampling, documents in the assistant's mouth, citations in the user's. */
@@ -122,7 +122,7 @@ function decodeTools(body: Json, losses: Losses): Tool[] | undefined {
   return tools.length > 0 ? tools : undefined
 }
 
-function decodeToolChoice(body: Json): Pick<Turn, 'tool_choice' | 'parallel_tool_calls'> {
+function decodeToolChoice(body: Json): Pick<CanonicalRequest, 'tool_choice' | 'parallel_tool_calls'> {
   const choice = object(body['tool_choice'], 'tool_choice')
   if (!choice) return {}
   const one = boolean(choice['disable_parallel_tool_use'], 'tool_choice.disable_parallel_tool_use')
@@ -147,7 +147,7 @@ function decodeToolChoice(body: Json): Pick<Turn, 'tool_choice' | 'parallel_tool
   }
 }
 
-function responseFormat(body: Json): Turn['response_format'] {
+function responseFormat(body: Json): CanonicalRequest['response_format'] {
   const config = object(body['output_config'], 'output_config')
   const format = object(config?.['format'], 'output_config.format') ?? object(body['output_format'], 'output_format')
   if (format?.['type'] !== 'json_schema') return undefined
@@ -158,7 +158,7 @@ function responseFormat(body: Json): Turn['response_format'] {
 const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 
 /** `thinking` and `output_config.effort`; adaptive thinking without an effort is the vendor's `high`. */
-function reasoningOf(body: Json, losses: Losses): Turn['reasoning'] {
+function reasoningOf(body: Json, losses: Losses): CanonicalRequest['reasoning'] {
   const thinking = object(body['thinking'], 'thinking')
   const config = object(body['output_config'], 'output_config')
   const word = string(config?.['effort'], 'output_config.effort')

@@ -1,7 +1,7 @@
 import type { Json } from '../../../model/json.ts'
 import { type Losses, matters } from '../../shared/losses.ts'
 
-/** Fields of a tool with an `input_schema` that a Turn has no place for. */
+/** Fields of a tool with an `input_schema` that a CanonicalRequest has no place for. */
 export function loseToolFields(tool: Json, losses: Losses): void {
   for (const name of ['input_examples', 'defer_loading']) if (matters(tool[name])) losses.add(`tools.${name}`)
 }

@@ -1,17 +1,17 @@
 import { refuse } from '#kernel/errors.ts'
-import type { TurnMessage } from '../../../model/canonical-request.ts'
+import type { CanonicalMessage } from '../../../model/canonical-request.ts'
 import { missing, object, string } from '../../../model/json.ts'
 import { Losses } from '../../shared/losses.ts'
 import { contentOf } from './blocks.ts'
 
-export function decodeSystem(system: unknown, losses: Losses): TurnMessage[] {
+export function decodeSystem(system: unknown, losses: Losses): CanonicalMessage[] {
   const content = contentOf(system, 'system', losses)
   return content.length > 0 ? [{ role: 'system', content }] : []
 }
 
 /** Messages in their order; the tool results of a user message become a `tool` message before the rest of it. */
-export function decodeMessages(messages: unknown[], losses: Losses): TurnMessage[] {
-  return messages.flatMap((given, i): TurnMessage[] => {
+export function decodeMessages(messages: unknown[], losses: Losses): CanonicalMessage[] {
+  return messages.flatMap((given, i): CanonicalMessage[] => {
     const at = `messages.${i}`
     const message = object(given, at) ?? missing(at)
     const role = string(message['role'], `${at}.role`) ?? missing(`${at}.role`)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Turn } from '../../../model/canonical-request.ts'
+import type { CanonicalRequest } from '../../../model/canonical-request.ts'
 import { compact, type Json } from '../../../model/json.ts'
 import { Losses } from '../../shared/losses.ts'
 import { pairToolResults, toolsWithHistory } from '../../shared/pairing.ts'
@@ -18,59 +18,65 @@ const LONGEST_ID = 128
 const USUAL_LIMIT = 8192
 
 /**
- * A Turn as a messages request. Throws a Refusal (`unsupported_model`) for a file that the vendor has no place for:
+ * A CanonicalRequest as a messages request. Throws a Refusal (`unsupported_model`) for a file that the vendor has no place for:
  * to leave it out would answer another question.
  */
-export function encode(turn: Turn, target: Target, { stream }: { stream: boolean }): Encoded {
+export function encode(canonical: CanonicalRequest, target: Target, { stream }: { stream: boolean }): Encoded {
   const losses = new Losses()
   const names = new ToolNames(LONGEST_NAME)
   const quirks = quirksOf(target)
   const rules = { names, ids: (id: string) => fit(id, LONGEST_ID), losses, midSystem: quirks.midSystem }
   const most = target.maxOutputTokens ?? USUAL_LIMIT
   const maxTokens =
-    target.maxOutputTokens === null ? (turn.max_output_tokens ?? most) : Math.min(turn.max_output_tokens ?? most, most)
-  const { system, messages } = encodeMessages(pairToolResults(turn.messages), rules)
-  const tools = encodeTools(turn, names, quirks, losses)
+    target.maxOutputTokens === null
+      ? (canonical.max_output_tokens ?? most)
+      : Math.min(canonical.max_output_tokens ?? most, most)
+  const { system, messages } = encodeMessages(pairToolResults(canonical.messages), rules)
+  const tools = encodeTools(canonical, names, quirks, losses)
   const { thinking, effort, on } = mayReason(target)
-    ? thinkingOf(turn, maxTokens, quirks, losses)
-    : withoutThinking(turn, losses)
-  if (turn.response_format?.type === 'json_object') {
+    ? thinkingOf(canonical, maxTokens, quirks, losses)
+    : withoutThinking(canonical, losses)
+  if (canonical.response_format?.type === 'json_object') {
     losses.add('response_format')
     system.push({ type: 'text', text: 'Answer with a single JSON object and nothing else.' })
   }
   if (!keepLastMarks([tools, system, messages.flatMap(({ content }) => content)])) losses.add('cache_control')
-  if (turn.seed !== undefined) losses.add('seed')
-  if (turn.n !== undefined && turn.n > 1) losses.add('n')
-  losePenalties(turn, losses)
-  loseVerbosity(turn, losses)
-  const format = formatOf(turn, losses)
+  if (canonical.seed !== undefined) losses.add('seed')
+  if (canonical.n !== undefined && canonical.n > 1) losses.add('n')
+  losePenalties(canonical, losses)
+  loseVerbosity(canonical, losses)
+  const format = formatOf(canonical, losses)
   const body: Json = compact({
     model: target.model,
     max_tokens: maxTokens,
     system: system.length > 0 ? system : undefined,
     messages,
-    ...sampling(turn, quirks, on, losses),
-    stop_sequences: stops(turn),
+    ...sampling(canonical, quirks, on, losses),
+    stop_sequences: stops(canonical),
     tools: tools.length > 0 ? tools : undefined,
-    tool_choice: tools.length > 0 ? toolChoice(turn, names) : undefined,
+    tool_choice: tools.length > 0 ? toolChoice(canonical, names) : undefined,
     thinking,
     output_config: effort === undefined && format === undefined ? undefined : compact({ effort, format }),
     // The vendor wants no names of people; the same user is still the same word.
-    metadata: turn.user === undefined ? undefined : { user_id: createHash('sha256').update(turn.user).digest('hex') },
+    metadata:
+      canonical.user === undefined ? undefined : { user_id: createHash('sha256').update(canonical.user).digest('hex') },
     stream: stream || undefined,
   })
   return { body, losses: losses.all(), renamed: names.renamed }
 }
 
-function withoutThinking({ reasoning }: Turn, losses: Losses): { thinking?: Json; effort?: string; on: boolean } {
+function withoutThinking(
+  { reasoning }: CanonicalRequest,
+  losses: Losses,
+): { thinking?: Json; effort?: string; on: boolean } {
   if (reasoning !== undefined && reasoning.effort !== 'none') losses.add('reasoning')
   return { on: false }
 }
 
-function sampling(turn: Turn, { noSampling }: Quirks, thinks: boolean, losses: Losses): Json {
-  const { temperature, top_p, top_k } = turn
+function sampling(canonical: CanonicalRequest, { noSampling }: Quirks, thinks: boolean, losses: Losses): Json {
+  const { temperature, top_p, top_k } = canonical
   const gone = (name: 'temperature' | 'top_p' | 'top_k', same?: number) => {
-    if (turn[name] !== undefined && turn[name] !== same) losses.add(name)
+    if (canonical[name] !== undefined && canonical[name] !== same) losses.add(name)
   }
   if (noSampling || thinks) {
     gone('temperature', 1)
@@ -88,13 +94,13 @@ function sampling(turn: Turn, { noSampling }: Quirks, thinks: boolean, losses: L
   }
 }
 
-function stops({ stop }: Turn): string[] | undefined {
+function stops({ stop }: CanonicalRequest): string[] | undefined {
   const kept = stop?.filter((words) => words.trim() !== '') ?? []
   return kept.length > 0 ? kept : undefined
 }
 
-function encodeTools(turn: Turn, names: ToolNames, { strictTools }: Quirks, losses: Losses): Json[] {
-  return toolsWithHistory(turn).map(({ name, description, parameters, strict, cache }) => {
+function encodeTools(canonical: CanonicalRequest, names: ToolNames, { strictTools }: Quirks, losses: Losses): Json[] {
+  return toolsWithHistory(canonical).map(({ name, description, parameters, strict, cache }) => {
     if (strict === true && !strictTools) losses.add('tools.strict')
     const schema: Json = { ...parameters, type: 'object' }
     return block(
@@ -109,7 +115,10 @@ function encodeTools(turn: Turn, names: ToolNames, { strictTools }: Quirks, loss
   })
 }
 
-function toolChoice({ tool_choice: choice, parallel_tool_calls: parallel }: Turn, names: ToolNames): Json | undefined {
+function toolChoice(
+  { tool_choice: choice, parallel_tool_calls: parallel }: CanonicalRequest,
+  names: ToolNames,
+): Json | undefined {
   if (choice === 'none') return { type: 'none' }
   const one = parallel === false ? { disable_parallel_tool_use: true } : {}
   if (choice === undefined) return parallel === false ? { type: 'auto', ...one } : undefined
@@ -117,7 +126,7 @@ function toolChoice({ tool_choice: choice, parallel_tool_calls: parallel }: Turn
   return { type: choice === 'required' ? 'any' : 'auto', ...one }
 }
 
-function formatOf({ response_format: format }: Turn, losses: Losses): Json | undefined {
+function formatOf({ response_format: format }: CanonicalRequest, losses: Losses): Json | undefined {
   return format?.type === 'json_schema'
     ? { type: 'json_schema', schema: closedSchema(format.schema, losses) }
     : undefined

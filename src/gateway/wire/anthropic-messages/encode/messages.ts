@@ -1,4 +1,4 @@
-import type { CacheMark, TurnMessage, TurnPart } from '../../../model/canonical-request.ts'
+import type { CacheMark, CanonicalMessage, CanonicalPart } from '../../../model/canonical-request.ts'
 import type { Json } from '../../../model/json.ts'
 import { Losses } from '../../shared/losses.ts'
 import type { ToolNames } from '../../shared/tool-names.ts'
@@ -28,7 +28,7 @@ export const block = (fields: Json, cache: CacheMark | undefined): Json =>
  * turn in a tag: at the top it would change what was said before it, and every cached prefix.
  */
 export function encodeMessages(
-  messages: TurnMessage[],
+  messages: CanonicalMessage[],
   rules: MessageRules,
 ): { system: Json[]; messages: AnthropicMessage[] } {
   const first = messages.findIndex(({ role }) => role !== 'system')
@@ -50,7 +50,7 @@ export function encodeMessages(
   return { system, messages: merged.filter(({ content }) => content.length > 0) }
 }
 
-const blocks = (content: TurnPart[], rules: MessageRules): Json[] =>
+const blocks = (content: CanonicalPart[], rules: MessageRules): Json[] =>
   content.flatMap((part) => {
     const encoded = encodePart(part, rules)
     return encoded ? [block(encoded, 'cache' in part ? part.cache : undefined)] : []

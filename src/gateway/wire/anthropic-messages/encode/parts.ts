@@ -1,5 +1,5 @@
 import { refuse } from '#kernel/errors.ts'
-import type { TurnPart } from '../../../model/canonical-request.ts'
+import type { CanonicalPart } from '../../../model/canonical-request.ts'
 import { compact, isObject, type Json, parseJson } from '../../../model/json.ts'
 import { Losses } from '../../shared/losses.ts'
 import { imageType } from '../../shared/media.ts'
@@ -13,7 +13,7 @@ interface PartRules {
 }
 
 /** One part as a block, without its cache mark; null for what the vendor would refuse and nobody misses. */
-export function encodePart(part: TurnPart, rules: PartRules): Json | null {
+export function encodePart(part: CanonicalPart, rules: PartRules): Json | null {
   switch (part.type) {
     case 'text':
       return part.text.trim() === '' ? null : textBlock(part)
@@ -43,17 +43,17 @@ export function encodePart(part: TurnPart, rules: PartRules): Json | null {
 }
 
 /** Citations of the vendor's own go back to it. */
-function textBlock({ text, citations = [] }: Extract<TurnPart, { type: 'text' }>): Json {
+function textBlock({ text, citations = [] }: Extract<CanonicalPart, { type: 'text' }>): Json {
   const native = citations.flatMap((one) => one.native ?? [])
   return native.length === 0 ? { type: 'text', text } : { type: 'text', text, citations: native }
 }
 
-const imageSource = ({ source }: Extract<TurnPart, { type: 'image' }>): Json =>
+const imageSource = ({ source }: Extract<CanonicalPart, { type: 'image' }>): Json =>
   source.kind === 'url'
     ? { type: 'url', url: source.url }
     : { type: 'base64', media_type: imageType(source), data: source.data }
 
-function fileBlock({ source, name }: Extract<TurnPart, { type: 'file' }>): Json {
+function fileBlock({ source, name }: Extract<CanonicalPart, { type: 'file' }>): Json {
   const title = name === undefined ? {} : { title: name }
   if (source.kind === 'url') return { type: 'document', source: { type: 'url', url: source.url }, ...title }
   const { media_type, data } = source
@@ -70,7 +70,7 @@ function fileBlock({ source, name }: Extract<TurnPart, { type: 'file' }>): Json 
 }
 
 /** Thinking that Anthropic signed goes back byte for byte; what others thought it would refuse. */
-function reasoningBlock(part: Extract<TurnPart, { type: 'reasoning' }>, losses: Losses): Json | null {
+function reasoningBlock(part: Extract<CanonicalPart, { type: 'reasoning' }>, losses: Losses): Json | null {
   if (!isAnthropic(part)) {
     losses.add('messages.reasoning')
     return null

@@ -1,4 +1,4 @@
-import type { Turn, TurnMessage } from '../../../model/canonical-request.ts'
+import type { CanonicalRequest, CanonicalMessage } from '../../../model/canonical-request.ts'
 import { compact, type Json } from '../../../model/json.ts'
 import type { Effort } from '../../shared/effort.ts'
 import { Losses } from '../../shared/losses.ts'
@@ -21,8 +21,8 @@ export interface Thinking {
  * aside for it: a budget that does not fit is lowered, one that cannot be is a loss. Forced tools and history that a
  * thinking model would refuse go before thinking.
  */
-export function thinkingOf(turn: Turn, maxTokens: number, quirks: Quirks, losses: Losses): Thinking {
-  const wanted = turn.reasoning
+export function thinkingOf(canonical: CanonicalRequest, maxTokens: number, quirks: Quirks, losses: Losses): Thinking {
+  const wanted = canonical.reasoning
   if (wanted === undefined || (wanted.effort === undefined && wanted.max_tokens === undefined))
     return { on: quirks.alwaysThinks }
   if (wanted.effort === 'none' || wanted.max_tokens === 0) {
@@ -30,8 +30,8 @@ export function thinkingOf(turn: Turn, maxTokens: number, quirks: Quirks, losses
     losses.add('reasoning')
     return { effort: 'low', on: true }
   }
-  const forced = turn.tool_choice === 'required' || typeof turn.tool_choice === 'object'
-  if (!quirks.alwaysThinks && (forced || (!quirks.adaptive && unsignedLoop(turn.messages)))) {
+  const forced = canonical.tool_choice === 'required' || typeof canonical.tool_choice === 'object'
+  if (!quirks.alwaysThinks && (forced || (!quirks.adaptive && unsignedLoop(canonical.messages)))) {
     losses.add('reasoning')
     return { on: false }
   }
@@ -68,7 +68,7 @@ function effortOf(budget: number, maxTokens: number): Effort {
 }
 
 /** Whether the model is in the middle of using tools, and began without thinking that it would recognise as its own. */
-function unsignedLoop(messages: TurnMessage[]): boolean {
+function unsignedLoop(messages: CanonicalMessage[]): boolean {
   if (messages.at(-1)?.role !== 'tool') return false
   const caller = messages.findLast(({ role }) => role === 'assistant')
   return caller !== undefined && !caller.content.some((part) => part.type === 'reasoning' && isAnthropic(part))

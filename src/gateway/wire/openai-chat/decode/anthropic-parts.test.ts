@@ -27,9 +27,9 @@ test('calls and results stand where Anthropic has them: results before what else
       content: [{ type: 'tool_result', tool_use_id: 't2', is_error: true }],
     },
   ]
-  const { turn, losses } = decode({ model: 'm', messages })
+  const { canonical, losses } = decode({ model: 'm', messages })
   assert.deepEqual(losses, [])
-  assert.deepEqual(turn.messages.slice(1), [
+  assert.deepEqual(canonical.messages.slice(1), [
     {
       role: 'assistant',
       content: [
@@ -61,8 +61,8 @@ test('a result may hold parts of either vendor; what a Turn has no place for is 
     { role: 'assistant', content: [use] },
     { role: 'user', content: [{ ...result, content: parts }] },
   ]
-  const { turn, losses } = decode({ model: 'm', messages })
-  const [held] = turn.messages[2]!.content
+  const { canonical, losses } = decode({ model: 'm', messages })
+  const [held] = canonical.messages[2]!.content
   assert.deepEqual(held?.type === 'tool_result' && held.content.map(({ type }) => type), ['text', 'image', 'image'])
   assert.deepEqual(losses, ['messages.tool_reference'])
 })
@@ -70,8 +70,8 @@ test('a result may hold parts of either vendor; what a Turn has no place for is 
 test('a result of nothing but what a Turn has no place for is an empty one, and what nobody knows is refused', () => {
   const told = (part: object) => {
     const answer = { role: 'user', content: [{ ...result, content: [part] }] }
-    const { turn, losses } = read({ messages: [hi, { role: 'assistant', content: [use] }, answer] })
-    return [turn.messages[2]!.content, losses]
+    const { canonical, losses } = read({ messages: [hi, { role: 'assistant', content: [use] }, answer] })
+    return [canonical.messages[2]!.content, losses]
   }
   const empty = [{ type: 'tool_result', id: 't1', content: [], is_error: false }]
   for (const type of ['tool_reference', 'container_upload', 'server_tool_use', 'tool_use', 'web_search_tool_result'])
@@ -111,11 +111,11 @@ test('a call that is there in both ways keeps its cache mark, and who has no pla
     { role: 'assistant', content: [marked], tool_calls: [own] },
     { role: 'user', content: [result] },
   ]
-  const { turn, losses } = read({ messages })
+  const { canonical, losses } = read({ messages })
   const call = { type: 'tool_call', id: 't1', name: 'look', arguments: '{"at":1}', cache: '1h' }
-  assert.deepEqual([turn.messages[1]!.content, losses], [[call], []])
+  assert.deepEqual([canonical.messages[1]!.content, losses], [[call], []])
   assert.deepEqual(toClaude({ messages }).losses, [])
-  assert.deepEqual(encode(turn, other, { stream: false }).losses, ['cache_control'])
+  assert.deepEqual(encode(canonical, other, { stream: false }).losses, ['cache_control'])
 })
 
 test('a result that is there in both ways is one, whichever comes first, with what either says of it', () => {
@@ -124,8 +124,8 @@ test('a result that is there in both ways is one, whichever comes first, with wh
   const foreign = { role: 'user', content: [{ ...result, cache_control: { type: 'ephemeral' }, is_error: true }] }
   const rest = [called, own]
   const told = (messages: object[]) => {
-    const { turn, losses } = read({ messages: [hi, ...messages] })
-    return [turn.messages.slice(1).map(({ role, content }) => [role, content.length]), losses]
+    const { canonical, losses } = read({ messages: [hi, ...messages] })
+    return [canonical.messages.slice(1).map(({ role, content }) => [role, content.length]), losses]
   }
   const once = [
     ['assistant', 1],
@@ -133,8 +133,8 @@ test('a result that is there in both ways is one, whichever comes first, with wh
   ]
   assert.deepEqual(told([...rest, foreign]), [once, []])
   assert.deepEqual(told([called, foreign, own]), [once, []])
-  const { turn } = read({ messages: [hi, ...rest, foreign] })
-  assert.deepEqual(turn.messages[2]!.content, [
+  const { canonical } = read({ messages: [hi, ...rest, foreign] })
+  assert.deepEqual(canonical.messages[2]!.content, [
     { type: 'tool_result', id: 't1', content: [{ type: 'text', text: 'a cat' }], is_error: true, cache: '5m' },
   ])
   const asked = { role: 'user', content: [result, { type: 'text', text: 'And?' }] }
@@ -160,12 +160,12 @@ test('a tool’s message that holds its result as Anthropic has it says what tha
     [{ ...result, content: undefined }, held([])],
   ] as const) {
     const messages = told(block)
-    const { turn, losses } = read({ messages })
-    assert.deepEqual([turn.messages[2]!.content, losses], [wanted, []])
+    const { canonical, losses } = read({ messages })
+    assert.deepEqual([canonical.messages[2]!.content, losses], [wanted, []])
     assert.ok(isMixed({ messages }))
   }
   const twice = { role: 'user', content: [result] }
-  assert.deepEqual(read({ messages: [...told(result), twice] }).turn.messages.length, 3)
+  assert.deepEqual(read({ messages: [...told(result), twice] }).canonical.messages.length, 3)
   for (const messages of [
     told({ ...result, tool_use_id: 't2' }),
     told(result, result),
@@ -185,13 +185,13 @@ test('pictures, papers and finds are read in the user’s words, in a tool’s m
   const kinds = (content: { type: string }[]) => content.map(({ type }) => type)
   const content = [seen, paper, found]
   const own = read({ messages: [{ role: 'user', content }] })
-  assert.deepEqual([kinds(own.turn.messages[0]!.content), own.losses], [wanted, []])
+  assert.deepEqual([kinds(own.canonical.messages[0]!.content), own.losses], [wanted, []])
   for (const answer of [
     { role: 'tool', tool_call_id: 't1', content },
     { role: 'user', content: [{ ...result, content }] },
   ]) {
-    const { turn, losses } = read({ messages: [hi, { role: 'assistant', content: [use] }, answer] })
-    const [held] = turn.messages[2]!.content
+    const { canonical, losses } = read({ messages: [hi, { role: 'assistant', content: [use] }, answer] })
+    const [held] = canonical.messages[2]!.content
     assert.deepEqual([held?.type === 'tool_result' && kinds(held.content), losses], [wanted, []])
   }
   for (const part of content) assert.ok(isMixed({ messages: [{ role: 'user', content: [part] }] }))
@@ -232,19 +232,19 @@ test('sealed thoughts go back to whoever had them, once, and alone make no chat 
       { ...unsigned, text: 'm' },
     ],
   ]) {
-    const { turn } = read({ messages: [hi, { ...called, reasoning_details }, messages[2]] })
-    const thoughts = turn.messages[1]!.content.filter(({ type }) => type === 'reasoning')
+    const { canonical } = read({ messages: [hi, { ...called, reasoning_details }, messages[2]] })
+    const thoughts = canonical.messages[1]!.content.filter(({ type }) => type === 'reasoning')
     assert.deepEqual(
       thoughts.map((part) => part.type === 'reasoning' && (part.signature ?? part.redacted)),
       ['sealed', 'xyz'],
     )
   }
   const another = read({ messages: [hi, { ...called, reasoning_details: [{ ...unsigned, text: 'ho' }] }, messages[2]] })
-  assert.deepEqual(another.turn.messages[1]!.content[0], { type: 'reasoning', text: 'ho' })
+  assert.deepEqual(another.canonical.messages[1]!.content[0], { type: 'reasoning', text: 'ho' })
   const two = [thought, { ...thought, thinking: 'ho', signature: 'again' }]
   const joined = [{ ...unsigned, text: 'hmho' }]
   const once = read({ messages: [hi, { role: 'assistant', content: [...two, use], reasoning_details: joined }] })
-  assert.equal(once.turn.messages[1]!.content.length, 3)
+  assert.equal(once.canonical.messages[1]!.content.length, 3)
   const alone = [hi, { role: 'assistant', content: [thought, { type: 'text', text: 'ho' }] }, hi]
   assert.equal(isMixed({ messages: alone }), false)
   for (const other of [
@@ -262,8 +262,8 @@ test('Anthropic’s instruction beside the messages of a mixed chat is one; else
   const tools = [{ name: 'look', input_schema: schema }]
   const marked = [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }]
   const said = (system: unknown, more: object = { tools }) => {
-    const { turn, losses } = read({ system, ...more })
-    return [turn.messages.length === 1 ? null : turn.messages[0], losses]
+    const { canonical, losses } = read({ system, ...more })
+    return [canonical.messages.length === 1 ? null : canonical.messages[0], losses]
   }
   const words = { type: 'text', text: 'Be brief.' }
   assert.deepEqual(said('Be brief.'), [{ role: 'system', content: [words] }, []])

@@ -1,4 +1,4 @@
-import type { TurnPart } from '../../../model/canonical-request.ts'
+import type { CanonicalPart } from '../../../model/canonical-request.ts'
 import { decodeBlock } from '../../anthropic-messages/decode/blocks.ts'
 import { isObject, isWord, type Json } from '../../../model/json.ts'
 import type { Losses } from '../../shared/losses.ts'
@@ -71,8 +71,8 @@ export function decodeAnthropicPart(
   part: Json,
   at: string,
   losses: Losses,
-  inner: (content: unknown, at: string) => TurnPart[],
-): TurnPart[] | null {
+  inner: (content: unknown, at: string) => CanonicalPart[],
+): CanonicalPart[] | null {
   if (!isAnthropicPart(role, part) && !isThought(role, part)) return null
   if (part['type'] !== 'tool_result') return decodeBlock(part, at, losses)
   const { content, ...around } = part

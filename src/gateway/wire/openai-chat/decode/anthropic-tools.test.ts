@@ -11,19 +11,19 @@ const schema = { type: 'object', properties: { at: { type: 'number' } } }
 test('Anthropic’s tools are tools, whatever type they are given, and those that are anything else stay that', () => {
   for (const type of [undefined, null, 'custom', 'function']) {
     const tools = [{ ...(type !== undefined && { type }), name: 'look', description: 'd', input_schema: schema }]
-    const { turn, losses } = read({ tools })
-    assert.deepEqual([turn.tools, losses], [[{ name: 'look', description: 'd', parameters: schema }], []])
+    const { canonical, losses } = read({ tools })
+    assert.deepEqual([canonical.tools, losses], [[{ name: 'look', description: 'd', parameters: schema }], []])
     assert.ok(isMixed({ tools }))
   }
   const tools = [{ name: 'look', input_schema: schema, cache_control: { type: 'ephemeral', ttl: '1h' } }]
-  assert.equal(read({ tools }).turn.tools![0]!.cache, '1h')
+  assert.equal(read({ tools }).canonical.tools![0]!.cache, '1h')
   const both = { type: 'function', function: { name: 'look', parameters: schema }, input_schema: {}, name: 'x' }
-  assert.deepEqual(read({ tools: [both] }).turn.tools, [{ name: 'look', parameters: schema }])
+  assert.deepEqual(read({ tools: [both] }).canonical.tools, [{ name: 'look', parameters: schema }])
   assert.equal(isMixed({ tools: [both] }), false)
   const nulls = [
     { name: 'look', input_schema: schema, parameters: null, function: null, custom: null, type: 'function' },
   ]
-  assert.deepEqual(read({ tools: nulls }).turn.tools, [{ name: 'look', parameters: schema }])
+  assert.deepEqual(read({ tools: nulls }).canonical.tools, [{ name: 'look', parameters: schema }])
   assert.ok(isMixed({ tools: nulls }))
   const vendors = [
     { type: 'bash_20250124', name: 'bash' },
@@ -46,8 +46,8 @@ test('a type that is no word makes no tool of Anthropic’s, and a translation r
 test('Anthropic’s choice of a tool is one', () => {
   const tools = [{ name: 'look', input_schema: schema }]
   const chosen = (tool_choice: object) => {
-    const { turn, losses } = read({ tools, parallel_tool_calls: true, tool_choice })
-    return [turn.tool_choice, turn.parallel_tool_calls, losses]
+    const { canonical, losses } = read({ tools, parallel_tool_calls: true, tool_choice })
+    return [canonical.tool_choice, canonical.parallel_tool_calls, losses]
   }
   assert.deepEqual(chosen({ type: 'auto' }), ['auto', true, []])
   assert.deepEqual(chosen({ type: 'any', disable_parallel_tool_use: true }), ['required', false, []])

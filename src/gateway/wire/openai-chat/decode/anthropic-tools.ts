@@ -1,4 +1,4 @@
-import type { Turn } from '../../../model/canonical-request.ts'
+import type { CanonicalRequest } from '../../../model/canonical-request.ts'
 import { compact, isObject, isWord, type Json } from '../../../model/json.ts'
 
 /** `{name, input_schema}`, which has no place for its arguments in any of OpenAI's forms. */
@@ -10,7 +10,7 @@ export const isAnthropicTool = (tool: Json): boolean =>
   tool['function'] == null &&
   tool['custom'] == null
 
-type Choice = Pick<Turn, 'tool_choice' | 'parallel_tool_calls'>
+type Choice = Pick<CanonicalRequest, 'tool_choice' | 'parallel_tool_calls'>
 
 const choices: Record<string, 'auto' | 'required' | 'none'> = { auto: 'auto', any: 'required', none: 'none' }
 

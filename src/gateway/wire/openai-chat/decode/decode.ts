@@ -1,5 +1,5 @@
 import { refuse } from '#kernel/errors.ts'
-import type { Loss, Turn } from '../../../model/canonical-request.ts'
+import type { Loss, CanonicalRequest } from '../../../model/canonical-request.ts'
 import {
   boolean,
   compact,
@@ -21,7 +21,7 @@ import { isPartlyAnthropic } from './mixed.ts'
 import { decodeToolChoice, decodeTools } from './tools.ts'
 
 export interface Decoded {
-  turn: Turn
+  canonical: CanonicalRequest
   stream: boolean
   /** Whether the client wants a last chunk with the usage. */
   includeUsage: boolean
@@ -43,7 +43,7 @@ const usual = new Map<string, (value: unknown) => boolean>([
 ])
 
 /**
- * A chat completion request of OpenAI or OpenRouter as a Turn. Unknown fields are named as losses and tolerated, null
+ * A chat completion request of OpenAI or OpenRouter as a CanonicalRequest. Unknown fields are named as losses and tolerated, null
  * counts as absent. Refuses (`missing_parameter`, `invalid_parameter`) what the vendor refuses: no model, no messages,
  * a field of the wrong type.
  */
@@ -59,7 +59,7 @@ export function decode(body: unknown): Decoded {
   if (messages.length === 0)
     refuse('invalid_parameter', { message: '`messages` must not be empty.', param: 'messages' })
   const tools = decodeTools(body, losses)
-  const turn: Turn = compact({
+  const canonical: CanonicalRequest = compact({
     model: modelOf(body) ?? missing('model'),
     messages: [...decodeSystem(system, losses), ...decodeMessages(messages, losses)],
     max_output_tokens:
@@ -83,7 +83,7 @@ export function decode(body: unknown): Decoded {
   })
   const options = object(body['stream_options'], 'stream_options')
   return {
-    turn,
+    canonical,
     stream: boolean(body['stream'], 'stream') ?? false,
     includeUsage: boolean(options?.['include_usage'], 'stream_options.include_usage') ?? false,
     losses: losses.all(),
@@ -113,7 +113,7 @@ function stopOf(value: unknown): string[] | undefined {
   return stops && stops.length > 0 ? stops : undefined
 }
 
-function responseFormat(body: Json, losses: Losses): Turn['response_format'] {
+function responseFormat(body: Json, losses: Losses): CanonicalRequest['response_format'] {
   const format = object(body['response_format'], 'response_format')
   const type = string(format?.['type'], 'response_format.type')
   if (format === undefined || type === undefined) return undefined
@@ -132,7 +132,7 @@ function responseFormat(body: Json, losses: Losses): Turn['response_format'] {
 }
 
 /** `reasoning` as OpenRouter has it, `reasoning_effort` as OpenAI has it, `reasoningEffort` as some clients write it. */
-function reasoningOf(body: Json, losses: Losses): Turn['reasoning'] {
+function reasoningOf(body: Json, losses: Losses): CanonicalRequest['reasoning'] {
   const given = object(body['reasoning'], 'reasoning') ?? {}
   const word =
     string(given['effort'], 'reasoning.effort') ??

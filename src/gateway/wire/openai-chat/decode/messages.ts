@@ -1,5 +1,5 @@
 import { refuse } from '#kernel/errors.ts'
-import type { TurnMessage, TurnPart } from '../../../model/canonical-request.ts'
+import type { CanonicalMessage, CanonicalPart } from '../../../model/canonical-request.ts'
 import { compact, type Json, list, missing, object, string } from '../../../model/json.ts'
 import { Losses } from '../../shared/losses.ts'
 import { wholeResult } from './anthropic-parts.ts'
@@ -7,16 +7,16 @@ import { contentOf } from './parts.ts'
 import { isSealed, readDetails } from '../reasoning.ts'
 import { Results } from './results.ts'
 
-type Reasoning = Extract<TurnPart, { type: 'reasoning' }>
-type Call = Extract<TurnPart, { type: 'tool_call' }>
+type Reasoning = Extract<CanonicalPart, { type: 'reasoning' }>
+type Call = Extract<CanonicalPart, { type: 'tool_call' }>
 
 /** Messages of every role; tool results stay where they stood, one message each. Of Anthropic's those of a user come before the rest of it, which waits for all that follow. */
-export function decodeMessages(messages: unknown[], losses: Losses): TurnMessage[] {
+export function decodeMessages(messages: unknown[], losses: Losses): CanonicalMessage[] {
   // The old function calls have no ids: the n-th call and the n-th result belong together.
   let calls = 0
   let answers = 0
   const results = new Results(losses)
-  const read = messages.flatMap((given, i): TurnMessage[] => {
+  const read = messages.flatMap((given, i): CanonicalMessage[] => {
     const at = `messages.${i}`
     const message = object(given, at) ?? missing(at)
     const role = string(message['role'], `${at}.role`) ?? missing(`${at}.role`)
@@ -53,12 +53,12 @@ export function decodeMessages(messages: unknown[], losses: Losses): TurnMessage
 }
 
 /** Reasoning first, then text, then calls: the order in which models make them and vendors want them back. */
-function assistantParts(message: Json, at: string, content: TurnPart[], losses: Losses): TurnPart[] {
+function assistantParts(message: Json, at: string, content: CanonicalPart[], losses: Losses): CanonicalPart[] {
   const details = readDetails(message['reasoning_details'])
   const plain =
     string(message['reasoning_content'], `${at}.reasoning_content`) || string(message['reasoning'], `${at}.reasoning`)
   const isNew = plain && !content.some((part) => part.type === 'reasoning' && part.text === plain)
-  const reasoning: TurnPart[] =
+  const reasoning: CanonicalPart[] =
     details.length > 0 ? newDetails(details, content) : isNew ? [{ type: 'reasoning', text: plain }] : []
   const refusal = string(message['refusal'], `${at}.refusal`)
   if (message['audio']) losses.add('messages.audio')
@@ -87,7 +87,7 @@ function assistantParts(message: Json, at: string, content: TurnPart[], losses: 
 }
 
 /** Without the unsigned ones that stand among the words with their seal, each for itself or all as one. */
-function newDetails(details: Reasoning[], content: TurnPart[]): Reasoning[] {
+function newDetails(details: Reasoning[], content: CanonicalPart[]): Reasoning[] {
   const sealed = content.filter((part) => part.type === 'reasoning').filter(isSealed)
   const texts = sealed.map(({ text }) => text)
   const told = new Set([...texts, texts.join('')])

@@ -1,5 +1,5 @@
 import { refuse } from '#kernel/errors.ts'
-import type { TurnPart } from '../../../model/canonical-request.ts'
+import type { CanonicalPart } from '../../../model/canonical-request.ts'
 import { decodeBlock, lostBlocks } from '../../anthropic-messages/decode/blocks.ts'
 import { compact, type Json, list, missing, object, partsOf, string } from '../../../model/json.ts'
 import { Losses } from '../../shared/losses.ts'
@@ -8,7 +8,7 @@ import { decodeAnthropicPart, RESULT } from './anthropic-parts.ts'
 import { cacheOf } from './cache.ts'
 
 /**
- * What has no place in a Turn where it stands: sound, films, thoughts among the words, and of the blocks of another vendor
+ * What has no place in a CanonicalRequest where it stands: sound, films, thoughts among the words, and of the blocks of another vendor
  * that some frameworks send what is not plain.
  */
 const lost: ReadonlySet<string> = new Set(
@@ -17,7 +17,7 @@ const lost: ReadonlySet<string> = new Set(
 )
 
 /** Content as a string or as parts; empty text is no content. */
-export function contentOf(content: unknown, at: string, role: string, losses: Losses): TurnPart[] {
+export function contentOf(content: unknown, at: string, role: string, losses: Losses): CanonicalPart[] {
   if (content === undefined || content === null) return []
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   const parts = list(content, at, 'a string or an array') ?? []
@@ -28,8 +28,8 @@ export function contentOf(content: unknown, at: string, role: string, losses: Lo
   )
 }
 
-/** One content part. Kinds that a Turn has no place for are losses; null: it is not known. */
-function decodePart(given: unknown, at: string, role: string, losses: Losses): TurnPart[] | null {
+/** One content part. Kinds that a CanonicalRequest has no place for are losses; null: it is not known. */
+function decodePart(given: unknown, at: string, role: string, losses: Losses): CanonicalPart[] | null {
   const part = object(given, at) ?? missing(at)
   const type = string(part['type'], `${at}.type`) ?? missing(`${at}.type`)
   const cache = cacheOf(part)
@@ -43,7 +43,7 @@ function decodePart(given: unknown, at: string, role: string, losses: Losses): T
     const file = fileOf(part, at, losses)
     return file ? [{ ...file, ...(cache && { cache }) }] : []
   }
-  const result = (content: unknown, at: string): TurnPart[] => contentOf(content, at, RESULT, losses)
+  const result = (content: unknown, at: string): CanonicalPart[] => contentOf(content, at, RESULT, losses)
   const foreign = decodeAnthropicPart(role, part, at, losses, result)
   if (foreign !== null) return foreign
   // Pictures and papers that lie at Anthropic.
@@ -52,7 +52,7 @@ function decodePart(given: unknown, at: string, role: string, losses: Losses): T
   return lost.has(type) || lostBlocks.has(type) || type.endsWith('_tool_result') ? [] : null
 }
 
-function imageOf(part: Json, at: string): Extract<TurnPart, { type: 'image' }> {
+function imageOf(part: Json, at: string): Extract<CanonicalPart, { type: 'image' }> {
   const given = part['image_url']
   const image = typeof given === 'string' ? { url: given } : (object(given, `${at}.image_url`) ?? {})
   const param = `${at}.image_url.url`
@@ -65,7 +65,7 @@ function imageOf(part: Json, at: string): Extract<TurnPart, { type: 'image' }> {
     : { type: 'image', source }
 }
 
-function fileOf(part: Json, at: string, losses: Losses): Extract<TurnPart, { type: 'file' }> | null {
+function fileOf(part: Json, at: string, losses: Losses): Extract<CanonicalPart, { type: 'file' }> | null {
   const file = object(part['file'], `${at}.file`) ?? missing(`${at}.file`)
   const param = `${at}.file.file_data`
   const data = string(file['file_data'], param)

@@ -4,8 +4,8 @@ import { hi, toClaude } from '../../translating.test.ts'
 import { decode } from './decode.ts'
 
 const read = (...messages: object[]) => {
-  const { turn, losses } = decode({ model: 'm', messages: [hi, ...messages] })
-  return { messages: turn.messages.slice(1), losses }
+  const { canonical, losses } = decode({ model: 'm', messages: [hi, ...messages] })
+  return { messages: canonical.messages.slice(1), losses }
 }
 const use = (id: string) => ({ type: 'tool_use', id, name: 'look', input: {} })
 const called = { role: 'assistant', content: [use('a')] }

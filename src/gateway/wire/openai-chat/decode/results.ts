@@ -1,30 +1,30 @@
-import type { TurnMessage, TurnPart } from '../../../model/canonical-request.ts'
+import type { CanonicalMessage, CanonicalPart } from '../../../model/canonical-request.ts'
 import type { Losses } from '../../shared/losses.ts'
 
-type Result = Extract<TurnPart, { type: 'tool_result' }>
+type Result = Extract<CanonicalPart, { type: 'tool_result' }>
 
 /** Results since their calls: some frameworks write one both as OpenAI and as Anthropic have it, and it is one. */
 export class Results {
   readonly #known = new Map<string, { result: Result; foreign: boolean; text?: string }>()
   readonly #losses: Losses
-  readonly #held: TurnMessage[] = []
+  readonly #held: CanonicalMessage[] = []
 
   constructor(losses: Losses) {
     this.#losses = losses
   }
 
   /** An id that is called again may be answered again. */
-  called(content: readonly TurnPart[]): void {
+  called(content: readonly CanonicalPart[]): void {
     for (const part of content) if (part.type === 'tool_call') this.#known.delete(part.id)
   }
 
   /** As a message of its own; none where it is told already. */
-  told(result: Result): TurnMessage[] {
+  told(result: Result): CanonicalMessage[] {
     return this.#isNew(result, false) ? [{ role: 'tool', content: [result] }] : []
   }
 
   /** A user's message; of one with results only these, for what else it says comes behind all results that follow. */
-  among(content: TurnPart[]): TurnMessage[] {
+  among(content: CanonicalPart[]): CanonicalMessage[] {
     const results = content.filter((part) => part.type === 'tool_result')
     if (results.length === 0) return [...this.held(), { role: 'user', content }]
     const rest = content.filter(({ type }) => type !== 'tool_result')
@@ -34,7 +34,7 @@ export class Results {
   }
 
   /** What users said beside results; asked for where the results end. */
-  held(): TurnMessage[] {
+  held(): CanonicalMessage[] {
     return this.#held.splice(0)
   }
 

@@ -1,11 +1,11 @@
-import type { Tool, Turn } from '../../../model/canonical-request.ts'
+import type { Tool, CanonicalRequest } from '../../../model/canonical-request.ts'
 import { loseToolFields } from '../../anthropic-messages/decode/lose-tool-fields.ts'
 import { boolean, compact, isObject, type Json, list, missing, object, string } from '../../../model/json.ts'
 import { Losses } from '../../shared/losses.ts'
 import { anthropicChoice, isAnthropicTool } from './anthropic-tools.ts'
 import { cacheOf } from './cache.ts'
 
-type Choice = NonNullable<Turn['tool_choice']>
+type Choice = NonNullable<CanonicalRequest['tool_choice']>
 
 /** `tools`, nested as OpenAI's chat has them, flat as its responses do or as Anthropic's, and the old `functions`. Other kinds are losses. */
 export function decodeTools(body: Json, losses: Losses): Tool[] {
@@ -46,7 +46,7 @@ export function decodeToolChoice(
   body: Json,
   tools: Tool[],
   losses: Losses,
-): Pick<Turn, 'tools' | 'tool_choice' | 'parallel_tool_calls'> {
+): Pick<CanonicalRequest, 'tools' | 'tool_choice' | 'parallel_tool_calls'> {
   const given = body['tool_choice'] ?? body['function_call']
   const some = tools.length > 0 ? { tools } : {}
   if (given === undefined || given === null) return some

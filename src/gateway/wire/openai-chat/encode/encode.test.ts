@@ -74,7 +74,9 @@ test('OpenAI’s own reasoning models get their own limit and no sampling', () =
     [32_000, undefined, undefined, 'low'],
   )
   assert.deepEqual(losses, ['temperature'])
-  const streamed = encodeChat(decodeMessages({ model: 'm', max_tokens: 1, messages: [hi] }).turn, gpt, { stream: true })
+  const streamed = encodeChat(decodeMessages({ model: 'm', max_tokens: 1, messages: [hi] }).canonical, gpt, {
+    stream: true,
+  })
   assert.deepEqual([streamed.body['stream'], streamed.body['stream_options']], [true, { include_usage: true }])
 })
 
@@ -96,7 +98,7 @@ test('a foreign vendor’s reasoning goes through an Anthropic client and back b
     { type: 'reasoning.encrypted', data: 'b3BhcXVl', id: 'rs_1', format: 'openai-responses-v1', index: 0 },
   ])
   // Anthropic would refuse it, so there it is left out.
-  const { body, losses } = encodeMessages(decodeMessages({ model: 'm', max_tokens: 9, messages }).turn, claude, {
+  const { body, losses } = encodeMessages(decodeMessages({ model: 'm', max_tokens: 9, messages }).canonical, claude, {
     stream: false,
   })
   assert.deepEqual((body['messages'] as { content: object[] }[])[1]!.content, [{ type: 'text', text: 'x' }])

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Turn } from '../../../model/canonical-request.ts'
+import type { CanonicalRequest } from '../../../model/canonical-request.ts'
 import { compact, type Json } from '../../../model/json.ts'
 import { effortOfBudget } from '../../shared/effort.ts'
 import { Losses } from '../../shared/losses.ts'
@@ -16,26 +16,26 @@ const LONGEST_NAME = 64
 const LONGEST_ID = 40
 const MOST_STOPS = 4
 
-/** A Turn as a chat completion request. A streamed one always asks for the usage. */
-export function encode(turn: Turn, target: Target, { stream }: { stream: boolean }): Encoded {
+/** A CanonicalRequest as a chat completion request. A streamed one always asks for the usage. */
+export function encode(canonical: CanonicalRequest, target: Target, { stream }: { stream: boolean }): Encoded {
   const losses = new Losses()
   const names = new ToolNames(LONGEST_NAME)
   const quirks = quirksOf(target)
   const ids = quirks.callIds === 'nine' ? nine : (id: string) => (id.length <= LONGEST_ID ? id : fit(id, LONGEST_ID))
-  const messages = pairToolResults(turn.messages)
-  const tools = toolsWithHistory(turn)
-  if (turn.n !== undefined && turn.n > 1) losses.add('n')
+  const messages = pairToolResults(canonical.messages)
+  const tools = toolsWithHistory(canonical)
+  if (canonical.n !== undefined && canonical.n > 1) losses.add('n')
   if (tools.some(({ cache }) => cache !== undefined) && !quirks.openrouter) losses.add('cache_control')
   if (tools.some(({ strict }) => strict === true) && !quirks.strict) losses.add('tools.strict')
   // OpenAI's reasoning models take none.
   const most = quirks.fixedSampling && target.capabilities.includes('reasoning') ? 0 : MOST_STOPS
-  const told = turn.stop?.slice(0, most) ?? []
+  const told = canonical.stop?.slice(0, most) ?? []
   const body: Json = compact({
     model: target.model,
     messages: encodeMessages(messages, { quirks, names, ids, losses }),
-    ...limit(turn, target, quirks),
-    ...sampling(turn, target, quirks, losses),
-    ...reasoning(turn, target, quirks, losses),
+    ...limit(canonical, target, quirks),
+    ...sampling(canonical, target, quirks, losses),
+    ...reasoning(canonical, target, quirks, losses),
     stop: told.length > 0 ? told : undefined,
     tools:
       tools.length === 0
@@ -49,46 +49,46 @@ export function encode(turn: Turn, target: Target, { stream }: { stream: boolean
               strict: quirks.strict ? strict : undefined,
             }),
           })),
-    tool_choice: tools.length === 0 ? undefined : toolChoice(turn, names),
-    parallel_tool_calls: tools.length === 0 ? undefined : turn.parallel_tool_calls,
-    response_format: responseFormat(turn, quirks),
-    user: turn.user,
+    tool_choice: tools.length === 0 ? undefined : toolChoice(canonical, names),
+    parallel_tool_calls: tools.length === 0 ? undefined : canonical.parallel_tool_calls,
+    response_format: responseFormat(canonical, quirks),
+    user: canonical.user,
     ...(stream && { stream: true }),
     ...(stream && quirks.streamOptions && { stream_options: { include_usage: true } }),
     ...(quirks.openrouter && { usage: { include: true } }),
   })
-  return { body, losses: losses.all(), renamed: names.renamed, watched: turn.stop?.slice(most) ?? [] }
+  return { body, losses: losses.all(), renamed: names.renamed, watched: canonical.stop?.slice(most) ?? [] }
 }
 
 /** The id as nine letters and digits, the same ones for the same id. */
 const nine = (id: string): string =>
   /^[a-zA-Z0-9]{9}$/.test(id) ? id : createHash('sha256').update(id).digest('hex').slice(0, 9)
 
-function limit({ max_output_tokens: wanted }: Turn, target: Target, quirks: Quirks): Json {
+function limit({ max_output_tokens: wanted }: CanonicalRequest, target: Target, quirks: Quirks): Json {
   const { maxOutputTokens: most, capabilities } = target
   if (wanted === undefined) return {}
   return { [limitsOf(quirks, capabilities)[0]!]: most === null ? wanted : Math.min(wanted, most) }
 }
 
 /** OpenAI's reasoning models refuse sampling fields unless they are told not to reason. */
-const refusesSampling = (turn: Turn, { capabilities }: Target, quirks: Quirks): boolean =>
-  quirks.fixedSampling && capabilities.includes('reasoning') && turn.reasoning?.effort !== 'none'
+const refusesSampling = (canonical: CanonicalRequest, { capabilities }: Target, quirks: Quirks): boolean =>
+  quirks.fixedSampling && capabilities.includes('reasoning') && canonical.reasoning?.effort !== 'none'
 
-function sampling(turn: Turn, target: Target, quirks: Quirks, losses: Losses): Json {
-  const { temperature, top_p, top_k, seed, frequency_penalty, presence_penalty, verbosity, cache_key } = turn
+function sampling(canonical: CanonicalRequest, target: Target, quirks: Quirks, losses: Losses): Json {
+  const { temperature, top_p, top_k, seed, frequency_penalty, presence_penalty, verbosity, cache_key } = canonical
   if (top_k !== undefined && !quirks.topK) losses.add('top_k')
-  if (!quirks.openai) loseVerbosity(turn, losses)
+  if (!quirks.openai) loseVerbosity(canonical, losses)
   const own = quirks.openai ? { verbosity, prompt_cache_key: cache_key } : {}
   const kept = { seed, ...own, ...(quirks.topK && { top_k }) }
-  if (!refusesSampling(turn, target, quirks))
+  if (!refusesSampling(canonical, target, quirks))
     return { ...kept, temperature, top_p, frequency_penalty, presence_penalty }
-  losePenalties(turn, losses)
+  losePenalties(canonical, losses)
   if (temperature !== undefined && temperature !== 1) losses.add('temperature')
   if (top_p !== undefined && top_p !== 1) losses.add('top_p')
   return kept
 }
 
-function reasoning({ reasoning: wanted }: Turn, target: Target, quirks: Quirks, losses: Losses): Json {
+function reasoning({ reasoning: wanted }: CanonicalRequest, target: Target, quirks: Quirks, losses: Losses): Json {
   if (wanted === undefined) return {}
   const { effort, max_tokens: budget } = wanted
   if (!mayReason(target)) {
@@ -111,11 +111,11 @@ function reasoning({ reasoning: wanted }: Turn, target: Target, quirks: Quirks, 
   return known === null ? {} : { reasoning_effort: known }
 }
 
-function toolChoice({ tool_choice: choice }: Turn, names: ToolNames): unknown {
+function toolChoice({ tool_choice: choice }: CanonicalRequest, names: ToolNames): unknown {
   return typeof choice === 'object' ? { type: 'function', function: { name: names.sent(choice.name) } } : choice
 }
 
-function responseFormat({ response_format: format }: Turn, quirks: Quirks): Json | undefined {
+function responseFormat({ response_format: format }: CanonicalRequest, quirks: Quirks): Json | undefined {
   if (format?.type !== 'json_schema') return format
   const { name, schema, strict } = format
   const named = { name: fit(name, LONGEST_NAME), schema }

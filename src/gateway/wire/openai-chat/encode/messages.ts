@@ -1,4 +1,4 @@
-import type { TurnMessage, TurnPart } from '../../../model/canonical-request.ts'
+import type { CanonicalMessage, CanonicalPart } from '../../../model/canonical-request.ts'
 import { compact, type Json } from '../../../model/json.ts'
 import { Losses } from '../../shared/losses.ts'
 import { urlOf } from '../../shared/media.ts'
@@ -15,7 +15,7 @@ export interface MessageRules {
 }
 
 /** Messages with paired tool results, as the vendor has them. */
-export function encodeMessages(messages: TurnMessage[], rules: MessageRules): Json[] {
+export function encodeMessages(messages: CanonicalMessage[], rules: MessageRules): Json[] {
   if (messages.at(-1)?.role === 'assistant') rules.losses.add('messages.prefill')
   return askToGoOn(messages).flatMap((message) => {
     const { role, content } = message
@@ -26,7 +26,7 @@ export function encodeMessages(messages: TurnMessage[], rules: MessageRules): Js
 }
 
 /** A string where there is only text: every vendor of this shape takes that, few take parts everywhere. */
-function userContent(content: TurnPart[], rules: MessageRules): string | Json[] {
+function userContent(content: CanonicalPart[], rules: MessageRules): string | Json[] {
   const marked = content.some((part) => 'cache' in part && part.cache !== undefined)
   const keepMarks = marked && rules.quirks.openrouter
   if (marked && !keepMarks) rules.losses.add('cache_control')
@@ -39,7 +39,7 @@ function userContent(content: TurnPart[], rules: MessageRules): string | Json[] 
   })
 }
 
-function encodePart(part: TurnPart): Json | null {
+function encodePart(part: CanonicalPart): Json | null {
   if (part.type === 'text') return { type: 'text', text: part.text }
   if (part.type === 'image') {
     return { type: 'image_url', image_url: compact({ url: urlOf(part.source), detail: part.detail }) }
@@ -48,7 +48,7 @@ function encodePart(part: TurnPart): Json | null {
   return { type: 'file', file: { file_data: urlOf(part.source), filename: part.name ?? 'file' } }
 }
 
-function assistantMessage(content: TurnPart[], { quirks, names, ids, losses }: MessageRules): Json {
+function assistantMessage(content: CanonicalPart[], { quirks, names, ids, losses }: MessageRules): Json {
   const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
   const reasoning = content.filter((part) => part.type === 'reasoning')
   const calls = content.filter((part) => part.type === 'tool_call')
@@ -73,12 +73,12 @@ function assistantMessage(content: TurnPart[], { quirks, names, ids, losses }: M
   return message
 }
 
-const unsigned = ({ signature, redacted }: Extract<TurnPart, { type: 'reasoning' }>): boolean =>
+const unsigned = ({ signature, redacted }: Extract<CanonicalPart, { type: 'reasoning' }>): boolean =>
   signature === undefined && redacted === undefined
 
 /** One message per result; a tool message holds only text, so what else there is follows them all as the user's. */
-function toolMessages(content: TurnPart[], rules: MessageRules): Json[] {
-  const media: TurnPart[] = []
+function toolMessages(content: CanonicalPart[], rules: MessageRules): Json[] {
+  const media: CanonicalPart[] = []
   const messages = content.flatMap((part): Json[] => {
     if (part.type !== 'tool_result') return []
     const words = part.content.flatMap((inner) => {
