@@ -1,16 +1,16 @@
 import type { Payer } from '#engine/ledger/ledger.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
-import { type Billing, type Usage, usageOf } from '#kernel/usage.ts'
-import type { AudioTokens } from '../model/cost.ts'
+import type { Billing, Usage } from '#kernel/usage.ts'
 import type { Offer } from '../model/offer.ts'
-import { Metering, inputBound } from './metering.ts'
+import { usedBy } from './settle.ts'
+import { Metering, guessInput, inputBound } from './metering.ts'
 import type { Gateway } from './parts.ts'
 import { scrub } from '../model/fault-rules.ts'
 import type { Candidate } from '../routing/router.ts'
 import { raised } from '../wire/shared/least-output.ts'
 import { isSimulated } from '../sim/offers.ts'
-import { countInput, countWords } from '../sim/words.ts'
+import { ChunkMeter } from '../translation/chunk-meter.ts'
 import type { Way } from '../translation/translate.ts'
 import type { Chunk, Loss, CanonicalRequest, UpstreamFault } from '../model/canonical-request.ts'
 
@@ -43,12 +43,8 @@ export class DirectAttempt {
   readonly #metering: Metering
   readonly #served: Served
   readonly #startedAt = performance.now()
+  readonly #meter: ChunkMeter
   #firstAt: number | null = null
-  #usage: Usage | null = null
-  #reportedUsd: number | undefined
-  #audio: AudioTokens | undefined
-  #words = 0
-  #characters = 0
 
   constructor(
     gateway: Gateway,
@@ -62,6 +58,7 @@ export class DirectAttempt {
     this.#gateway = gateway
     this.#offer = offer
     this.#canonical = canonical
+    this.#meter = new ChunkMeter(canonical, isSimulated(offer))
     this.#way = way
     this.#signal = signal
     this.#metering = new Metering(gateway.engine.ledger, offer, { id, payer, surface })
@@ -86,7 +83,7 @@ export class DirectAttempt {
   }
 
   get characters(): number {
-    return this.#characters
+    return this.#meter.characters
   }
 
   /** Answers the fault when nothing had been said yet, null when the answer is over. */
@@ -98,9 +95,9 @@ export class DirectAttempt {
     try {
       const opening: Chunk[] = []
       for await (const chunk of source) {
-        this.#note(chunk)
-        if (chunk.type === 'error') {
-          const error = scrub(chunk.error, this.#offer.endpoint)
+        const fault = this.#meter.add(chunk)
+        if (fault !== null) {
+          const error = scrub(fault, this.#offer.endpoint)
           status = 'failed'
           if (this.#firstAt === null) {
             this.#gateway.engine.metrics.gateway.call(metering.call.surface, 'failed', null)
@@ -131,7 +128,7 @@ export class DirectAttempt {
             this.#offer,
             this.#firstAt - this.#startedAt,
             performance.now() - this.#startedAt,
-            this.#usage?.output_tokens ?? 0,
+            this.#served.usage?.output_tokens ?? 0,
           )
         }
         yield chunk
@@ -172,42 +169,23 @@ export class DirectAttempt {
     }
   }
 
-  #note(chunk: Chunk): void {
-    const words =
-      chunk.type === 'text' || chunk.type === 'reasoning'
-        ? chunk.text
-        : chunk.type === 'tool_call_delta'
-          ? chunk.delta
-          : ''
-    this.#words += countWords(words)
-    this.#characters += words.length
-    if (chunk.type !== 'usage') return
-    this.#usage = chunk.usage
-    this.#reportedUsd = chunk.cost_usd
-    this.#audio = chunk.audio
-  }
-
   #settle(status: 'succeeded' | 'failed' | 'cancelled'): void {
     const served = this.#served
     if (served.usage !== null) return
     const firstTokenMs = this.#firstAt === null ? null : this.#firstAt - this.#startedAt
     this.#gateway.engine.metrics.gateway.call(this.#metering.call.surface, status, firstTokenMs)
-    const simulated = isSimulated(this.#offer)
-    // A broken answer may have told its input only.
-    const told = this.#usage !== null && (status === 'succeeded' || this.#usage.output_tokens > 0)
-    const input =
-      this.#usage?.input_tokens ??
-      (simulated ? countInput(this.#canonical.messages) : Math.ceil(inputText(this.#canonical) / 4))
-    const produced = simulated ? this.#words : Math.ceil(this.#characters / 4)
-    const usage = told ? this.#usage! : usageOf({ ...this.#usage, input_tokens: input, output_tokens: produced })
+    const reading = this.#meter.reading()
+    const { usage, estimated } = usedBy(reading, status === 'succeeded', this.#meter.uncounted, () =>
+      guessInput(this.#canonical as unknown as Record<string, unknown>),
+    )
     served.usage = usage
     served.cost = this.#metering.settle({
       status,
       usage,
-      reportedUsd: this.#reportedUsd,
-      audio: this.#audio,
-      estimated: !told && !simulated,
-      finishReason: served.finishReason,
+      reportedUsd: reading.reportedUsd,
+      audio: reading.audio,
+      estimated,
+      finishReason: reading.finishReason,
       firstTokenMs,
       durationMs: performance.now() - this.#startedAt,
       streamed: true,
@@ -217,10 +195,3 @@ export class DirectAttempt {
 
 const mostOf = ({ max_output_tokens: most }: CanonicalRequest, offer: Offer): number | null =>
   most === undefined ? null : isSimulated(offer) ? most : raised(most, offer.endpoint.shape)
-
-const inputText = ({ messages }: CanonicalRequest): number =>
-  messages.reduce(
-    (sum, { content }) =>
-      sum + content.reduce((inner, part) => inner + (part.type === 'text' ? Buffer.byteLength(part.text) : 0), 0),
-    0,
-  )

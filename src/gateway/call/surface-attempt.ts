@@ -3,14 +3,15 @@ import type { Send } from '#engine/http-client/send.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
-import { usageOf } from '#kernel/usage.ts'
 import { locate } from '../model/body.ts'
 import { dispatch } from '../providers/transport/dispatch.ts'
 import { guardPrice } from './price-guard.ts'
 import type { Reading } from '../passthrough/formats/format.ts'
 import type { Offer } from '../model/offer.ts'
-import { type AttemptListener, TextPassthrough } from '../passthrough/text-passthrough.ts'
+import type { AnswerInProgress, AttemptListener } from '../model/in-progress.ts'
+import { TextPassthrough } from '../passthrough/text-passthrough.ts'
 import type { Generation } from './generation.ts'
+import { usedBy } from './settle.ts'
 import { Metering, guessInput, inputBound } from './metering.ts'
 import { BinaryPassthrough } from '../passthrough/binary-passthrough.ts'
 import { keepable, keptFor } from '../kept/recall.ts'
@@ -46,7 +47,7 @@ export class SurfaceAttempt implements AttemptListener {
   readonly #generation: Generation
   /** Null: tokens are counted and nothing is generated or charged. */
   readonly #metering: Metering | null
-  #answer: TextPassthrough | BinaryPassthrough | TranslatedResponse | null = null
+  #answer: AnswerInProgress | null = null
   #beganAt = 0
   #over = false
 
@@ -272,20 +273,16 @@ export class SurfaceAttempt implements AttemptListener {
     if (metering === null) return 0n
     this.#generation.request.gateway.engine.metrics.gateway.call(metering.call.surface, status, firstTokenMs)
     const generation = this.#generation
-    const said =
-      status === 'cancelled' && reading.usage !== null && reading.finishReason === null ? Math.ceil(characters / 4) : 0
-    const usage = reading.unpriced
-      ? usageOf({})
-      : (reading.usage ??
-        usageOf({ input_tokens: guessInput(generation.call.body.json), output_tokens: Math.ceil(characters / 4) }))
+    const { usage, estimated } = usedBy(reading, status === 'succeeded', characters, () =>
+      guessInput(generation.call.body.json),
+    )
     return metering.settle({
       status,
-      // A stream that was left tells its input at most: the output is reckoned from what came.
-      usage: said > usage.output_tokens ? usageOf({ ...usage, output_tokens: said }) : usage,
+      usage,
       reportedUsd: reading.reportedUsd,
       audio: reading.audio,
       unpriced: reading.unpriced === true,
-      estimated: reading.usage === null || said > usage.output_tokens,
+      estimated,
       finishReason: reading.finishReason,
       firstTokenMs,
       durationMs: this.#duration(),

@@ -3,7 +3,8 @@ import type { Dispatcher } from 'undici'
 import type { Reply } from '#kernel/exchange.ts'
 import { type Reading, unread } from './formats/format.ts'
 import { Ending } from './ending.ts'
-import { type AttemptListener, ERROR_BODY, STALL_MS, faultOf } from './text-passthrough.ts'
+import type { AnswerInProgress, AttemptListener } from '../model/in-progress.ts'
+import { ERROR_BODY, STALL_MS, faultOf } from './text-passthrough.ts'
 import { readFault } from '../wire/faults.ts'
 
 /** What a provider calls something else — a page, say — is bytes and nothing that a browser would run. */
@@ -11,7 +12,7 @@ const PASSED =
   /^(?:audio\/|video\/|image\/(?!svg)|application\/(?:json|x-ndjson|x-subrip)|text\/(?:plain|vtt|event-stream))/i
 
 /** Bytes of any kind — sound, pictures, JSON, events — on their way to the client, and what their end tells. */
-export class BinaryPassthrough implements Dispatcher.DispatchHandler {
+export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchHandler {
   readonly #attempt: AttemptListener
   readonly #response: Reply
   readonly #read: (contentType: string, tail: string) => Reading

@@ -7,21 +7,9 @@ import { Ending, readEnding } from './ending.ts'
 import { Frames, eventsFromEnd } from './frames.ts'
 import { fault, readFault } from '../wire/faults.ts'
 import { isObject, parseJson } from '../model/json.ts'
+import type { AnswerInProgress, AttemptListener } from '../model/in-progress.ts'
 import type { Redraft } from '../surfaces/surface.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
-
-/** Who is told what became of an attempt. Exactly one of `failed` and `ended` is called, once; after `leave` none is. */
-export interface AttemptListener {
-  /** The provider answers: the head of the client's answer is due. `length` null: unknown. */
-  begin(contentType: string, length: number | null, provider: IncomingHttpHeaders): void
-  /** Nothing has reached the client; another provider may be asked. */
-  failed(fault: UpstreamFault): void
-  /**
-   * The answer is over. With a fault it broke off, and the client's stream is still open for a last frame.
-   * `characters` that the model wrote, about, where it did not say what was used.
-   */
-  ended(reading: Reading, fault: UpstreamFault | null, firstByteAt: number, characters: number): void
-}
 
 /** A whole JSON answer up to here is read before it travels, so that a broken one can still be asked for elsewhere. */
 const READ_FIRST = 1 << 20
@@ -40,7 +28,7 @@ const NO_ANSWER: UpstreamFault = {
 type Mode = 'head' | 'error' | 'whole' | 'large' | 'events'
 
 /** The bytes of one provider's answer, on their way to the client unchanged, and what they tell on the way. */
-export class TextPassthrough implements Dispatcher.DispatchHandler {
+export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHandler {
   readonly #attempt: AttemptListener
   readonly #response: Reply
   readonly #format: PassthroughFormat
@@ -80,7 +68,6 @@ export class TextPassthrough implements Dispatcher.DispatchHandler {
     return this.#mode === 'large' || (this.#mode === 'events' && this.#firstByteAt > 0)
   }
 
-  /** The client is gone or may not go on: the provider is left at once. Answers what had come until then. */
   leave(): { reading: Reading; characters: number } {
     const reading = this.#mode === 'events' ? this.#format.readStream(this.#head, this.#frames.tail()) : unread()
     const characters = this.characters
@@ -207,7 +194,8 @@ export class TextPassthrough implements Dispatcher.DispatchHandler {
     this.#finish()
     const cut =
       reading.ended || reading.fault !== null ? null : fault('garbage', 'The answer of the provider broke off.', null)
-    this.#attempt.ended(reading, cut, this.#firstByteAt, reading.usage === null ? this.characters : 0)
+    const whole = reading.ended && reading.usage !== null
+    this.#attempt.ended(reading, cut, this.#firstByteAt, whole ? 0 : this.characters)
   }
 
   #endOfWhole(): void {

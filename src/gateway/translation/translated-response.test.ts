@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
-import type { AttemptListener } from '../passthrough/text-passthrough.ts'
+import type { AttemptListener } from '../model/in-progress.ts'
 import { TranslatedResponse } from './translated-response.ts'
 import type { Chunk, CanonicalRequest, UpstreamFault } from '../model/canonical-request.ts'
 

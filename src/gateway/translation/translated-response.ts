@@ -1,9 +1,9 @@
 import type { Reply } from '#kernel/exchange.ts'
-import { usageOf } from '#kernel/usage.ts'
 import { Collector, type Collected } from '../model/answer.ts'
-import { type Reading, unread } from '../passthrough/formats/format.ts'
-import { type AttemptListener, STALL_MS } from '../passthrough/text-passthrough.ts'
-import { countInput, countWords } from '../sim/words.ts'
+import type { AnswerInProgress, AttemptListener } from '../model/in-progress.ts'
+import type { Reading } from '../passthrough/formats/format.ts'
+import { STALL_MS } from '../passthrough/text-passthrough.ts'
+import { ChunkMeter } from './chunk-meter.ts'
 import { type Json, listOf } from '../model/json.ts'
 import type { AnswerStream } from '../surfaces/surface.ts'
 import type { Chunk, CanonicalRequest, UpstreamFault } from '../model/canonical-request.ts'
@@ -13,27 +13,18 @@ export type Writer = { stream: AnswerStream } | { whole: (answer: Collected) => 
 
 /** A thinking model may say nothing for long; some proxies close what is silent for half a minute. */
 const BEAT_MS = 15_000
-/** An answer is gathered whole: whoever goes on beyond this does not end. */
-const MOST_CHARACTERS = 32 << 20
-/** A call, a citation or the end of a thought takes as much as so many characters, besides those that it has. */
-const OF_A_PART = 256
 
 /** An answer that comes as chunks and is written in the surface's own shape. */
-export class TranslatedResponse {
+export class TranslatedResponse implements AnswerInProgress {
   readonly #attempt: AttemptListener
   readonly #response: Reply
   readonly #writer: Writer
-  readonly #canonical: CanonicalRequest
-  /** Its words are its tokens: of an answer without usage what was used is known all the same. */
-  readonly #simulated: boolean
+  readonly #meter: ChunkMeter
   /** Keeps what the answer was made of, before its client can name it; null: nothing is kept. */
   readonly #keep: ((output: readonly Json[]) => Promise<void>) | null
   readonly #leaving = new AbortController()
-  readonly #collector = new Collector()
-  #words = 0
-  #characters = 0
-  /** Of what is gathered and is no words of the model's. */
-  #besides = 0
+  /** Null: of a stream nothing is put together. */
+  readonly #collector: Collector | null
   #firstByteAt = 0
   #over = false
   #beat: NodeJS.Timeout | null = null
@@ -49,8 +40,8 @@ export class TranslatedResponse {
     this.#attempt = attempt
     this.#response = response
     this.#writer = writer
-    this.#canonical = canonical
-    this.#simulated = simulated
+    this.#meter = new ChunkMeter(canonical, simulated)
+    this.#collector = 'whole' in writer ? new Collector() : null
     this.#keep = keep
   }
 
@@ -58,15 +49,14 @@ export class TranslatedResponse {
     return this.#leaving.signal
   }
 
-  /** That came so far, about: a simulated model's tokens are words. */
   get characters(): number {
-    return this.#simulated ? 4 * this.#words : this.#characters
+    return this.#meter.characters
   }
 
   leave(): { reading: Reading; characters: number } {
     this.#stop()
     this.#leaving.abort()
-    return { reading: this.#reading(), characters: this.#said }
+    return { reading: this.#meter.reading(), characters: this.#meter.uncounted }
   }
 
   /** Plays to the end, a fault, or until the client leaves. */
@@ -76,11 +66,9 @@ export class TranslatedResponse {
     try {
       for await (const chunk of chunks) {
         if (this.#over) return
-        this.#collector.add(chunk)
-        this.#count(chunk)
-        if (chunk.type === 'error') return this.#fail(chunk.error)
-        if (this.#characters + this.#besides > MOST_CHARACTERS)
-          return this.#fail({ kind: 'garbage', message: 'The answer of the provider does not end.' })
+        const fault = this.#meter.add(chunk)
+        if (fault !== null) return this.#fail(fault)
+        this.#collector?.add(chunk)
         if (!('stream' in this.#writer)) continue
         opening += this.#writer.stream.write(chunk)
         if (opening === '' || chunk.type === 'start' || chunk.type === 'usage') continue
@@ -127,7 +115,7 @@ export class TranslatedResponse {
 
   async #end(opening: string): Promise<void> {
     this.#over = true
-    const { finish } = this.#collector.collected
+    const { finish } = this.#meter
     if ('stream' in this.#writer) {
       this.#begin()
       this.#stop()
@@ -139,7 +127,7 @@ export class TranslatedResponse {
       if (finish === null)
         return this.#attempt.failed({ kind: 'garbage', message: 'The answer of the provider broke off.' })
       this.#firstByteAt = performance.now()
-      const answer = this.#writer.whole(this.#collector.collected) as Json
+      const answer = this.#writer.whole(this.#collector!.collected) as Json
       await this.#keep?.(listOf(answer['output']) as Json[])
       // Whoever left meanwhile has paid for it already.
       if (this.#leaving.signal.aborted) return
@@ -147,51 +135,13 @@ export class TranslatedResponse {
       this.#attempt.begin('application/json', body.length, {})
       this.#response.end(body)
     }
-    this.#attempt.ended(this.#reading(), null, this.#firstByteAt, this.#said)
+    this.#attempt.ended(this.#meter.reading(), null, this.#firstByteAt, this.#meter.uncounted)
   }
 
   #fail(why: UpstreamFault): void {
     this.#stop()
     if (this.#firstByteAt === 0) return this.#attempt.failed(why)
     if ('stream' in this.#writer) this.#response.end(this.#writer.stream.fail(why))
-    this.#attempt.ended({ ...this.#reading(), fault: why }, null, this.#firstByteAt, this.#said)
-  }
-
-  /** What was said, for when the end with its usage never comes. */
-  #count(chunk: Chunk): void {
-    const words =
-      chunk.type === 'text' || chunk.type === 'reasoning'
-        ? chunk.text
-        : chunk.type === 'tool_call_delta'
-          ? chunk.delta
-          : ''
-    if (this.#simulated) this.#words += countWords(words)
-    else this.#characters += words.length
-    if (chunk.type === 'tool_call_start' || chunk.type === 'citation' || chunk.type === 'reasoning_end') {
-      this.#besides += OF_A_PART
-      for (const value of Object.values(chunk)) if (typeof value === 'string') this.#besides += value.length
-    }
-  }
-
-  /** For an estimate, which simulated models need none of. */
-  get #said(): number {
-    return this.#simulated ? 0 : this.#characters
-  }
-
-  #reading(): Reading {
-    const { usage, cost_usd, audio, finish } = this.#collector.collected
-    return {
-      ...unread(),
-      usage:
-        usage ??
-        (this.#simulated
-          ? usageOf({ input_tokens: countInput(this.#canonical.messages), output_tokens: this.#words })
-          : null),
-      ...(cost_usd !== null && { reportedUsd: cost_usd }),
-      ...(audio !== null && { audio }),
-      finishReason: finish?.native ?? finish?.reason ?? null,
-      ended: finish !== null,
-      closed: true,
-    }
+    this.#attempt.ended({ ...this.#meter.reading(), fault: why }, null, this.#firstByteAt, this.#meter.uncounted)
   }
 }

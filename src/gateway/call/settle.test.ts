@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { usageOf } from '#kernel/usage.ts'
+import { unread } from '../passthrough/formats/format.ts'
+import { usedBy } from './settle.ts'
+
+const told = (output: number, finishReason: string | null = null) => ({
+  ...unread(),
+  usage: usageOf({ input_tokens: 10, output_tokens: output, reasoning_tokens: 2 }),
+  finishReason,
+})
+const used = (reading: Parameters<typeof usedBy>[0], complete: boolean, characters: number) => {
+  const { usage, estimated } = usedBy(reading, complete, characters, () => 7)
+  return [usage.input_tokens, usage.output_tokens, estimated]
+}
+
+test('what the provider counted is what was used, once it came to an end', () => {
+  assert.deepEqual(used(told(3, 'stop'), true, 4_000), [10, 3, false])
+  assert.deepEqual(used(told(3), true, 4_000), [10, 3, false])
+  assert.deepEqual(used(told(3, 'stop'), false, 4_000), [10, 3, false], 'only its last bytes are missing')
+})
+
+test('of what broke off or was left, what was written counts where it is more than what was told', () => {
+  assert.deepEqual(used(told(1), false, 400), [10, 98, true])
+  assert.deepEqual(used(told(100), false, 400), [10, 100, false])
+})
+
+test('where nothing was told, both are reckoned; where nobody can, nothing is', () => {
+  assert.deepEqual(used(unread(), true, 41), [7, 11, true])
+  assert.deepEqual(used({ ...unread(), unpriced: true }, false, 400), [0, 0, true])
+})

@@ -1,0 +1,23 @@
+import { type Usage, usageOf } from '#kernel/usage.ts'
+import type { Reading } from '../passthrough/formats/format.ts'
+
+/** What an attempt used, and whether that is a guess: four characters a token. */
+export interface Used {
+  usage: Usage
+  estimated: boolean
+}
+
+/**
+ * What is paid for. An answer that came to no end has told its input and the beginning of its output at most: what was
+ * written counts, where that is more. `characters` that came, about.
+ */
+export function usedBy(reading: Reading, complete: boolean, characters: number, guessInput: () => number): Used {
+  const { usage } = reading
+  if (reading.unpriced) return { usage: usageOf({}), estimated: usage === null }
+  const written = Math.ceil(characters / 4)
+  if (usage === null) return { usage: usageOf({ input_tokens: guessInput(), output_tokens: written }), estimated: true }
+  const output = complete || reading.finishReason !== null ? 0 : written - usage.reasoning_tokens
+  return output > usage.output_tokens
+    ? { usage: usageOf({ ...usage, output_tokens: output }), estimated: true }
+    : { usage, estimated: false }
+}

@@ -1,0 +1,24 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Reading } from '../passthrough/formats/format.ts'
+import type { UpstreamFault } from './canonical-request.ts'
+
+/** A provider's answer on its way, wherever it is going. */
+export interface AnswerInProgress {
+  /** Characters that have come, about: what is reckoned with should this process die before its end. */
+  readonly characters: number
+  /** The answer is not wanted any more: the provider is left at once. Answers what had come until then. */
+  leave(): { reading: Reading; characters: number }
+}
+
+/** Who is told what became of an answer. Exactly one of `failed` and `ended` is called, once; after `leave` none is. */
+export interface AttemptListener {
+  /** The provider answers: the head of the client's answer is due. `length` null: unknown. */
+  begin(contentType: string, length: number | null, provider: IncomingHttpHeaders): void
+  /** Nothing has reached the client; another provider may be asked. */
+  failed(fault: UpstreamFault): void
+  /**
+   * The answer is over. With a fault it broke off, and the client's stream is still open for a last frame.
+   * `characters` that the model wrote, about, where it did not say what was used.
+   */
+  ended(reading: Reading, fault: UpstreamFault | null, firstByteAt: number, characters: number): void
+}

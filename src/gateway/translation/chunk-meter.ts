@@ -1,0 +1,94 @@
+import { type Usage, usageOf } from '#kernel/usage.ts'
+import type { CanonicalRequest, Chunk, UpstreamFault } from '../model/canonical-request.ts'
+import { type Reading, unread } from '../passthrough/formats/format.ts'
+import { countInput, countWords } from '../sim/words.ts'
+
+/** An answer is held or gathered whole by somebody: whoever goes on beyond this does not end. */
+const MOST_CHARACTERS = 32 << 20
+/** A call, a citation or the end of a thought takes as much as so many characters, besides those that it has. */
+const OF_A_PART = 256
+
+/** Reads an answer's chunks as they pass: what was written and used, how it ended, and that it does end. */
+export class ChunkMeter {
+  readonly #request: CanonicalRequest
+  /** Its words are its tokens: of an answer without usage what was used is known all the same. */
+  readonly #simulated: boolean
+  #words = 0
+  #characters = 0
+  /** Of what is gathered besides the model's words. */
+  #besides = 0
+  #usage: Extract<Chunk, { type: 'usage' }> | null = null
+  #finish: Extract<Chunk, { type: 'finish' }> | null = null
+
+  constructor(request: CanonicalRequest, simulated: boolean) {
+    this.#request = request
+    this.#simulated = simulated
+  }
+
+  /** Answers why nothing more will come of it; null: it goes on. */
+  add(chunk: Chunk): UpstreamFault | null {
+    switch (chunk.type) {
+      case 'text':
+      case 'reasoning':
+        this.#count(chunk.text)
+        break
+      case 'tool_call_delta':
+        this.#count(chunk.delta)
+        break
+      case 'tool_call_start':
+      case 'citation':
+      case 'reasoning_end':
+        this.#besides += OF_A_PART
+        for (const value of Object.values(chunk)) if (typeof value === 'string') this.#besides += value.length
+        break
+      case 'usage':
+        this.#usage = chunk
+        break
+      case 'finish':
+        this.#finish = chunk
+        break
+      case 'error':
+        return chunk.error
+    }
+    return this.#characters + this.#besides > MOST_CHARACTERS
+      ? { kind: 'garbage', message: 'The answer of the provider does not end.' }
+      : null
+  }
+
+  /** That came so far, about: a simulated model's tokens are words. */
+  get characters(): number {
+    return this.#simulated ? 4 * this.#words : this.#characters
+  }
+
+  /** For an estimate, which simulated models need none of. */
+  get uncounted(): number {
+    return this.#simulated ? 0 : this.#characters
+  }
+
+  get finish(): Extract<Chunk, { type: 'finish' }> | null {
+    return this.#finish
+  }
+
+  reading(): Reading {
+    const finish = this.#finish
+    const told = this.#usage
+    return {
+      ...unread(),
+      usage: told?.usage ?? (this.#simulated ? this.#counted() : null),
+      ...(told?.cost_usd !== undefined && { reportedUsd: told.cost_usd }),
+      ...(told?.audio !== undefined && { audio: told.audio }),
+      finishReason: finish?.native ?? finish?.reason ?? null,
+      ended: finish !== null,
+      closed: true,
+    }
+  }
+
+  #count(words: string): void {
+    if (this.#simulated) this.#words += countWords(words)
+    this.#characters += words.length
+  }
+
+  #counted(): Usage {
+    return usageOf({ input_tokens: countInput(this.#request.messages), output_tokens: this.#words })
+  }
+}
