@@ -160,13 +160,13 @@ function run(request: GatewayRequest, operation: Operation, id: string): void {
   switch (operation) {
     case 'generate':
       return request.readBody((bytes) =>
-        request.after(recalled(request, bodyOf(request, bytes)), (body) =>
+        request.after(withRecalled(request, bodyOf(request, bytes)), (body) =>
           new Generation(new Call(request, body, request.surface.format, true)).start(),
         ),
       )
     case 'count_tokens':
       return request.readBody((bytes) =>
-        request.after(recalled(request, readBody(bytes)), (body) =>
+        request.after(withRecalled(request, readBody(bytes)), (body) =>
           new Generation(new Call(request, body, request.surface.count!.format, false)).start(),
         ),
       )
@@ -196,3 +196,7 @@ function decode(words: string): string {
     return words
   }
 }
+
+/** The body with the items in it that this gateway keeps for the account, where the surface keeps any. */
+const withRecalled = ({ surface, gateway, caller }: GatewayRequest, body: Body): Body | Promise<Body> =>
+  surface.keeps === undefined ? body : recalled(body, gateway.engine.items, caller.principal)

@@ -227,10 +227,3 @@ export function inputBound(json: Weighed, payer: Payer, contextLength: number | 
   if (seen.media > 0) return contextLength ?? seen.text + seen.media + hidden
   return (capped ? seen.text : Math.ceil(seen.text / 2)) + hidden
 }
-
-/** A fair guess where the provider gave no figure: four bytes a token. */
-export function guessInput(json: Record<string, unknown>): number {
-  const { messages, system, input, instructions, tools } = json
-  const seen = weigh({ messages, system, input, instructions, tools })
-  return Math.ceil(seen.text / 4)
-}

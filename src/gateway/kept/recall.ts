@@ -1,10 +1,9 @@
-import type { KeptFor } from '#engine/kept-items.ts'
+import type { KeptFor, KeptItems } from '#engine/kept-items.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Principal } from '#kernel/principal.ts'
 import { type Body, readBody } from '../model/body.ts'
 import { isObject, type Json, listOf } from '../model/json.ts'
 import { whole } from '../wire/openai-responses/write-items.ts'
-import type { GatewayRequest } from '../request.ts'
 
 /** The ids that this gateway gives to items of a translated response. */
 const OURS = /^(?:msg|rs|fc|ctc)_[0-7][0-9A-HJKMNP-TV-Z]{25}\d{4,6}$/
@@ -25,9 +24,9 @@ export const keptFor = ({ accountId, credential }: Principal): KeptFor => ({
  * The request with what it names of this account's earlier answers in its place. What is not kept any more stays a name,
  * and is refused as one. The items go without their ids, which would mean nothing to a vendor.
  */
-export function recalled(request: GatewayRequest, body: Body): Body | Promise<Body> {
+export function recalled(body: Body, items: KeptItems, principal: Principal): Body | Promise<Body> {
   const input = listOf(body.json['input'])
-  if (request.surface.keeps === undefined || !input.some((item) => namedBy(item) !== null)) return body
+  if (!input.some((item) => namedBy(item) !== null)) return body
   const ids = new Set<string>()
   for (const [i, item] of input.entries()) {
     const id = namedBy(item)
@@ -35,8 +34,7 @@ export function recalled(request: GatewayRequest, body: Body): Body | Promise<Bo
     if (ids.has(id)) refuseTwice(id, i)
     ids.add(id)
   }
-  const { items } = request.gateway.engine
-  return items.find(keptFor(request.caller.principal), [...ids].slice(0, MOST_NAMED)).then((found) => {
+  return items.find(keptFor(principal), [...ids].slice(0, MOST_NAMED)).then((found) => {
     if (found.size === 0) return body
     const whole = input.map((item) => found.get(namedBy(item) ?? '') ?? item)
     return readBody(Buffer.from(JSON.stringify({ ...body.json, input: whole })))

@@ -1,6 +1,27 @@
+import type { Usage } from '#kernel/usage.ts'
+import type { AudioTokens } from './cost.ts'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Reading } from '../passthrough/formats/format.ts'
 import type { UpstreamFault } from './canonical-request.ts'
+
+/** What the end of an answer tells. */
+export interface Reading {
+  /** Null: the provider said nothing. */
+  usage: Usage | null
+  reportedUsd?: number | undefined
+  audio?: AudioTokens | undefined
+  /** Something was used that nobody counted: its cost is not known. */
+  unpriced?: boolean
+  finishReason: string | null
+  /** The answer came to its proper end. */
+  ended: boolean
+  /** The vendor's last frame was there. */
+  closed: boolean
+  /** The provider put an error into its answer. */
+  fault: UpstreamFault | null
+}
+
+/** An answer that told nothing. */
+export const unread = (): Reading => ({ usage: null, finishReason: null, ended: false, closed: false, fault: null })
 
 /** A provider's answer on its way, wherever it is going. */
 export interface AnswerInProgress {

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Reply } from '#kernel/exchange.ts'
-import { type Reading, unread } from './formats/format.ts'
+import { type Reading, unread } from '../model/in-progress.ts'
 import { Ending } from './ending.ts'
 import type { AnswerInProgress, AttemptListener } from '../model/in-progress.ts'
 import { ERROR_BODY, STALL_MS, faultOf } from './text-passthrough.ts'

@@ -1,5 +1,6 @@
 import { endOfValue } from '../model/body.ts'
-import { type PassthroughFormat, type Reading, unread } from './formats/format.ts'
+import type { PassthroughFormat } from './formats/format.ts'
+import { type Reading, unread } from '../model/in-progress.ts'
 import { parseJson } from '../model/json.ts'
 
 /** How much of an answer's end is kept for reading its usage: the last events of any provider fit. */

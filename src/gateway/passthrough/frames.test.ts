@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { Frames, eventsFromEnd } from './frames.ts'
+import { Frames } from './frames.ts'
+import { eventsFromEnd } from '../wire/streams/events-from-end.ts'
 
 /** The same bytes in other pieces. */
 function recut(bytes: Buffer, cuts: readonly number[]): Buffer[] {

@@ -1,7 +1,7 @@
 import { RetrieveFailed, type Retrieved, retrieve } from '#engine/http-client/retrieve.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { ProviderEndpoint } from '../model/offer.ts'
-import { scrub } from '../model/fault-rules.ts'
+import { scrub } from '../wire/scrub.ts'
 import { fault, readFault } from '../wire/faults.ts'
 import { isObject, parseJson } from '../model/json.ts'
 import { supportsShape } from '../providers/supports.ts'

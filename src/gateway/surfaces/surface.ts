@@ -1,27 +1,17 @@
 import type { Body } from '../model/body.ts'
+import type { Redraft } from '../passthrough/redraft.ts'
+import type { AnswerStream } from '../wire/streams/answer-stream.ts'
 import type { PassthroughFormat } from '../passthrough/formats/format.ts'
 import type { Listed, Offer, Shape } from '../model/offer.ts'
 import type { Preferences } from '../routing/preferences.ts'
 import type { ErrorAnswer } from '../wire/problem.ts'
 import type { AnswerAbout } from '../model/answer-about.ts'
-import type { Json } from '../model/json.ts'
 import type { Collected } from '../model/answer.ts'
-import type { Chunk, Loss, CanonicalRequest } from '../model/canonical-request.ts'
+import type { CanonicalRequest, Loss } from '../model/canonical-request.ts'
 import type { GatewayRequest } from '../request.ts'
 
 /** What is done with a request of a path. */
 export type Operation = 'generate' | 'count_tokens' | 'models' | 'model' | 'read' | 'stored'
-
-/** Writes chunks as a surface's stream. Each call answers text to send, possibly empty. */
-export interface AnswerStream {
-  /** Keeps the connection open while there is nothing to say; only once something was. */
-  readonly keepAlive: string
-  /** What the answer was made of, once it is over; absent: of nothing that has a name. */
-  readonly output?: readonly Json[]
-  write(chunk: Chunk): string
-  end(): string
-  fail(failure: unknown): string
-}
 
 /** What a request asks of its route, in the surface's own words. */
 export interface Demands extends Preferences {
@@ -33,13 +23,6 @@ export interface Demands extends Preferences {
   lossesTo(offer: Offer): readonly Loss[]
   /** What the surface itself does in the place of an offer that cannot. */
   heeded: ReadonlySet<Loss>
-}
-
-/** What is put into an answer that passes as its provider wrote it. Whole events and whole answers in and out. */
-export interface Redraft {
-  events(events: Buffer): Buffer
-  /** Absent: a whole answer stays as it is. */
-  whole?(answer: Buffer): Buffer
 }
 
 /** One of the three ways in: everything that is a vendor's about it. */

@@ -1,6 +1,6 @@
 import { type Usage, usageOf } from '#kernel/usage.ts'
 import type { CanonicalRequest, Chunk, UpstreamFault } from '../model/canonical-request.ts'
-import { type Reading, unread } from '../passthrough/formats/format.ts'
+import { type Reading, unread } from '../model/in-progress.ts'
 import { countInput, countWords } from '../sim/words.ts'
 
 /** An answer is held or gathered whole by somebody: whoever goes on beyond this does not end. */

@@ -14,11 +14,22 @@ import { isSimulated } from '../sim/offers.ts'
 import { simulate } from '../sim/simulate.ts'
 import { countInput } from '../sim/words.ts'
 import { supportsShape, usesConverse } from '../providers/supports.ts'
-import type { Surface } from '../surfaces/surface.ts'
 import type { Chunk, Loss, CanonicalRequest } from '../model/canonical-request.ts'
 
+/** What a translation needs to know of the shape that a client speaks. */
+export interface ClientShape {
+  /** Upstream shapes whose bytes are this surface's own. */
+  shapes: readonly Shape[]
+  /** Whether other shapes serve it too, by translation. */
+  translates: boolean
+  decode(
+    json: Record<string, unknown>,
+    headers: Readonly<Record<string, unknown>>,
+  ): { canonical: CanonicalRequest; includeUsage: boolean; losses: readonly Loss[] }
+}
+
 /** Whether the client's bytes travel on as they are. */
-export const passesThrough = (surface: Pick<Surface, 'shapes'>, offer: Offer): boolean =>
+export const passesThrough = (surface: Pick<ClientShape, 'shapes'>, offer: Offer): boolean =>
   surface.shapes.some((shape) => supportsShape(offer.endpoint, shape)) && !isSimulated(offer) && !usesConverse(offer)
 
 /** Whether a CanonicalRequest can be put to the offer. */
@@ -26,7 +37,7 @@ export const isAsked = (offer: Offer): boolean =>
   translatableShapes.includes(offer.endpoint.shape) || isSimulated(offer)
 
 /** Whether a client of this surface can be served by the offer at all. */
-export const isServed = (surface: Surface, offer: Offer): boolean =>
+export const isServed = (surface: Pick<ClientShape, 'shapes' | 'translates'>, offer: Offer): boolean =>
   passesThrough(surface, offer) || (surface.translates && isAsked(offer))
 
 /** The same for a client of whom only the shape is known. */
@@ -61,7 +72,11 @@ export class Translation {
   readonly #ways = new Map<Offer, Way>()
 
   /** Refuses what the surface's vendor would refuse. */
-  constructor(surface: Surface, json: Record<string, unknown>, headers: Readonly<Record<string, unknown>>) {
+  constructor(
+    surface: Pick<ClientShape, 'decode'>,
+    json: Record<string, unknown>,
+    headers: Readonly<Record<string, unknown>>,
+  ) {
     const { canonical, includeUsage, losses } = surface.decode(json, headers)
     this.canonical = canonical
     this.includeUsage = includeUsage

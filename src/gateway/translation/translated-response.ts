@@ -1,11 +1,11 @@
 import type { Reply } from '#kernel/exchange.ts'
 import { Collector, type Collected } from '../model/answer.ts'
 import type { AnswerInProgress, AttemptListener } from '../model/in-progress.ts'
-import type { Reading } from '../passthrough/formats/format.ts'
+import type { Reading } from '../model/in-progress.ts'
 import { STALL_MS } from '../passthrough/text-passthrough.ts'
 import { ChunkMeter } from './chunk-meter.ts'
 import { type Json, listOf } from '../model/json.ts'
-import type { AnswerStream } from '../surfaces/surface.ts'
+import type { AnswerStream } from '../wire/streams/answer-stream.ts'
 import type { Chunk, CanonicalRequest, UpstreamFault } from '../model/canonical-request.ts'
 
 /** How the answer is written: as a stream, or at once when it is whole. */

@@ -1,8 +1,9 @@
-import { eventsFromEnd } from '../frames.ts'
+import { eventsFromEnd } from '../../wire/streams/events-from-end.ts'
 import { readUsage } from '../../wire/anthropic-messages/usage.ts'
 import { readStreamFault } from '../../wire/faults.ts'
 import { type Json, isObject, objectOf, parseJson } from '../../model/json.ts'
-import { type PassthroughFormat, unread, usageAtEnd, wordBefore } from './format.ts'
+import { type PassthroughFormat, usageAtEnd, wordBefore } from './format.ts'
+import { unread } from '../../model/in-progress.ts'
 
 const LAST_EVENTS = 8
 

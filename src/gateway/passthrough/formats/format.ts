@@ -1,26 +1,7 @@
-import type { Usage } from '#kernel/usage.ts'
-import type { AudioTokens } from '../../model/cost.ts'
+import type { Reading } from '../../model/in-progress.ts'
 import type { Pricing } from '../../catalogue/model.ts'
 import type { Shape } from '../../model/offer.ts'
 import { isObject, parseJson } from '../../model/json.ts'
-import type { UpstreamFault } from '../../model/canonical-request.ts'
-
-/** What the end of an answer tells. */
-export interface Reading {
-  /** Null: the provider said nothing. */
-  usage: Usage | null
-  reportedUsd?: number | undefined
-  audio?: AudioTokens | undefined
-  /** Something was used that nobody counted: its cost is not known. */
-  unpriced?: boolean
-  finishReason: string | null
-  /** The answer came to its proper end. */
-  ended: boolean
-  /** The vendor's last frame was there. */
-  closed: boolean
-  /** The provider put an error into its answer. */
-  fault: UpstreamFault | null
-}
 
 /** Pictures and sound, whose bytes pass in either direction whatever they are. */
 export interface Media {
@@ -58,9 +39,6 @@ export interface PassthroughFormat {
   /** From the first events and the last ones. */
   readStream(head: string, tail: string): Reading
 }
-
-/** An answer that told nothing. */
-export const unread = (): Reading => ({ usage: null, finishReason: null, ended: false, closed: false, fault: null })
 
 /**
  * The `usage` of an answer from its text's end. The rest from the key on, behind an opening brace, is an object: so the

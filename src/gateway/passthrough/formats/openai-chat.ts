@@ -1,8 +1,9 @@
-import { eventsFromEnd } from '../frames.ts'
+import { eventsFromEnd } from '../../wire/streams/events-from-end.ts'
 import { readStreamFault } from '../../wire/faults.ts'
 import { isObject, parseJson } from '../../model/json.ts'
 import { readUsage } from '../../wire/openai-chat/usage.ts'
-import { type PassthroughFormat, type Reading, unread, usageAtEnd, wordBefore } from './format.ts'
+import { type PassthroughFormat, usageAtEnd, wordBefore } from './format.ts'
+import { type Reading, unread } from '../../model/in-progress.ts'
 
 /** How far from its end a stream is searched: usage, finish and `[DONE]` are its last events. */
 const LAST_EVENTS = 6

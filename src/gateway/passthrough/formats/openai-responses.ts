@@ -1,8 +1,9 @@
-import { eventsFromEnd } from '../frames.ts'
+import { eventsFromEnd } from '../../wire/streams/events-from-end.ts'
 import { fault, kindOf, readStreamFault } from '../../wire/faults.ts'
 import { isObject, type Json, objectOf, parseJson, textOf } from '../../model/json.ts'
 import { readUsage } from '../../wire/openai-responses/usage.ts'
-import { type PassthroughFormat, type Reading, unread } from './format.ts'
+import type { PassthroughFormat } from './format.ts'
+import { type Reading, unread } from '../../model/in-progress.ts'
 
 /** The end is one event; what some providers put behind it are a few. */
 const LAST_EVENTS = 4

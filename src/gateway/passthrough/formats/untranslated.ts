@@ -1,8 +1,9 @@
 import { usageOf } from '#kernel/usage.ts'
-import { eventsFromEnd } from '../frames.ts'
+import { eventsFromEnd } from '../../wire/streams/events-from-end.ts'
 import { readStreamFault } from '../../wire/faults.ts'
 import { countOf, isObject, type Json, objectOf, parseJson } from '../../model/json.ts'
-import { type PassthroughFormat, type Media, type Reading, unread } from './format.ts'
+import type { PassthroughFormat, Media } from './format.ts'
+import { type Reading, unread } from '../../model/in-progress.ts'
 import { openaiChat } from './openai-chat.ts'
 
 /** What OpenAI has beside conversations. Nothing of it is translated: who does not speak it does not serve it. */

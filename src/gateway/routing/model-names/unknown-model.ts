@@ -1,7 +1,6 @@
 import { type Principal, hasScope } from '#kernel/principal.ts'
 import type { Directory, Listed } from '../../model/offer.ts'
 import { nearModel } from './near-model.ts'
-import type { Surface } from '../../surfaces/surface.ts'
 import { splitVariant, variantHint } from './variants.ts'
 
 type Names = readonly Pick<Listed, 'slug'>[]
@@ -33,7 +32,7 @@ export function noSuchModel(model: string, offered: Names, suffixed = false): st
 
 /** The same, and where the surface lists what there is. */
 export const unknownModel = (
-  { roots: [root] }: Pick<Surface, 'roots'>,
+  { roots: [root] }: { readonly roots: readonly string[] },
   model: string,
   offered: Names,
   suffixed = false,

@@ -2,7 +2,7 @@ import { readStreamFault } from '../../wire/faults.ts'
 import { isObject, parseJson } from '../../model/json.ts'
 import { StreamWriter } from '../../wire/openai-chat/write/stream.ts'
 import type { AnswerAbout } from '../../model/answer-about.ts'
-import type { Redraft } from '../surface.ts'
+import type { Redraft } from '../../passthrough/redraft.ts'
 
 const ERROR = /^data:(.*"error" ?: ?[{"].*)$/gm
 

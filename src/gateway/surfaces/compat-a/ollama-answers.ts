@@ -1,7 +1,7 @@
 import type { AnswerAbout } from '../../model/answer-about.ts'
 import { isObject, type Json, listOf, objectOf, parseJson } from '../../model/json.ts'
 import { plainly } from '../../wire/openai-chat/write/said-reasoning.ts'
-import type { Redraft } from '../surface.ts'
+import type { Redraft } from '../../passthrough/redraft.ts'
 import { bareErrors } from './bare-errors.ts'
 
 const DATA = /^data:(.*\{.*)$/gm

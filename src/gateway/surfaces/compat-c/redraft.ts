@@ -5,7 +5,7 @@ import { isObject, type Json, listOf, objectOf, parseJson } from '../../model/js
 import { detailed, hidesReasoning } from '../../wire/openai-chat/write/said-reasoning.ts'
 import { costFields, readUsage } from '../../wire/openai-chat/usage.ts'
 import { StreamWriter } from '../../wire/openai-chat/write/stream.ts'
-import type { Redraft } from '../surface.ts'
+import type { Redraft } from '../../passthrough/redraft.ts'
 
 /**
  * What OpenRouter's clients read and others who speak this shape do not say: whose id it is, who served, what it cost,

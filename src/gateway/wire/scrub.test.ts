@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { addressPolicy } from '#engine/http-client/address.ts'
 import { createOutbound } from '#engine/http-client/outbound.ts'
 import { startRaw } from '#test/vendors/raw.ts'
-import type { Offer, ProviderEndpoint } from './offer.ts'
+import type { Offer, ProviderEndpoint } from '../model/offer.ts'
 import { prepare } from '../translation/upstream-stream.ts'
-import { scrub } from './fault-rules.ts'
-import { readFault } from '../wire/faults.ts'
+import { scrub } from './scrub.ts'
+import { readFault } from './faults.ts'
 
 test('a vendor that repeats the key of its endpoint tells it to nobody, wherever it stands in the refusal', () => {
   const secret = 'a-key-of-the-instance'
