@@ -164,10 +164,10 @@ export async function startApp({
     agentChanged,
     chatChanged,
     isHeldBack: (runIds) => isHeldBack(postgres.db, runIds),
-    async actAs({ accountId, scopes, workspaceId, payingKeyId, run, lenders = [], consented = false, signal }) {
+    async actAs({ accountId, scopes, workspaceId, payingKeyId, run, automationId, lenders = [], consented = false, signal }) {
       const known = await authority.onBehalf(accountId, scopes, workspaceId, payingKeyId)
       const bound = known && (await boundBy(authority, known, lenders))
-      const principal = bound && run ? within(bound, run) : bound
+      const principal = bound && within(bound, run, automationId)
       const caller = { ip: '', userAgent: null, loopback: false }
       const agent = { consented }
       return (
@@ -214,11 +214,13 @@ export async function startApp({
   return { origin, engine, door, [Symbol.asyncDispose]: () => running.disposeAsync() }
 }
 
-/** The server acting for an account within a run. */
-const within = (principal: Principal, run: NonNullable<Acting['run']>): Principal => ({
-  ...principal,
-  credential: principal.credential.kind === 'server' ? { ...principal.credential, run } : principal.credential,
-})
+/** The server acting for an account within a run or for an automation. */
+function within(principal: Principal, run: Acting['run'], automationId: Acting['automationId']): Principal {
+  const { credential } = principal
+  if (credential.kind !== 'server' || (run === undefined && automationId === undefined)) return principal
+  const of = { ...(run && { run }), ...(automationId !== undefined && { automationId }) }
+  return { ...principal, credential: { ...credential, ...of } }
+}
 
 function policyOf(setting: string, lines: readonly string[]): AddressPolicy {
   try {

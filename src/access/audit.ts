@@ -1,5 +1,6 @@
 import { newId } from '#kernel/ids.ts'
 import type { Id } from '#kernel/ids.ts'
+import { actorOf } from '#kernel/principal.ts'
 import type { Context } from '#engine/context.ts'
 
 declare module '#engine/postgres/tables.ts' {
@@ -14,6 +15,8 @@ interface AuditTable {
   action: string
   subject_type: string | null
   subject_id: string | null
+  /** Null on rows that were written before it was. */
+  actor: string | null
   details: string
   request_id: string | null
 }
@@ -38,6 +41,7 @@ export async function writeAudit(ctx: Context, { action, workspaceId, subject, d
       action,
       subject_type: subject.type,
       subject_id: subject.id,
+      actor: JSON.stringify(actorOf(ctx.principal)),
       details: JSON.stringify({ ...details, via: ctx.principal.credential.kind }),
       request_id: ctx.requestId,
     })

@@ -58,6 +58,8 @@ export interface Acting {
   payingKeyId: Id | null
   /** The run whose agent it acts for. */
   run?: { id: Id; budgets: readonly Budget[] }
+  /** The automation that it goes back to. */
+  automationId?: Id | undefined
   /** By whose rights it is bound besides. */
   lenders?: readonly Lender[]
   /** A person has agreed to the one call that it is for. */

@@ -39,6 +39,8 @@ export type Credential =
       payingKey?: { id: Id; cap: Cap | null }
       /** The run whose agent it acts for: what that calls counts under the run's budgets, and what it begins stands below it. */
       run?: { id: Id; budgets: readonly Budget[] }
+      /** The automation whose action it is, or that began the run above it. */
+      automationId?: Id
       /** By whose rights it is bound besides: who chose the tools that it acts by. */
       lenders?: readonly Lender[]
     }
@@ -104,6 +106,31 @@ export function behalfOf({ accountId, credential }: Principal) {
           : null,
     scopes: session ? null : [...credential.scopes],
     held_to: session ? null : credential.workspaceId,
+  }
+}
+
+/** Who made something happen, as the outbox and the audit keep it. */
+export interface Actor {
+  account_id: Id
+  via: Credential['kind']
+  /** The key that it was done with, or that pays for what the server did. */
+  key_id?: Id
+  /** The run whose agent did it, or which it happened to. */
+  run_id?: Id
+  /** The automation that it goes back to. */
+  automation_id?: Id
+}
+
+export function actorOf({ accountId, credential }: Pick<Principal, 'accountId' | 'credential'>): Actor {
+  const by = { account_id: accountId, via: credential.kind }
+  if (credential.kind === 'session') return by
+  if (credential.kind === 'key') return { ...by, key_id: credential.id }
+  const { payingKey, run, automationId } = credential
+  return {
+    ...by,
+    ...(payingKey && { key_id: payingKey.id }),
+    ...(run && { run_id: run.id }),
+    ...(automationId !== undefined && { automation_id: automationId }),
   }
 }
 

@@ -4,7 +4,7 @@ import type { Answer } from '#kernel/context.ts'
 import { pathNames } from '#kernel/contract.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { Principal } from '#kernel/principal.ts'
+import { type Principal, actorOf } from '#kernel/principal.ts'
 import { type Entry, inputSchema } from '#kernel/registry.ts'
 import { checkConsent } from './consent.ts'
 import { callerOf } from './limit.ts'
@@ -114,7 +114,7 @@ async function transaction<T>(outer: Context, work: (ctx: Context) => Promise<T>
       transaction: (further) => further(inner),
       emit: (...events: Emitted[]) => {
         if (after.length === 0 || !after.includes(wakeRelay)) after.push(wakeRelay)
-        return writeOutboxAll(db, events, { account_id: principal.accountId, via: principal.credential.kind })
+        return writeOutboxAll(db, events, actorOf(principal))
       },
       afterCommit: (later) => void after.push(later),
     }

@@ -1,11 +1,12 @@
 import type { Engine } from '#engine/context.ts'
 import { writeOutbox } from '#engine/outbox/outbox.ts'
+import type { Actor } from '#kernel/principal.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import { showOperation } from './show.ts'
 import type { OperationRow } from './store.ts'
 
 /** Tells of an operation's new state, in the transaction that made it. */
-export const tell = (db: Db, row: OperationRow, actor: object | null = null): Promise<void> =>
+export const tell = (db: Db, row: OperationRow, actor: Actor | null = null): Promise<void> =>
   writeOutbox(
     db,
     {

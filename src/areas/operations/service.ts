@@ -6,7 +6,7 @@ import type { Bytes } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
-import { isHeldToOne, membershipIn, reachableWorkspaces } from '#kernel/principal.ts'
+import { actorOf, isHeldToOne, membershipIn, reachableWorkspaces } from '#kernel/principal.ts'
 import { operations as contract } from './contract.ts'
 import { tell, wake } from './events.ts'
 import { showOperation } from './show.ts'
@@ -62,7 +62,7 @@ export const operationService = implement(
     async cancel(outer, { id }) {
       const changed = await outer.transaction(async (ctx) => {
         const row = await operations.requestCancel(ctx.db, id)
-        if (row) await tell(ctx.db, row, { account_id: ctx.principal.accountId, via: ctx.principal.credential.kind })
+        if (row) await tell(ctx.db, row, actorOf(ctx.principal))
         return row
       })
       if (changed) {

@@ -2,7 +2,7 @@ import type { Context } from '#engine/context.ts'
 import type { Background } from '#kernel/answers.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
-import { behalfOf } from '#kernel/principal.ts'
+import { actorOf, behalfOf } from '#kernel/principal.ts'
 import type { Scope } from '#kernel/scopes.ts'
 import { tell, wake } from './events.ts'
 import { showOperation } from './show.ts'
@@ -89,7 +89,7 @@ export async function startOperation<I extends object>(
       expires_at: new Date(ctx.now().getTime() + kind.expiresInSeconds * 1000),
     })
     await ctx.engine.jobs.add(ctx, 'operation', { id: row.id }, { key: jobKey(row.id) })
-    await tell(ctx.db, row, { account_id: accountId, via: credential.kind })
+    await tell(ctx.db, row, actorOf(ctx.principal))
     ctx.afterCommit(() => wake(ctx.engine))
     return { operation: showOperation(row) }
   })

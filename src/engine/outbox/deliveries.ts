@@ -3,6 +3,7 @@ import type { Bus } from '../bus/bus.ts'
 import type { Lease } from '../processes/leases.ts'
 import type { Log } from '../log.ts'
 import type { Db, Postgres } from '../postgres/client.ts'
+import type { Actor } from '#kernel/principal.ts'
 
 /** An event as a consumer gets it. */
 export interface Happened {
@@ -14,7 +15,7 @@ export interface Happened {
   resource_type: string | null
   resource_id: string | null
   /** `{account_id, via}`, or null for the server itself. */
-  actor: { account_id: Id; via: string } | null
+  actor: Actor | null
   data: Record<string, unknown>
   /** ISO 8601. */
   at: string

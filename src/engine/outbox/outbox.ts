@@ -2,19 +2,20 @@ import { sql } from 'kysely'
 import { newId } from '#kernel/ids.ts'
 import type { Emitted } from '../context.ts'
 import type { Db } from '../postgres/client.ts'
+import type { Actor } from '#kernel/principal.ts'
 
 /** An event and who made it happen; null is the server itself. */
 export interface Told {
   event: Emitted
-  actor: object | null
+  actor: Actor | null
 }
 
 /** Writes an event into the transaction of the change that it tells of. The relay takes it from there. */
-export const writeOutbox = (db: Db, event: Emitted, actor: object | null): Promise<void> =>
+export const writeOutbox = (db: Db, event: Emitted, actor: Actor | null): Promise<void> =>
   writeOutboxEach(db, [{ event, actor }])
 
 /** The same for many, in their order. */
-export const writeOutboxAll = (db: Db, events: readonly Emitted[], actor: object | null): Promise<void> =>
+export const writeOutboxAll = (db: Db, events: readonly Emitted[], actor: Actor | null): Promise<void> =>
   writeOutboxEach(
     db,
     events.map((event) => ({ event, actor })),

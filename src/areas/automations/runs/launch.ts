@@ -22,7 +22,7 @@ export async function launch(engine: Engine, id: Id, signal: AbortSignal, place:
   try {
     const asleep = asleepBy(automation)
     if (asleep !== null) return await inTurn(engine, id, (db, run) => putOff(db, run, asleep))
-    const ctx = await ownerOf(engine, automation, signal)
+    const ctx = await ownerOf(engine, automation, signal, automation.id)
     const { action, workspace_id } = automation
     if (action.type === 'agent')
       await checkPost(ctx, { workspaceId: workspace_id, chatId: action.chat_id, agentId: action.agent_id })
@@ -44,13 +44,19 @@ async function inTurn({ postgres, bus }: Engine, id: Id, work: (db: Db, run: Aut
   bus.poke('outbox')
 }
 
-/** Who made an automation, in the rights that it was made with. */
-export async function ownerOf(engine: Engine, automation: AutomationRow, signal: AbortSignal): Promise<Context> {
+/** Who made an automation, in the rights that it was made with; `automationId` where they act for this one alone. */
+export async function ownerOf(
+  engine: Engine,
+  automation: AutomationRow,
+  signal: AbortSignal,
+  automationId?: Id,
+): Promise<Context> {
   const ctx = await engine.actAs({
     accountId: automation.account_id,
     scopes: automation.scopes ?? allScopes,
     workspaceId: automation.held_to,
     payingKeyId: automation.key_id,
+    automationId,
     signal,
   })
   return (

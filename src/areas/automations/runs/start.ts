@@ -6,6 +6,7 @@ import { writeOutboxEach } from '#engine/outbox/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import { Refusal, errorBody, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
+import { actorOf } from '#kernel/principal.ts'
 import { end } from './end.ts'
 import { runEvent } from '../events.ts'
 import { ownerOf, putOff, wordsOf } from './launch.ts'
@@ -92,6 +93,7 @@ async function beginAll(engine: Engine, db: Db, held: readonly Id[], judge: Judg
           permit: await permit!,
           title: automation.name,
           text: wordsOf(action.prompt, run),
+          automationId: automation.id,
           automationRunId: run.id,
           budget: automation.max_cost_nano,
         })
@@ -112,7 +114,7 @@ async function beginAll(engine: Engine, db: Db, held: readonly Id[], judge: Judg
     db,
     newChats.map(({ run, automation, permit: { ctx } }, i) => ({
       event: runEvent({ ...run, ...begun[i]!, status: 'running', error: null }, 'started', automation),
-      actor: { account_id: ctx.principal.accountId, via: ctx.principal.credential.kind },
+      actor: { ...actorOf(ctx.principal), run_id: begun[i]!.run_id, automation_id: automation.id },
     })),
   )
   return { alone, begin: created.begin }

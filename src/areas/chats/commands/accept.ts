@@ -57,6 +57,7 @@ export async function accept(outer: Context, chat: ChatRow, sent: Sent): Promise
       ...behalfOf(ctx.principal),
       ...(sent.budget !== undefined && { budget_nano: sent.budget }),
       ...(sent.automationRunId !== undefined && { automation_run_id: sent.automationRunId }),
+      automation_id: automationBehind(ctx),
       ...(above !== null && { parent_run_id: above.id, depth: above.depth + 1, parent_call: sent.call ?? null }),
       ...(sent.goalId !== undefined && { goal_id: sent.goalId }),
       ...firstOf(engine, { input, output, at, waits }),
@@ -81,6 +82,9 @@ export async function accept(outer: Context, chat: ChatRow, sent: Sent): Promise
   })
   return done.run
 }
+
+const automationBehind = ({ principal: { credential } }: Context): Id | null =>
+  credential.kind === 'server' ? (credential.automationId ?? null) : null
 
 /** The run whose agent sends this, if one does. Agents that send to one another come to an end. */
 async function runAbove({ db, principal: { credential } }: Context): Promise<Pick<RunRow, 'id' | 'depth'> | null> {

@@ -7,7 +7,7 @@ import type { Db } from '#engine/postgres/client.ts'
 import { checkTarget } from '#access/resources.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
-import { behalfOf } from '#kernel/principal.ts'
+import { actorOf, behalfOf } from '#kernel/principal.ts'
 import { aloneOf } from '../runs/budgets.ts'
 import { chooseModel } from '../agent/choose-model.ts'
 import { messageStore } from '../messages/message-store.ts'
@@ -37,6 +37,7 @@ export interface NewChat {
   permit: NewChatPermit
   title: string
   text: readonly string[]
+  automationId: Id
   automationRunId: Id
   budget: Nano | null
 }
@@ -53,7 +54,7 @@ export async function bulkCreate(engine: Engine, db: Db, chats: readonly NewChat
   const runs = runsOf(engine)
   const waits = runs.draining
   const at = new Date()
-  const made = chats.map(({ permit, title, text, automationRunId, budget }) => {
+  const made = chats.map(({ permit, title, text, automationId, automationRunId, budget }) => {
     const { ctx, workspaceId, agent, model } = permit
     const id = newId()
     const content = text.map((each) => ({ type: 'text' as const, text: each }))
@@ -66,6 +67,7 @@ export async function bulkCreate(engine: Engine, db: Db, chats: readonly NewChat
       chat_id: id,
       workspace_id: workspaceId,
       agent_id: agent.id,
+      automation_id: automationId,
       automation_run_id: automationRunId,
       budget_nano: budget,
       status_reason: waits ? 'restarted' : null,
@@ -106,7 +108,8 @@ export async function bulkCreate(engine: Engine, db: Db, chats: readonly NewChat
   await writeOutboxEach(
     db,
     made.flatMap(({ permit: { ctx }, chat, input }, i): Told[] => {
-      const actor = { account_id: ctx.principal.accountId, via: ctx.principal.credential.kind }
+      const { id: run_id, automation_id } = claims[i]!.run
+      const actor = { ...actorOf(ctx.principal), run_id, automation_id: automation_id! }
       return [
         chatCreated(chat),
         messageEvent(input, chat.workspace_id, 'created'),

@@ -27,6 +27,7 @@ export const actingFor = (
     workspaceId,
     payingKeyId: run.key_id,
     run: { id: run.id, budgets },
+    automationId: run.automation_id ?? undefined,
     consented,
     ...(lenders && { lenders }),
     signal,

@@ -39,6 +39,8 @@ interface RunTable {
   children_nano: Generated<Nano>
   goal_id: Generated<Id | null>
   automation_run_id: Generated<Id | null>
+  /** The automation that it goes back to, by its own run or by one above. */
+  automation_id: Generated<Id | null>
   /** What it may spend; null: what its payer may. */
   budget_nano: Generated<Nano | null>
   status: RunStatus
@@ -99,6 +101,7 @@ export type FreshRun = Pick<
   | 'held_to'
   | 'agent_id'
   | 'automation_run_id'
+  | 'automation_id'
   | 'budget_nano'
   | 'status'
   | 'status_reason'
@@ -183,13 +186,13 @@ export const runStore = {
     const json = JSON.stringify(runs.map((run) => ({ ...run, budget_nano: decimal(run.budget_nano) })))
     const { rows } =
       await sql<RunRow>`insert into runs (id, chat_id, workspace_id, account_id, key_id, scopes, held_to, agent_id,
-        automation_run_id, budget_nano, status, status_reason, on_busy, model, input_message_id, output_message_id, process_id,
+        automation_run_id, automation_id, budget_nano, status, status_reason, on_busy, model, input_message_id, output_message_id, process_id,
         fence, queued_at, started_at, created_at, updated_at)
-      select id, chat_id, workspace_id, account_id, key_id, scopes, held_to, agent_id, automation_run_id, budget_nano, status,
+      select id, chat_id, workspace_id, account_id, key_id, scopes, held_to, agent_id, automation_run_id, automation_id, budget_nano, status,
         status_reason, on_busy, model, input_message_id, output_message_id, process_id, fence, queued_at, started_at, created_at,
         updated_at
       from jsonb_to_recordset(${json}::jsonb) as x(id text, chat_id text, workspace_id text, account_id text, key_id text,
-        scopes text[], held_to text, agent_id text, automation_run_id text, budget_nano bigint, status text, status_reason text,
+        scopes text[], held_to text, agent_id text, automation_run_id text, automation_id text, budget_nano bigint, status text, status_reason text,
         on_busy text, model text, input_message_id text, output_message_id text, process_id text, fence int,
         queued_at timestamptz, started_at timestamptz, created_at timestamptz, updated_at timestamptz)
       returning *`.execute(db)

@@ -6,7 +6,7 @@ import type { Db } from '#engine/postgres/client.ts'
 import type { ErrorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Nano, toUsd } from '#kernel/money.ts'
-import type { Principal } from '#kernel/principal.ts'
+import type { Actor, Principal } from '#kernel/principal.ts'
 import { type Usage, addUsage } from '#kernel/usage.ts'
 import type { Lineal } from './budgets.ts'
 import { claimStore } from './claim-store.ts'
@@ -91,7 +91,14 @@ export const messageEvent = (message: MessageRow, workspaceId: Id, verb: string)
   },
 })
 
-const actorOf = (run: RunRow) => ({ account_id: run.account_id, via: 'server' })
+/** The server, going on with what somebody asked for. */
+const actorOf = ({ account_id, key_id, id, automation_id }: RunRow): Actor => ({
+  account_id,
+  via: 'server',
+  ...(key_id !== null && { key_id }),
+  run_id: id,
+  ...(automation_id !== null && { automation_id }),
+})
 
 /** Queued → running. Null when somebody else was first. */
 export async function claim(db: Db, runId: Id, processId: Id): Promise<Claim | null> {
