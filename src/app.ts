@@ -164,7 +164,17 @@ export async function startApp({
     agentChanged,
     chatChanged,
     isHeldBack: (runIds) => isHeldBack(postgres.db, runIds),
-    async actAs({ accountId, scopes, workspaceId, payingKeyId, run, automationId, lenders = [], consented = false, signal }) {
+    async actAs({
+      accountId,
+      scopes,
+      workspaceId,
+      payingKeyId,
+      run,
+      automationId,
+      lenders = [],
+      consented = false,
+      signal,
+    }) {
       const known = await authority.onBehalf(accountId, scopes, workspaceId, payingKeyId)
       const bound = known && (await boundBy(authority, known, lenders))
       const principal = bound && within(bound, run, automationId)

@@ -1,6 +1,7 @@
+import type { ColumnType, Generated, Selectable } from 'kysely'
 import { newId } from '#kernel/ids.ts'
 import type { Id } from '#kernel/ids.ts'
-import { actorOf } from '#kernel/principal.ts'
+import { type Actor, actorOf } from '#kernel/principal.ts'
 import type { Context } from '#engine/context.ts'
 
 declare module '#engine/postgres/tables.ts' {
@@ -10,16 +11,18 @@ declare module '#engine/postgres/tables.ts' {
 }
 interface AuditTable {
   id: Id
+  at: Generated<Date>
   account_id: Id | null
   workspace_id: Id | null
   action: string
   subject_type: string | null
   subject_id: string | null
+  details: ColumnType<Record<string, unknown>, string, never>
   /** Null on rows that were written before it was. */
-  actor: string | null
-  details: string
+  actor: ColumnType<Actor | null, string, never>
   request_id: string | null
 }
+export type AuditRow = Selectable<AuditTable>
 
 export interface Audited {
   /** As its event: `member.added`. */
@@ -42,7 +45,7 @@ export async function writeAudit(ctx: Context, { action, workspaceId, subject, d
       subject_type: subject.type,
       subject_id: subject.id,
       actor: JSON.stringify(actorOf(ctx.principal)),
-      details: JSON.stringify({ ...details, via: ctx.principal.credential.kind }),
+      details: JSON.stringify(details),
       request_id: ctx.requestId,
     })
     .execute()

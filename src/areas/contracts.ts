@@ -19,6 +19,7 @@ export const contracts = {
   invitations: async () => (await workspaces()).invitations,
   shares: async () => (await import('./shares/contract.ts')).shares,
   shared_with_me: async () => (await import('./shares/contract.ts')).sharedWithMe,
+  audit: async () => (await import('./audit/contract.ts')).audit,
   agents: async () => (await import('./agents/contract.ts')).agents,
   chats: async () => (await import('./chats/contract.ts')).chats,
   automations: async () => (await import('./automations/contract.ts')).automations,

@@ -5,6 +5,7 @@ import { adminService, authService, meService, settingsService } from './account
 import { agentService } from './agents/service.ts'
 import { aiGatewayService, catalogueService } from './ai-gateway/service.ts'
 import { apiKeyService } from './api-keys/service.ts'
+import { auditService } from './audit/service.ts'
 import { automationService } from './automations/service.ts'
 import { chatService } from './chats/service.ts'
 import { driveService } from './drive/service.ts'
@@ -33,6 +34,7 @@ export const services: readonly Service<Context>[] = [
   invitationService,
   shareService,
   sharedWithMeService,
+  auditService,
   agentService,
   chatService,
   automationService,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { area, endpoint, idIn, idOut, page, time } from '#kernel/contract.ts'
+import { area, endpoint, id, idOut, page, time } from '#kernel/contract.ts'
 
 export const AuditEntry = z
   .object({
@@ -32,8 +32,8 @@ export const audit = area(
         'Of the workspaces that you own; for the administrator of the instance, of everything. A key of one workspace sees that one alone.',
       scope: 'member:read',
       query: {
-        workspace_id: idIn.optional().describe('Only of this workspace, which you must own.'),
-        account_id: idIn.optional().describe('Only what this account did.'),
+        workspace_id: id.optional().describe('Only of this workspace, which you must own.'),
+        account_id: id.optional().describe('Only what this account did.'),
         action: z.string().max(100).optional().describe('Only this action, such as `share.created`.'),
         subject_id: z.string().max(100).optional().describe('Only what was done to this.'),
       },

@@ -75,7 +75,7 @@ export async function startOperation<I extends object>(
   }: { resource?: { type: string; id: string }; workspaceId?: Id | null; chatId?: Id | null } = {},
 ): Promise<Background & { operation: ReturnType<typeof showOperation> }> {
   return outer.transaction(async (ctx) => {
-    const { accountId, credential } = ctx.principal
+    const { credential } = ctx.principal
     const row = await operations.insert(ctx.db, {
       id: newId(),
       ...behalfOf(ctx.principal),

@@ -218,7 +218,7 @@ test('the audit says who changed whose rights, what they were before, and how it
   await alice.delete(`/shares?share_id=${share_id}`)
   await alice.delete(`${at}/members/${bob.id}`)
   const { rows } = await server.app.engine.postgres.pool.query(
-    `select action, account_id::text as by, details ->> 'via' as via, details ->> 'role_before' as before, details ->> 'role' as role
+    `select action, account_id::text as by, actor ->> 'via' as via, details ->> 'role_before' as before, details ->> 'role' as role
       from audit where workspace_id = $1 order by id`,
     [id],
   )
@@ -352,13 +352,13 @@ test('a deleted workspace takes all that is in it, and its keys stop at once', a
   assert.equal((await bob.get(at)).status, 404)
   assert.equal((await alice.delete(`${at}?confirm=Team`)).status, 404)
   const { rows } = await server.app.engine.postgres.pool.query(
-    `select account_id::text, details from audit where workspace_id = $1 and action = 'workspace.deleted'`,
+    `select actor, details from audit where workspace_id = $1 and action = 'workspace.deleted'`,
     [id],
   )
   assert.deepEqual(rows, [
     {
-      account_id: alice.id,
-      details: { name: 'Team', removed: { agent: 2, file_bytes: 0, members: 2, keys: 1 }, via: 'session' },
+      actor: { account_id: alice.id, via: 'session' },
+      details: { name: 'Team', removed: { agent: 2, file_bytes: 0, members: 2, keys: 1 } },
     },
   ])
 })

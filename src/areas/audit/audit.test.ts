@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { call, say, script } from '#test/chats/chats.ts'
+import { type Row, fire, isOver, runIs } from '#test/automations/hooks.ts'
+import { type Caller, testServer } from '#test/server.ts'
+
+test('alice reads who changed what in her team; its admin may not, a stranger finds nothing, and the administrator reads all', async () => {
+  await using server = await testServer()
+  const [root, alice, bob, carol] = [
+    await server.person('Root'),
+    await server.person('Alice'),
+    await server.person('Bob'),
+    await server.person('Carol'),
+  ]
+  const { id: team } = (await alice.post('/workspaces', { name: 'Team' })).body.data
+  const invited = await alice.post(`/workspaces/${team}/invitations`, { email: bob.email, role: 'member' })
+  assert.equal((await bob.post('/invitations/accept', { token: invited.body.data.token })).status, 200)
+  const key = await alice.key({ scopes: ['member:write'] })
+  assert.equal((await key.patch(`/workspaces/${team}/members/${bob.id}`, { role: 'admin' })).status, 200)
+
+  const of = (who: Caller, more = '') => who.get(`/audit?workspace_id=${team}${more}`)
+  const { data } = (await of(alice)).body
+  assert.deepEqual(
+    data.map(({ action, actor }: Row) => [action, actor.account_id === alice.id ? 'Alice' : 'Bob', actor.via]),
+    [
+      ['member.updated', 'Alice', 'key'],
+      ['member.added', 'Bob', 'session'],
+      ['invitation.accepted', 'Bob', 'session'],
+      ['invitation.created', 'Alice', 'session'],
+      ['workspace.created', 'Alice', 'session'],
+    ],
+  )
+  assert.equal(data[0].actor.key_id, key.keyId)
+  assert.deepEqual([data[0].details.role_before, data[0].details.role], ['member', 'admin'])
+  assert.doesNotMatch(JSON.stringify(data), /uk_/)
+
+  assert.equal((await of(bob)).status, 403)
+  assert.equal((await of(carol)).status, 404)
+  const elsewhere = await alice.key({ scopes: ['*'], workspace_id: alice.workspaceId })
+  assert.equal((await of(elsewhere)).status, 404)
+  assert.ok(!JSON.stringify((await elsewhere.get('/audit?limit=100')).body).includes(team))
+  assert.equal((await of(root)).body.data.length, 5)
+  // A key of the administrator that is held to one workspace is no administrator's.
+  const held = await root.key({ scopes: ['*'], workspace_id: root.workspaceId })
+  assert.equal((await of(held)).status, 404)
+  assert.ok(!JSON.stringify((await held.get('/audit?limit=100')).body).includes(team))
+
+  const first = (await of(alice, '&limit=2')).body
+  const rest = (await of(alice, `&limit=100&cursor=${first.pagination.next_cursor}`)).body
+  assert.deepEqual([...first.data, ...rest.data], data)
+  assert.deepEqual((await of(alice, `&account_id=${bob.id}&action=member.added`)).body.data, [data[1]])
+
+  // Who owns it no longer reads it no longer.
+  assert.equal((await alice.patch(`/workspaces/${team}/members/${bob.id}`, { role: 'owner' })).status, 200)
+  assert.equal((await bob.delete(`/workspaces/${team}/members/${alice.id}`)).status, 200)
+  assert.equal((await of(alice)).status, 404)
+  assert.equal((await of(bob)).body.data[0].action, 'member.removed')
+})
+
+test('what an agent does in an automation’s run is told as done by the run, the automation and the key that pays', async () => {
+  await using server = await testServer()
+  const { pool } = server.app.engine.postgres
+  // The relay takes rows away: what was written is seen by a trigger of the test.
+  await pool.query(`create table told (type text, resource_id text, actor jsonb);
+    create function tell() returns trigger language plpgsql as $$ begin
+      insert into told values (new.type, new.resource_id, new.actor); return new; end $$;
+    create trigger tell before insert on outbox for each row execute function tell()`)
+  const alice = await server.person('Alice')
+  const key = await alice.key({ scopes: ['*'] })
+  const upload = { name: 'report.txt', content: 'All is well.', workspace_id: alice.workspaceId }
+  const agent = await alice.post('/agents', {
+    name: 'Clerk',
+    model: 'sim/script',
+    tools: [{ name: 'drive.upload', policy: 'allow' }],
+  })
+  const prompt = script([call('drive.upload', upload)], [say('Done.')])
+  const action = { type: 'agent', agent_id: agent.body.data.id, prompt }
+  const hook = (await key.post('/automations', { name: 'Report', kind: 'webhook', action })).body.data
+  const { id } = (await fire(server, hook)).body.data
+  const { chat_id, run_id } = await runIs(alice, hook, id, isOver)
+  const by = { account_id: alice.id, via: 'server', key_id: key.keyId, automation_id: hook.id }
+  const { rows } = await pool.query<{ type: string; actor: object }>(
+    `select type, actor from told where type in ('file.created', 'chat.created', 'run.completed') and actor is not null order by type`,
+  )
+  assert.deepEqual(
+    rows.map(({ type, actor }) => [type, actor]),
+    [
+      ['chat.created', { ...by, run_id }],
+      ['file.created', { ...by, run_id }],
+      ['run.completed', { ...by, run_id }],
+    ],
+    JSON.stringify(await alice.get(`/chats/${chat_id}/messages`)),
+  )
+})
