@@ -44,7 +44,6 @@ import { newId } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
 import { registry } from '#kernel/registry.ts'
 import { createAgentDoor } from '#line/agent/agent.ts'
-import { presentedKey } from '#line/authenticate.ts'
 import { EXPOSED, preflightHead } from '#line/cors.ts'
 import { type Door, createDoor } from '#line/http.ts'
 import { bytesMount } from '#line/rest/bytes-mount.ts'
@@ -121,7 +120,6 @@ export async function startApp({
     directory: endpoints,
     usageLookup: createUsageLookup({ postgres, ledger }),
     outbound,
-    presentedKey,
     preflightHead,
     exposedHeaders: EXPOSED,
   })

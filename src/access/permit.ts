@@ -4,17 +4,8 @@ import { sharedPlace } from './shares.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { checkPlace, checkWritable } from './place.ts'
-import { type Membership, hasScope, isHeldToOne, membershipIn } from '#kernel/principal.ts'
+import { type Membership, isHeldToOne, membershipIn } from '#kernel/principal.ts'
 import type { Entry } from '#kernel/registry.ts'
-
-/** The scope of the endpoint, from the credential alone. */
-export function checkScope(ctx: Context, { endpoint }: Entry<Context>): void {
-  if (endpoint.scope !== null && !hasScope(ctx.principal, endpoint.scope))
-    refuse('missing_scope', {
-      message: `The key lacks the scope \`${endpoint.scope}\`.`,
-      details: { required_scope: endpoint.scope },
-    })
-}
 
 /**
  * Finds what the path names and the workspace the call works in, and holds the caller's place there against what

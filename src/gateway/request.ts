@@ -3,6 +3,8 @@ import { WHOLE_MS, boundRest, leaveSender } from '#engine/slow-body.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Reply, WholeRequest } from '#kernel/exchange.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Principal } from '#kernel/principal.ts'
+import { type Entrant, RightsWatch, admit, checkScope, presentedKey } from '#line/admit.ts'
 import { type Caller, callerOf, checkMayRun } from './call/caller.ts'
 import type { Gateway } from './call/parts.ts'
 import type { Operation, Surface } from './surfaces/surface.ts'
@@ -10,12 +12,14 @@ import type { UpstreamFault } from './model/canonical-request.ts'
 
 /** Largest body that the gateways take. */
 const LARGEST_BODY = 32 << 20
+const RUN = { limit: 'inference', scope: 'gateway:run' } as const
+const READ = { limit: 'reads', scope: 'gateway:run' } as const
 
 /**
  * One request to a surface, from its head to the end of its answer. No promise is made where the next step can be
  * taken at once; whatever is thrown on the way is answered in the surface's own envelope.
  */
-export class GatewayRequest {
+export class GatewayRequest implements Entrant {
   readonly gateway: Gateway
   readonly surface: Surface
   readonly incoming: IncomingMessage | WholeRequest
@@ -59,27 +63,29 @@ export class GatewayRequest {
     if (typeof named === 'string' && /^[\x21-\x7e]{1,128}$/.test(named)) this.head.push('x-client-request-id', named)
   }
 
-  /** Authenticates, counts, checks the scope, then `work`. */
+  /** Admits the caller, then `work`. */
   enter(operation: Operation, work: () => void): void {
-    const { authority, presentedKey } = this.gateway
     this.response.on('close', () => this.#close())
-    const secret = presentedKey(this.incoming.headers)
-    if (secret === null)
-      refuse('missing_credentials', { message: 'Send an API key as `Authorization: Bearer uk_…` or `x-api-key`.' })
-    this.after(authority.byKey(secret, this.incoming.socket), (principal) => {
-      const caller = callerOf(principal)
-      this.caller = caller
-      const { limits } = this.gateway
-      this.#flight = limits.enter(caller.limitId)
-      if (this.closed) this.#close()
-      const headers = limits.take(
-        caller.limitId,
-        operation === 'generate' || operation === 'count_tokens' ? 'inference' : 'reads',
-      )
-      for (const name in headers) this.head.push(name, headers[name]!)
-      checkMayRun(caller)
+    const runs = operation === 'generate' || operation === 'count_tokens'
+    this.after(admit(this.gateway, presentedKey(this.incoming.headers), runs ? RUN : READ, this), () => {
+      checkMayRun(this.caller)
       work()
     })
+  }
+
+  get connection(): object {
+    return this.incoming.socket
+  }
+
+  entered(flight: Disposable, principal: Principal): void {
+    this.caller = callerOf(principal)
+    this.#flight = flight
+    // It left while its key was looked up.
+    if (this.closed) this.#close()
+  }
+
+  counted(headers: Record<string, string>): void {
+    for (const name in headers) this.head.push(name, headers[name]!)
   }
 
   /** Goes on at once with what is there, else when it comes; what goes wrong later fails the request. */
@@ -157,24 +163,10 @@ export class GatewayRequest {
 
   /** Ends the stream of a caller whose key was revoked or lost its scope, or whose endpoint was disabled. */
   watchRights(endpointId: Id): void {
-    const { authority, presentedKey } = this.gateway
-    const recheck = async (): Promise<void> => {
-      try {
-        checkMayRun(callerOf(await authority.byKey(presentedKey(this.incoming.headers)!)))
-      } catch {
-        this.response.destroy()
-      }
-    }
-    const rights = authority.onChange(this.caller.principal.accountId, () => void recheck())
+    const rights = new StreamRights(this)
     const endpoint = this.gateway.directory.watch(endpointId, () => this.response.destroy())
-    const { credential } = this.caller.principal
-    const expiresAt = credential.kind === 'server' ? null : credential.expiresAt
-    const timer =
-      expiresAt &&
-      setTimeout(() => void recheck(), Math.min(2 ** 31 - 1, expiresAt.getTime() - Date.now() + 10)).unref()
     this.#watch = {
       [Symbol.dispose]() {
-        if (timer) clearTimeout(timer)
         rights[Symbol.dispose]()
         endpoint[Symbol.dispose]()
       },
@@ -212,6 +204,25 @@ export class GatewayRequest {
     const leave = this.#onLeave
     this.over()
     leave?.()
+  }
+}
+
+/** The right to a stream that is being sent. */
+class StreamRights extends RightsWatch {
+  readonly #response: Reply
+
+  constructor({ gateway, incoming, response, caller }: GatewayRequest) {
+    super(gateway.authority, presentedKey(incoming.headers), caller.principal, incoming.socket)
+    this.#response = response
+  }
+
+  protected check(principal: Principal): void {
+    checkScope(principal, RUN.scope)
+    checkMayRun(callerOf(principal))
+  }
+
+  protected lost(): void {
+    this.#response.destroy()
   }
 }
 

@@ -7,8 +7,8 @@ import type { Id } from '#kernel/ids.ts'
 import { type Principal, actorOf } from '#kernel/principal.ts'
 import { type Entry, inputSchema } from '#kernel/registry.ts'
 import { checkConsent } from './consent.ts'
-import { callerOf } from './limit.ts'
-import { checkScope, permit } from '#access/permit.ts'
+import { checkScope, countedAs } from './admit.ts'
+import { permit } from '#access/permit.ts'
 import { parse, pathId } from './rest/read.ts'
 
 /** What a door knows of a call before its endpoint is run. */
@@ -57,7 +57,7 @@ export function createLine(engine: Engine, registry: readonly Entry<Context>[]):
         refuse('cookie_session_required')
       // Its own found, workspace and answer: a call within a call must not change the outer one's.
       const ctx = line.context({ ...outer, principal: outer.principal })
-      checkScope(ctx, entry)
+      checkScope(ctx.principal, entry.endpoint.scope)
       const input: Record<string, unknown> = parse(schemaOf(entry), raw ?? {})
       for (const id of pathNames(entry.endpoint.path))
         if (!entry.endpoint.params?.[id]) input[id] = pathId(id, input[id] as string)
@@ -92,7 +92,7 @@ function createContext(engine: Engine, start: CallStart, invoke: Invoke): Contex
     engine,
     db: engine.postgres.db,
     log: engine.log,
-    limits: () => engine.limits.state(callerOf(start.principal)),
+    limits: () => engine.limits.state(countedAs(start.principal)),
     now: () => new Date(),
     invoke: (name, input) => invoke(ctx, name, input),
     transaction: (work) => transaction(ctx, work),

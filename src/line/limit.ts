@@ -1,7 +1,6 @@
 import { refuse } from '#kernel/errors.ts'
 import type { LimitClass } from '#kernel/contract.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { Principal } from '#kernel/principal.ts'
 
 /**
  * Token buckets per caller and class, refilled over a minute, in this process's memory. With several processes
@@ -16,10 +15,6 @@ export interface Limits {
 }
 
 const WINDOW_SECONDS = 60
-
-/** Limits are per key, so that one of an account's keys cannot starve the others; sessions share the account's. */
-export const callerOf = ({ accountId, credential }: Principal): Id =>
-  credential.kind === 'key' ? credential.id : accountId
 
 /** Of one caller; disposed of once per request. */
 class Flights implements Disposable {

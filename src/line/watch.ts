@@ -1,9 +1,9 @@
 import type { Context } from '#engine/context.ts'
 import type { Authority, Principal } from '#kernel/principal.ts'
 import type { Entry } from '#kernel/registry.ts'
-import { type Presented, authenticate } from './authenticate.ts'
+import { type Presented, RightsWatch, authenticate, checkScope } from './admit.ts'
 import type { CallStart, Line } from './invoke.ts'
-import { checkScope, permit } from '#access/permit.ts'
+import { permit } from '#access/permit.ts'
 
 /** What the checks of a call are made again with. */
 export interface Watched {
@@ -11,17 +11,17 @@ export interface Watched {
   entry: Entry<Context>
   input: Record<string, unknown>
   credential: Presented
+  connection: object
 }
 
 /** The checks of a call, made again for its caller as they are now. Refuses with what has become of them. */
-export async function checkAgain(
-  authority: Authority,
-  line: Line,
-  { start, entry, input, credential }: Watched,
-): Promise<Context> {
-  const principal = await authenticate(authority, credential)
+export async function checkAgain(authority: Authority, line: Line, watched: Watched): Promise<Context> {
+  return permitAgain(line, watched, await authenticate(authority, watched.credential))
+}
+
+async function permitAgain(line: Line, { start, entry, input }: Watched, principal: Principal): Promise<Context> {
   const again = line.context({ ...start, principal })
-  checkScope(again, entry)
+  checkScope(principal, entry.endpoint.scope)
   await permit(again, entry, input)
   return again
 }
@@ -48,69 +48,23 @@ export interface Guarded {
 }
 
 /** Closes a stream whose caller has lost the right to it: the same checks as at its start, made again. */
-export class Watch implements Disposable {
-  readonly #authority: Authority
+export class Watch extends RightsWatch {
   readonly #line: Line
   readonly #watched: Watched
   readonly #guarded: Guarded
-  readonly #heard: Disposable
-  #timer: NodeJS.Timeout | null = null
-  #over = false
-  #asked = false
-  #looking = false
 
   constructor(authority: Authority, line: Line, watched: Watched, guarded: Guarded) {
-    this.#authority = authority
+    super(authority, watched.credential, watched.start.principal, watched.connection)
     this.#line = line
     this.#watched = watched
     this.#guarded = guarded
-    const { principal } = watched.start
-    this.#heard = authority.onChange(principal.accountId, () => void this.recheck())
-    this.#setTimer(principal)
-    // What changed since the caller was known, while its body came or its stream was prepared, was not heard here.
-    void this.#recheckIfOther()
   }
 
-  /** One look at a time: of two, the older could have the last word. */
-  async recheck(): Promise<void> {
-    this.#asked = true
-    if (this.#looking) return
-    this.#looking = true
-    while (this.#asked && !this.#over) {
-      this.#asked = false
-      await this.#look()
-    }
-    this.#looking = false
+  protected async check(principal: Principal): Promise<void> {
+    await this.#guarded.kept(await permitAgain(this.#line, this.#watched, principal))
   }
 
-  async #look(): Promise<void> {
-    try {
-      const again = await checkAgain(this.#authority, this.#line, this.#watched)
-      // A session that was used meanwhile ends later than it would have.
-      this.#setTimer(again.principal)
-      await this.#guarded.kept(again)
-    } catch (error) {
-      this.#guarded.close(error)
-    }
-  }
-
-  async #recheckIfOther(): Promise<void> {
-    const { start, credential } = this.#watched
-    const present = await Promise.try(authenticate, this.#authority, credential).catch(() => null)
-    if (present !== start.principal) await this.recheck()
-  }
-
-  #setTimer({ credential }: Principal): void {
-    if (this.#timer) clearTimeout(this.#timer)
-    const expiresAt = credential.kind === 'server' ? null : credential.expiresAt
-    if (expiresAt === null || this.#over) return
-    const left = Math.min(2 ** 31 - 1, expiresAt.getTime() - Date.now() + 10)
-    this.#timer = setTimeout(() => void this.recheck(), left).unref()
-  }
-
-  [Symbol.dispose](): void {
-    this.#over = true
-    this.#heard[Symbol.dispose]()
-    if (this.#timer) clearTimeout(this.#timer)
+  protected lost(why: unknown): void {
+    this.#guarded.close(why)
   }
 }

@@ -2,8 +2,9 @@ import type { Payer } from '#engine/ledger/ledger.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import { type Principal, hasScope, membershipIn } from '#kernel/principal.ts'
+import { type Principal, membershipIn } from '#kernel/principal.ts'
 import { atLeast } from '#kernel/scopes.ts'
+import { countedAs } from '#line/admit.ts'
 
 /** A principal as the gateways need to know it. */
 export interface Caller {
@@ -11,7 +12,7 @@ export interface Caller {
   /** Whose rate limit counts: the key's, so that one of an account's keys cannot starve the others. */
   limitId: Id
   payer: Payer
-  /** May run models. */
+  /** Its account may run models in the key's workspace. */
   mayRun: boolean
 }
 
@@ -21,14 +22,14 @@ const known = new WeakMap<Principal, Caller>()
 export function callerOf(principal: Principal): Caller {
   const before = known.get(principal)
   if (before) return before
-  const { credential, accountId, personalWorkspaceId } = principal
+  const { credential, personalWorkspaceId } = principal
   const workspaceId =
     credential.kind === 'session' ? personalWorkspaceId : (credential.workspaceId ?? personalWorkspaceId)
   const caller = {
     principal,
-    limitId: credential.kind === 'key' ? credential.id : accountId,
+    limitId: countedAs(principal),
     payer: payerOf(principal, workspaceId),
-    mayRun: hasScope(principal, 'gateway:run') && mayRunIn(principal, workspaceId),
+    mayRun: mayRunIn(principal, workspaceId),
   }
   known.set(principal, caller)
   return caller
@@ -42,13 +43,8 @@ function mayRunIn(principal: Principal, workspaceId: Id): boolean {
   )
 }
 
-/** Refuses with 403 what the key, or its owner in its workspace, may not do. */
-export function checkMayRun({ mayRun, principal }: Caller): void {
-  if (mayRun) return
-  if (!hasScope(principal, 'gateway:run'))
-    refuse('missing_scope', {
-      message: 'The gateways need a key with the scope `gateway:run`.',
-      details: { required_scope: 'gateway:run' },
-    })
-  refuse('insufficient_role', { message: "The owner of this key may not run models in the key's workspace." })
+/** Refuses with 403 where the key's owner may not run models in its workspace. */
+export function checkMayRun({ mayRun }: Caller): void {
+  if (!mayRun)
+    refuse('insufficient_role', { message: "The owner of this key may not run models in the key's workspace." })
 }

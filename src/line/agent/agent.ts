@@ -7,12 +7,11 @@ import type { Id } from '#kernel/ids.ts'
 import { type Principal, hasScope } from '#kernel/principal.ts'
 import type { Entry } from '#kernel/registry.ts'
 import type { Scope } from '#kernel/scopes.ts'
-import { type Presented, authenticate, presentedKey } from '../authenticate.ts'
+import { admit, countedAs, limitOf, presentedKey } from '../admit.ts'
 import { allowCors, answerPreflight } from '../cors.ts'
 import type { Entrance } from '../entrance.ts'
 import type { Ready } from '../invoke.ts'
 import { questionOf, redeem } from './consents.ts'
-import { callerOf } from '../limit.ts'
 import { deeperThan, readBytes } from '../rest/read.ts'
 import { envelope, refusedAnswer } from '../rest/reply.ts'
 import { Watch } from '../watch.ts'
@@ -20,6 +19,8 @@ import { echoClientRequestId, setHeaders } from '../rest/write.ts'
 
 const BODY_LIMIT = 1 << 20
 const DEEPEST = 64
+/** A message, before it is known what it calls. */
+const MESSAGE = { limit: 'reads', scope: null } as const
 
 export interface AgentParts extends Entrance {
   /** Fires when the server begins to close. */
@@ -71,7 +72,7 @@ export function createAgentDoor({
   metrics,
   closing,
 }: AgentParts): AgentDoor {
-  async function admit(request: IncomingMessage, response: ServerResponse, requestId: Id): Promise<Admitted | null> {
+  async function hear(request: IncomingMessage, response: ServerResponse, requestId: Id): Promise<Admitted | null> {
     const startedAt = performance.now()
     response.once('close', () => metrics.request('mcp', response.statusCode, (performance.now() - startedAt) / 1000))
     response.setHeader('x-service-version', versions.newest)
@@ -85,10 +86,8 @@ export function createAgentDoor({
     }
     if (request.method !== 'POST')
       refuse('method_not_allowed', { message: 'This path takes POST.', headers: { allow: 'POST' } })
-    const { credential, principal } = await knownBy(request, response)
     using stack = new DisposableStack()
-    stack.use(limits.enter(principal.accountId))
-    setHeaders(response, limits.take(callerOf(principal), 'reads'))
+    const { key, principal } = await enter(request, response, stack)
     const life = stack.use(lifeOf(response))
     const body = await readBytes(request, BODY_LIMIT)
     const held = stack.move()
@@ -114,7 +113,7 @@ export function createAgentDoor({
           const ready = await line.admit(ctx, name, input)
           // Where a reader stops is not where a stream ends: it goes with the request.
           if (ready.entry.endpoint.reply.kind === 'stream') held.defer(() => life.over.abort())
-          return answered(ready, await ready.entry.handle(ready.ctx, ready.input), credential, life.over)
+          return answered(ready, await ready.entry.handle(ready.ctx, ready.input), key, request.socket, life.over)
         }),
       question: (name, input) => questionOf(engine, { principal, name, input }),
       redeem: (question, name, input) => redeem(engine, question, { principal, name, input }),
@@ -129,17 +128,22 @@ export function createAgentDoor({
     }
   }
 
-  /** Who sent the key. A 401 says which scheme is wanted, and whether what was sent is at fault (RFC 6750, 3). */
-  async function knownBy(
+  /** Admits the message's key. A 401 says which scheme is wanted, and whether what was sent is at fault (RFC 6750, 3). */
+  async function enter(
     request: IncomingMessage,
     response: ServerResponse,
-  ): Promise<{ credential: Presented; principal: Principal }> {
+    held: DisposableStack,
+  ): Promise<{ key: string; principal: Principal }> {
     const { authorization, 'x-api-key': header } = request.headers
     const fault = authorization === undefined && header === undefined ? '' : ', error="invalid_token"'
     try {
-      const secret = presentedKey(request.headers)
-      const credential: Presented = secret === null ? { kind: 'nothing' } : { kind: 'key', secret }
-      return { credential, principal: await authenticate(authority, credential) }
+      const key = presentedKey(request.headers)
+      const principal = await admit({ authority, limits }, key, MESSAGE, {
+        connection: request.socket,
+        entered: (flight) => void held.use(flight),
+        counted: (rate) => setHeaders(response, rate),
+      })
+      return { key, principal }
     } catch (error) {
       if (error instanceof Refusal && error.status === 401)
         response.setHeader('www-authenticate', `Bearer realm="ukiyo"${fault}`)
@@ -149,18 +153,17 @@ export function createAgentDoor({
 
   /** The call's own token, beside the read that its message was. */
   function count(principal: Principal, name: string): void {
-    const endpoint = line.entries.get(name)?.endpoint
-    const limit = endpoint?.limit ?? (endpoint === undefined || endpoint.method === 'GET' ? 'reads' : 'writes')
-    if (limit !== 'reads') limits.take(callerOf(principal), limit)
+    const limit = limitOf(line.entries.get(name)?.endpoint)
+    if (limit !== 'reads') limits.take(countedAs(principal), limit)
   }
 
-  function answered(ready: Ready, result: unknown, credential: Presented, over: AbortController): Answered {
+  function answered(ready: Ready, result: unknown, key: string, connection: object, over: AbortController): Answered {
     const { endpoint } = ready.entry
     switch (endpoint.reply.kind) {
       case 'stream':
         return {
           kind: 'stream',
-          events: watched(ready, result as AsyncIterable<Event>, credential, over),
+          events: watched(ready, result as AsyncIterable<Event>, key, connection, over),
           ended: over.signal,
         }
       case 'bytes':
@@ -175,13 +178,14 @@ export function createAgentDoor({
   async function* watched(
     ready: Ready,
     events: AsyncIterable<Event>,
-    credential: Presented,
+    key: string,
+    connection: object,
     over: AbortController,
   ): AsyncGenerator<Event> {
     using _watch = new Watch(
       authority,
       line,
-      { start: ready.ctx, entry: ready.entry, input: ready.input, credential },
+      { start: ready.ctx, entry: ready.entry, input: ready.input, credential: key, connection },
       {
         close: (why) => over.abort(why),
         async kept(ctx) {
@@ -207,5 +211,5 @@ export function createAgentDoor({
     return { left: left.signal, over, [Symbol.dispose]: () => closes.removeEventListener('abort', end) }
   }
 
-  return { endpoints: [...line.entries.values()], admit }
+  return { endpoints: [...line.entries.values()], admit: hear }
 }

@@ -6,7 +6,8 @@ import { hasScope } from '#kernel/principal.ts'
 import type { Scope } from '#kernel/scopes.ts'
 import type { Answered } from './agent.ts'
 import type { Line } from '../invoke.ts'
-import { callerOf, type Limits } from '../limit.ts'
+import { countedAs, limitOf } from '../admit.ts'
+import type { Limits } from '../limit.ts'
 import { deeperThan } from '../rest/read.ts'
 import { envelope, refusedAnswer } from '../rest/reply.ts'
 
@@ -21,8 +22,7 @@ export function callerFor({ line, limits, origin }: { line: Line; limits: Limits
     async call(name: string, input: unknown): Promise<Answered> {
       if (deeperThan(input, DEEPEST))
         refuse('invalid_parameter', { param: 'input', message: `\`input\` may be nested ${DEEPEST} deep at most.` })
-      const endpoint = line.entries.get(name)?.endpoint
-      limits.take(callerOf(ctx.principal), endpoint?.limit ?? (endpoint?.method === 'GET' ? 'reads' : 'writes'))
+      limits.take(countedAs(ctx.principal), limitOf(line.entries.get(name)?.endpoint))
       const ready = await line.admit(ctx, name, input)
       const result = await ready.entry.handle(ready.ctx, ready.input)
       const { reply } = ready.entry.endpoint

@@ -8,14 +8,13 @@ import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Principal, anonymous } from '#kernel/principal.ts'
 import type { Entry } from '#kernel/registry.ts'
-import { type Presented, authenticate, presented } from '../authenticate.ts'
+import { type Presented, admit, limitOf, presented } from '../admit.ts'
 import { allowCors, answerPreflight } from '../cors.ts'
 import type { Entrance } from '../entrance.ts'
 import { createFollowers } from './feed.ts'
 import { createIfMatch } from './if-match.ts'
 import { readInput } from './input.ts'
-import { callerOf } from '../limit.ts'
-import { checkScope, permit } from '#access/permit.ts'
+import { permit } from '#access/permit.ts'
 import { envelope, isBackground } from './reply.ts'
 import { type Match, createRouter } from './router.ts'
 import { sendBytes } from './send-bytes.ts'
@@ -96,23 +95,37 @@ export function createRest(
     search: string,
   ): Promise<void> {
     const { endpoint } = entry
-    const { headers } = request
+    const { headers, socket: connection } = request
     // Before the key is looked at: a key has no place here, valid or not, one or two.
     if (endpoint.auth === 'session' && (headers.authorization ?? headers['x-api-key']) !== undefined)
       refuse('cookie_session_required')
     const credential = presented(headers, origins.cookieName)
     checkDoor(entry, credential, request)
-    const open = endpoint.auth === 'open' || endpoint.auth === 'sign_in'
-    const principal = open ? anonymous : await authenticate(authority, credential)
-    // Nobody in particular is known by the address alone.
-    const stranger = endpoint.auth === 'open' ? `address ${origins.clientIp(request)}` : null
+    const open = endpoint.auth === 'open'
     using held = new DisposableStack()
-    const flight = open && stranger === null ? null : held.use(limits.enter(stranger ?? principal.accountId))
-    const limitClass = endpoint.limit ?? (endpoint.method === 'GET' ? 'reads' : 'writes')
-    if (!open) setHeaders(response, limits.take(callerOf(principal), limitClass))
-    else if (stranger !== null) limits.take(stranger, limitClass)
-    const version = versionOf(headers['x-service-version'], principal)
-    response.setHeader('x-service-version', version)
+    let flight: Disposable | null = null
+    let version = ''
+    const speak = (principal: Principal): void => {
+      version = versionOf(headers['x-service-version'], principal)
+      response.setHeader('x-service-version', version)
+    }
+    let principal = anonymous
+    // Who signs in is counted where the password is looked at.
+    if (endpoint.auth === 'sign_in') speak(principal)
+    else
+      principal = await admit(
+        { authority, limits },
+        open ? { address: origins.clientIp(request) } : credential,
+        { limit: limitOf(endpoint), scope: open ? null : endpoint.scope },
+        {
+          connection,
+          entered: (taken) => void (flight = held.use(taken)),
+          counted(rate, known) {
+            if (!open) setHeaders(response, rate)
+            speak(known)
+          },
+        },
+      )
 
     // Who follows or waits goes on elsewhere; what changes something is let run to its end.
     const callers = endpoint.reply.kind === 'stream' && endpoint.reply.belongs === 'caller'
@@ -120,14 +133,13 @@ export function createRest(
     using life = lifeOf(response, goesAtOnce ? closing : late)
     const start = { principal, requestId, version, signal: life.signal, caller: origins.callerOf(request) }
     const ctx = line.context(start)
-    checkScope(ctx, entry)
     const input = await readInput(ctx, entry, values, request, search, versions)
     await permit(ctx, entry, input)
     if (headers['if-match'] !== undefined) await checkIfMatch(ctx, entry, input, headers['if-match'])
     // What a HEAD asks for is known here: a stream has no end to wait for.
     if (endpoint.reply.kind === 'stream' && request.method === 'HEAD')
       return void response.writeHead(200, EVENT_STREAM).end()
-    if (ctx.upload !== null && !open) {
+    if (ctx.upload !== null && principal !== anonymous) {
       let changed = false
       held.use(authority.onChange(principal.accountId, () => (changed = true)))
       ctx.upload = {
@@ -137,7 +149,9 @@ export function createRest(
           () => changed,
           async () => {
             changed = false
-            ctx.principal = (await checkAgain(authority, line, { start, entry, input, credential })).principal
+            ctx.principal = (
+              await checkAgain(authority, line, { start, entry, input, credential, connection })
+            ).principal
           },
         ),
       }
@@ -148,7 +162,7 @@ export function createRest(
     if (ctx.answer.session !== undefined) setSessionCookie(response, ctx.answer.session)
     if (endpoint.reply.kind === 'stream') {
       const events = result as AsyncIterable<Event>
-      const watched = { start: { ...start, signal: closing }, entry, input, credential }
+      const watched = { start: { ...start, signal: closing }, entry, input, credential, connection }
       if (isFeed(events)) {
         held.move()
         return followers.add(response, events, watched, flight)
@@ -165,10 +179,10 @@ export function createRest(
 
   /** What is decided before anyone is known: hosts, cross-site calls, and keys where only a session will do. */
   function checkDoor({ endpoint }: Entry<Context>, credential: Presented, request: IncomingMessage): void {
-    const cookies = credential.kind !== 'key'
-    if (cookies || endpoint.auth === 'sign_in') origins.checkHost(request)
+    const session = typeof credential !== 'string'
+    if (session || endpoint.auth === 'sign_in') origins.checkHost(request)
     const changes = endpoint.method !== 'GET'
-    if (changes && (endpoint.auth === 'sign_in' || (credential.kind === 'session' && endpoint.auth !== 'open')))
+    if (changes && (endpoint.auth === 'sign_in' || (session && credential !== null && endpoint.auth !== 'open')))
       origins.checkCrossSite(request)
   }
 
