@@ -6,13 +6,16 @@ import { createUsageLookup } from '#areas/ai-gateway/usage/usage-lookup.ts'
 import { createDirectory } from '#areas/ai-gateway/directory/endpoint-directory.ts'
 import { background } from '#areas/background.ts'
 import { agentChanged, chatChanged, isHeldBack } from '#areas/automations/service.ts'
-import { startRuns } from '#areas/chats/service.ts'
+import { type Runs, createOutsideTools, startRuns } from '#areas/chats/service.ts'
 import { loadContracts } from '#areas/contracts.ts'
 import { LINK_PREFIX, openLink } from '#areas/drive/bytes/link.ts'
-import type { OperationKind } from '#areas/operations/service.ts'
+import { createThumbnails } from '#areas/drive/service.ts'
+import { createPushKeys } from '#areas/notifications/service.ts'
+import { type OperationKind, OperationWatch } from '#areas/operations/service.ts'
 import { events } from '#areas/event-types.ts'
-import { startRealtime } from '#areas/realtime/service.ts'
-import { services } from '#areas/services.ts'
+import { openHub, startRealtime } from '#areas/realtime/service.ts'
+import { type Handles, services } from '#areas/services.ts'
+import { createRobots } from '#areas/web/service.ts'
 import type { Config } from '#config'
 import { openBlobs } from '#engine/blobs/open.ts'
 import { connectBus } from '#engine/bus/bus.ts'
@@ -59,7 +62,7 @@ import { healthMounts } from './health.ts'
 export interface App extends AsyncDisposable {
   /** `http://127.0.0.1:4242` */
   origin: string
-  engine: Engine
+  engine: Engine<Handles>
   door: Door
 }
 
@@ -74,9 +77,9 @@ export interface AppOptions {
   /** Only tests register other versions than the newest. */
   versions?: readonly Version[]
   /** Only tests register further services. */
-  services?: readonly Service<Context>[]
+  services?: readonly Service<Context<Handles>>[]
   /** Only tests register further kinds of operations. */
-  operations?: readonly OperationKind[]
+  operations?: readonly OperationKind<object, Handles>[]
 }
 
 /** The only composition root. Disposing drains the door, then takes everything down in reverse. */
@@ -126,7 +129,8 @@ export async function startApp({
   const entries = registry([...services, ...further])
   const tools = createToolbox(entries)
   let origin = ''
-  const engine: Engine = {
+  const hub = stack.use(await openHub({ postgres, bus, secrets, log, events }))
+  const engine: Engine<Handles> = {
     config,
     origin: () => config.publicUrl ?? origin,
     postgres,
@@ -161,6 +165,16 @@ export async function startApp({
     },
     agentChanged,
     chatChanged,
+    hub,
+    operationWatch: new OperationWatch({ postgres, bus, log }),
+    outsideTools: createOutsideTools(),
+    pushKeys: createPushKeys({ postgres, secrets }),
+    robots: createRobots(outside),
+    thumbnails: createThumbnails(),
+    // Begun below: a run calls tools, which are endpoints, which begin runs.
+    get runs() {
+      return runs
+    },
     isHeldBack: (runIds) => isHeldBack(postgres.db, runIds),
     async actAs({
       accountId,
@@ -184,8 +198,8 @@ export async function startApp({
     },
   }
   const line = createLine(engine, entries)
-  const runs = stack.use(startRuns(engine))
-  stack.use(await startRealtime(engine))
+  const runs: Runs = stack.use(startRuns(engine))
+  stack.use(startRealtime(engine))
   const { handlers, schedules, consumers } = stack.use(background(engine, kinds))
   stack.use(startRelay({ postgres, bus, leases, log, consumers, events }))
   const origins = createOrigins(config)

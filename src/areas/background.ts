@@ -24,8 +24,9 @@ import {
   pushSecrets,
   resealPushKey,
 } from './notifications/service.ts'
-import { searchConsumer, searchJobs, searchSchedules } from './search/service.ts'
+import { searchConsumer, searchWork } from './search/service.ts'
 import { type OperationKind, operationSchedules, runOperations } from './operations/service.ts'
+import type { Handles } from './services.ts'
 import { startSender, webhookConsumer, webhookSchedules, webhookSecrets } from './webhooks/service.ts'
 
 export interface Background extends AsyncDisposable {
@@ -35,7 +36,7 @@ export interface Background extends AsyncDisposable {
 }
 
 /** Every kind of operation that an area starts. */
-const kinds: readonly OperationKind[] = [textOperation, sending]
+const kinds: readonly OperationKind<object, Handles>[] = [textOperation, sending]
 
 /** What areas keep sealed for long. Provider endpoints see to their own, which are sealed under more than an id. */
 const sealed: readonly SealedColumns[] = [
@@ -46,11 +47,15 @@ const sealed: readonly SealedColumns[] = [
   ...pushSecrets,
 ]
 
-export function background(engine: Engine, furtherKinds: readonly OperationKind[] = []): Background {
+export function background(
+  engine: Engine<Handles>,
+  furtherKinds: readonly OperationKind<object, Handles>[] = [],
+): Background {
   const operations = runOperations(engine, [...kinds, ...furtherKinds])
   const sender = startSender(engine)
   const setup = watchSetup(engine)
   const automations = startAutomations(engine)
+  const search = searchWork(engine)
   const closing = new AbortController()
   const resealing = Promise.all([resealAll(engine, sealed, closing.signal), resealPushKey(engine)]).catch(
     (error: unknown) => engine.log.warn({ error }, 'stored secrets were not sealed again'),
@@ -58,7 +63,7 @@ export function background(engine: Engine, furtherKinds: readonly OperationKind[
   return {
     handlers: {
       ...operations.handlers,
-      ...searchJobs(engine),
+      ...search.handlers,
       ...mailJobs(engine),
       ...notificationJobs(engine),
       ...goalJobs(engine),
@@ -70,7 +75,7 @@ export function background(engine: Engine, furtherKinds: readonly OperationKind[
       every('trash.empty', 3600, async () => void (await emptyTrash(engine))),
       every('blobs.sweep', 3600, async ({ signal }) => void (await sweepBlobs(engine, { signal }))),
       ...driveSchedules(engine),
-      ...searchSchedules(engine),
+      ...search.schedules,
       ...accountSchedules(engine),
       ...operationSchedules(engine),
       ...notificationSchedules(engine),

@@ -2,27 +2,39 @@
 import type { Context } from '#engine/context.ts'
 import type { Service } from '#kernel/implement.ts'
 import { adminService, authService, meService, settingsService } from './accounts/service.ts'
-import { agentService } from './agents/service.ts'
-import { aiGatewayService, catalogueService } from './ai-gateway/service.ts'
+import { type AgentHandles, agentService } from './agents/service.ts'
+import { type GatewayHandles, aiGatewayService, catalogueService } from './ai-gateway/service.ts'
 import { apiKeyService } from './api-keys/service.ts'
 import { auditService } from './audit/service.ts'
 import { automationService } from './automations/service.ts'
-import { chatService } from './chats/service.ts'
-import { driveService } from './drive/service.ts'
-import { inferenceService } from './inference/service.ts'
+import { type ChatHandles, chatService } from './chats/service.ts'
+import { type HasThumbnails, driveService } from './drive/service.ts'
+import { type InferenceHandles, inferenceService } from './inference/service.ts'
 import { modelService } from './models/service.ts'
-import { operationService } from './operations/service.ts'
-import { notificationService } from './notifications/service.ts'
-import { realtimeService } from './realtime/service.ts'
+import { type HasOperationWatch, operationService } from './operations/service.ts'
+import { type HasPushKeys, notificationService } from './notifications/service.ts'
+import { type HasHub, realtimeService } from './realtime/service.ts'
 import { shareService, sharedWithMeService } from './shares/service.ts'
 import { webhookService } from './webhooks/service.ts'
 import { invitationService } from './workspaces/invitations/invitations.ts'
-import { searchService } from './search/service.ts'
-import { webService } from './web/service.ts'
+import { type SearchHandles, searchService } from './search/service.ts'
+import { type HasRobots, webService } from './web/service.ts'
 import { memberService } from './workspaces/members.ts'
 import { workspaceService } from './workspaces/service.ts'
 
-export const services: readonly Service<Context>[] = [
+/** What areas use of each other and of the gateway, and what they remember: app.ts puts it all on the engine. */
+export type Handles = AgentHandles &
+  GatewayHandles &
+  ChatHandles &
+  InferenceHandles &
+  SearchHandles &
+  HasHub &
+  HasOperationWatch &
+  HasPushKeys &
+  HasRobots &
+  HasThumbnails
+
+export const services: readonly Service<Context<Handles>>[] = [
   authService,
   meService,
   settingsService,

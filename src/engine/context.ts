@@ -17,8 +17,13 @@ import type { Db, Postgres } from './postgres/client.ts'
 import type { PictureMaker } from './pictures/maker.ts'
 import type { Secrets } from './secrets.ts'
 
-/** What keeps state, built once by app.ts and shared by every call of this process. */
-export interface Engine {
+/**
+ * What keeps state, built once by app.ts and shared by every call of this process; with the handles `H` of areas and of
+ * the gateway that a function uses besides, such as `Engine<{ hub: Hub }>`.
+ */
+export type Engine<H = unknown> = Machinery<H> & H
+
+interface Machinery<H> {
   config: Config
   /** Where people reach this instance, such as `https://uk.example.com`. */
   origin(): string
@@ -45,7 +50,7 @@ export interface Engine {
   rights: { refresh(): Promise<void> }
   limits: { state(caller: Id): { name: string; quota: number; window_seconds: number; remaining: number }[] }
   /** A context of the server acting for an account, for what outlives a call. Null when the account is gone. */
-  actAs(who: Acting): Promise<Context | null>
+  actAs(who: Acting): Promise<Context<H> | null>
 }
 
 /** For whom the server acts, and with how much of that account's rights. */
@@ -78,15 +83,15 @@ export interface Emitted {
 }
 
 /** What a service sees of the world. */
-export interface Context extends CallContext {
-  engine: Engine
+export interface Context<H = unknown> extends CallContext {
+  engine: Engine<H>
   /** The pool, or inside `transaction` the transaction. */
   db: Db
   log: Log
   /** The rate limits of this caller as they stand now. */
   limits(): { name: string; quota: number; window_seconds: number; remaining: number }[]
   /** All or nothing; within one, joins it. `work` gets a context whose `db` is the transaction. */
-  transaction<T>(work: (ctx: Context) => Promise<T>): Promise<T>
+  transaction<T>(work: (ctx: Context<H>) => Promise<T>): Promise<T>
   /** Must be called inside `transaction`, so that the event is as durable as its change. */
   emit(...events: Emitted[]): Promise<void>
   /** Runs once the transaction is durable; at once outside of one. */

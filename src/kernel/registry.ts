@@ -13,8 +13,8 @@ export interface Listed {
 }
 
 export interface Entry<C extends CallContext = CallContext> extends Listed {
-  // Variance: each handler takes its own input.
-  handle: (ctx: C, input: any) => unknown
+  // Variance: each handler takes its own input, and as a method a context with more on it.
+  handle(ctx: C, input: any): unknown
   finder: Finder<C> | null
   query: z.ZodObject
   body: z.ZodObject | null

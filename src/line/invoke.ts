@@ -30,24 +30,24 @@ export interface Ready {
 }
 
 /** The line from `scope` on, for every door: HTTP, the agent tool, jobs, agents. */
-export interface Line {
+export interface Line<H = unknown> {
   entries: ReadonlyMap<string, Entry<Context>>
-  context(start: CallStart): Context
+  context(start: CallStart): Context<H>
   /** A call by name with flat input as far as it may go wrong before its service runs: scope, read, permit. */
   admit(ctx: Context, name: string, input: unknown): Promise<Ready>
   /** The same, and the service. */
   invoke(ctx: Context, name: string, input: unknown): Promise<unknown>
 }
 
-export function createLine(engine: Engine, registry: readonly Entry<Context>[]): Line {
-  const entries = new Map(registry.map((entry) => [entry.name, entry]))
+export function createLine<H>(engine: Engine<H>, registry: readonly Entry<Context<H>>[]): Line<H> {
+  const entries = new Map<string, Entry<Context>>(registry.map((entry) => [entry.name, entry]))
   const schemas = new Map<string, ReturnType<typeof inputSchema>>()
   const schemaOf = ({ name, endpoint }: Entry<Context>) => {
     const schema = schemas.get(name) ?? inputSchema(endpoint)
     schemas.set(name, schema)
     return schema
   }
-  const line: Line = {
+  const line: Line<H> = {
     entries,
     context: (start) => createContext(engine, start, (ctx, name, input) => line.invoke(ctx, name, input)),
     async admit(outer, name, raw) {
@@ -75,9 +75,9 @@ export function createLine(engine: Engine, registry: readonly Entry<Context>[]):
 
 type Invoke = (ctx: Context, name: string, input: unknown) => Promise<unknown>
 
-function createContext(engine: Engine, start: CallStart, invoke: Invoke): Context {
+function createContext<H>(engine: Engine<H>, start: CallStart, invoke: Invoke): Context<H> {
   const answer: Answer = { headers: {} }
-  const ctx: Context = {
+  const ctx: Context<H> = {
     principal: start.principal,
     requestId: start.requestId,
     version: start.version,
@@ -104,11 +104,11 @@ function createContext(engine: Engine, start: CallStart, invoke: Invoke): Contex
   return ctx
 }
 
-async function transaction<T>(outer: Context, work: (ctx: Context) => Promise<T>): Promise<T> {
+async function transaction<H, T>(outer: Context<H>, work: (ctx: Context<H>) => Promise<T>): Promise<T> {
   const { engine, principal } = outer
   const after: (() => void)[] = []
   const result = await engine.postgres.db.transaction().execute((db) => {
-    const inner: Context = {
+    const inner: Context<H> = {
       ...outer,
       db,
       transaction: (further) => further(inner),

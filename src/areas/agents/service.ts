@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Context, implement } from '#engine/context.ts'
+import type { Context } from '#engine/context.ts'
 import { lifecycleOf } from '#access/lifecycle.ts'
 import {
   type ResourceRow,
@@ -14,6 +14,7 @@ import type { Db } from '#engine/postgres/client.ts'
 import { sharedPlace } from '#access/shares.ts'
 import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
+import { implementWith } from '#kernel/implement.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf, wholeAt } from '#kernel/paging.ts'
 import { lendersOf } from '#kernel/lenders.ts'
@@ -30,16 +31,16 @@ export type { AgentRow } from './store.ts'
 export { agentSearchable } from './searchable.ts'
 export { agentSecrets, outsideServers } from './servers.ts'
 
-declare module '#engine/context.ts' {
-  interface Engine {
-    /** Pauses what acts by an agent in more rights than whoever changes it has; within the change. Automations have it. */
-    agentChanged(ctx: Context, agentId: Id): Promise<void>
-  }
+/** What agents use of others. */
+export interface AgentHandles {
+  /** Pauses what acts by an agent in more rights than whoever changes it has; within the change. Automations have it. */
+  agentChanged(ctx: Context, agentId: Id): Promise<void>
+  toolbox: { reach(name: string, given: Record<string, unknown>): { tool: string } | null }
 }
 
 const agent = finder('agent', (ctx: Context, id) => agentStore.find(ctx.engine.postgres, id))
 
-export const agentService = implement(
+export const agentService = implementWith<Context<AgentHandles>>()(
   agents,
   {
     async list(ctx, { workspace_id, status, cursor, limit }) {
@@ -157,7 +158,7 @@ export async function agentWithin(ctx: Context, id: Id, workspaceId: Id, param =
 }
 
 /** A name that reaches nothing would be a tool that is never offered, or a ban that bans nothing. What it had stays. */
-function checkTools({ engine }: Context, tools: Definition['tools'], before: Definition['tools']): void {
+function checkTools({ engine }: Context<AgentHandles>, tools: Definition['tools'], before: Definition['tools']): void {
   for (const [i, { name }] of tools.entries()) {
     const called = engine.toolbox.reach(name, {})?.tool
     if (called === name || called === name.replace('_', '.') || before.some((tool) => tool.name === name)) continue

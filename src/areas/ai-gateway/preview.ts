@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { Context } from '#engine/context.ts'
 import type { Offer } from '#gateway/model/offer.ts'
+import type { GatewayFaces } from '#gateway/mount.ts'
 import type { RoutingPreview } from './contract-routing.ts'
 import type { aiGateway } from './contract.ts'
 import { administers } from './endpoints/administer.ts'
@@ -11,7 +12,7 @@ type Input = z.output<z.ZodObject<NonNullable<(typeof aiGateway)['endpoints']['r
 
 /** The live router's order for a call that is not made. */
 export async function previewRoute(
-  ctx: Context,
+  ctx: Context<Pick<GatewayFaces, 'previewRoute'>>,
   { model, models, shape, provider, max_tokens, input_tokens, tools, images, parameters, seed: given }: Input,
 ): Promise<z.output<typeof RoutingPreview>> {
   const { seed, first, candidates, excluded } = await ctx.engine.previewRoute(ctx.principal, {

@@ -1,12 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import { callersAccount } from '#areas/accounts/service.ts'
-import { type Context, implement } from '#engine/context.ts'
+import type { Context } from '#engine/context.ts'
 import { addressPolicy } from '#engine/http-client/address.ts'
 import { sqlState } from '#engine/postgres/client.ts'
 import { workspaceGone } from '#access/resources.ts'
 import { rightsChanged } from '#access/rights.ts'
+import type { GatewayFaces } from '#gateway/mount.ts'
+import type { Lately } from '#gateway/routing/health.ts'
 import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
+import { implementWith } from '#kernel/implement.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { reachableWorkspaces } from '#kernel/principal.ts'
@@ -14,7 +17,7 @@ import { iso } from '#kernel/time.ts'
 import { checkBaseUrl, originOf } from './endpoints/address.ts'
 import { AskFailed } from './lists/ask-provider.ts'
 import { aiGateway } from './contract.ts'
-import './directory/endpoint-directory.ts'
+import type { HasEndpoints } from './directory/endpoint-directory.ts'
 import { administers, ownerFor, reachesOwn } from './endpoints/administer.ts'
 import { checkHasKey, hasKey, presetOf, presets, whyKeyless } from './endpoints/presets.ts'
 import { previewRoute } from './preview.ts'
@@ -23,7 +26,7 @@ import { show, showPreset, showProvider } from './show.ts'
 import { gatewayUsage } from './usage/report.ts'
 import { type EndpointChanges, type EndpointRow, INSTANCE, endpointStore } from './store.ts'
 
-export type { EndpointDirectory } from './directory/endpoint-directory.ts'
+export type { EndpointDirectory, HasEndpoints } from './directory/endpoint-directory.ts'
 export { catalogueService } from './catalogues/catalogues.ts'
 export { type Row, rowOfCatalogue } from './catalogues/rows.ts'
 
@@ -37,7 +40,11 @@ export const endpoints = finder<Context, EndpointRow>('provider_endpoint', async
   return row.account_id !== null && !reachesOwn(ctx) ? null : row
 })
 
-export const aiGatewayService = implement(
+export interface GatewayHandles extends HasEndpoints, Pick<GatewayFaces, 'previewRoute'> {
+  providerHealth: Lately
+}
+
+export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
   aiGateway,
   {
     async providers(ctx, { cursor, limit }) {
@@ -253,9 +260,9 @@ async function present(ctx: Context, id: Id): Promise<EndpointRow> {
 
 /** A change of who serves: durable, in force here before the answer leaves, in every process within half a second. */
 async function change(
-  ctx: Context,
+  ctx: Context<HasEndpoints>,
   type: string,
-  work: (ctx: Context) => Promise<EndpointRow | { unchanged: EndpointRow }>,
+  work: (ctx: Context<HasEndpoints>) => Promise<EndpointRow | { unchanged: EndpointRow }>,
 ): Promise<EndpointRow> {
   const row = await ctx.transaction(async (ctx) => {
     const row = await work(ctx)

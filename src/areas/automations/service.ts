@@ -1,4 +1,4 @@
-import { type Context, type Engine, implement } from '#engine/context.ts'
+import type { Context, Engine } from '#engine/context.ts'
 import { type Schedule as Job, every } from '#engine/jobs/jobs.ts'
 import { lifecycleOf } from '#access/lifecycle.ts'
 import { writeAudit } from '#access/audit.ts'
@@ -7,6 +7,7 @@ import { newWebhookSecret } from '#engine/standard-webhooks.ts'
 import { hashSecret } from '#access/api-key.ts'
 import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
+import { implementWith } from '#kernel/implement.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { nanoOrNull } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
@@ -26,6 +27,7 @@ import { cancelRun, listRuns, retryRun, testFire } from './runs/control.ts'
 import { type AutomationRow, asleepBy, automationStore } from './store.ts'
 import { newToken } from './webhooks/token.ts'
 import { clockOf, fireTicks } from './worker.ts'
+import type { ChatHandles } from '#areas/chats/service.ts'
 
 export { automationConsumer } from './runs/outcomes.ts'
 export { agentChanged, chatChanged, isHeldBack } from './pause.ts'
@@ -37,7 +39,7 @@ const TEND_SECONDS = 5
 const MOST_AUTOMATIONS = 1_000
 const DAY_SECONDS = 86_400
 
-export const automationSchedules = (engine: Engine): Job[] => [
+export const automationSchedules = (engine: Engine<ChatHandles>): Job[] => [
   every('automations.tend', TEND_SECONDS, () => tendRuns(engine)),
   every('automations.retain', DAY_SECONDS, () => runStore.retain(engine.postgres.db)),
 ]
@@ -46,7 +48,7 @@ const automation = finder('automation', async (ctx: Context, id) => (await autom
 
 const doors = lifecycleOf({ kind: 'automation', read: async (ctx, id) => showAutomation(await read(ctx, id)) })
 
-export const automationService = implement(
+export const automationService = implementWith<Context<ChatHandles>>()(
   automations,
   {
     async list(ctx, { workspace_id, status, cursor, limit }) {
@@ -262,7 +264,7 @@ async function holdBoth(ctx: Context, id: Id): Promise<AutomationRow> {
 }
 
 /** The ticks that are due and nobody has fired: each becomes its row before the schedule or the state changes. */
-async function fireLeft(ctx: Context, held: AutomationRow, now: Date): Promise<void> {
+async function fireLeft(ctx: Context<ChatHandles>, held: AutomationRow, now: Date): Promise<void> {
   if (held.next_fire_at === null || held.next_fire_at > now) return
   const { more, giveWay } = await fireTicks(ctx.engine, ctx.db, [held], now)
   if (more)

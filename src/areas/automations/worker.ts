@@ -12,6 +12,7 @@ import { type Started, startSome } from './runs/start.ts'
 import { type AutomationRow, automationStore, asleepBy } from './store.ts'
 import { stopRuns } from './runs/stop.ts'
 import { type Due, dueTicks } from './schedule/ticks.ts'
+import type { ChatHandles } from '#areas/chats/service.ts'
 
 const LOOK_MS = 250
 /** Automations that are fired in one transaction, and ticks of all of them together: who missed a year waits no one else out. */
@@ -23,7 +24,7 @@ const LAUNCHES = 8
  * Fires what is due and starts what waits. Every process does: rows that one holds are left by the others, and a tick is
  * a row that can be written once, so no two fire the same. The clock is the database's, which all of them share.
  */
-export function startAutomations(engine: Engine): AsyncDisposable {
+export function startAutomations(engine: Engine<ChatHandles>): AsyncDisposable {
   const { bus, log } = engine
   const closing = new AbortController()
   const stopping = new Set<Promise<unknown>>()
@@ -103,7 +104,11 @@ export function startAutomations(engine: Engine): AsyncDisposable {
 }
 
 /** One batch of what is due. Whether there may be more. What gives way is stopped `aside`: it may take its seconds. */
-export async function fireDue(engine: Engine, now?: Date, aside?: (work: Promise<unknown>) => void): Promise<boolean> {
+export async function fireDue(
+  engine: Engine<ChatHandles>,
+  now?: Date,
+  aside?: (work: Promise<unknown>) => void,
+): Promise<boolean> {
   const done = await engine.postgres.db.transaction().execute(async (db) => {
     const at = now ?? (await clockOf(db))
     const due = await automationStore.due(db, at, AT_ONCE)

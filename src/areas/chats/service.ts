@@ -1,11 +1,12 @@
 import { agentFor } from '#areas/agents/service.ts'
 import { defineOperation, startOperation } from '#areas/operations/service.ts'
-import { type Context, type Engine, implement } from '#engine/context.ts'
+import type { Context, Engine } from '#engine/context.ts'
 import { lifecycleOf } from '#access/lifecycle.ts'
 import { insertResource, touchResource, visibleWorkspaces } from '#access/resources.ts'
 import { finder } from '#kernel/context.ts'
 import type { Background } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
+import { implementWith } from '#kernel/implement.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { nanoOrNull } from '#kernel/money.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
@@ -30,30 +31,24 @@ import { messageStore } from './messages/message-store.ts'
 import type { Part } from './messages/parts.ts'
 import { type RunRow, runStore } from './runs/run-store.ts'
 import { showRun, toldTo } from './runs/show.ts'
-import { type Runs, runsOf, startRuns as start } from './worker/runs.ts'
+import { type ChatHandles, type Runs, startRuns as start } from './worker/runs.ts'
 import { showChat } from './show.ts'
 import { type ChatRow, chatStore } from './store.ts'
 
 export { chatSearchable } from './searchable.ts'
 export { goalConsumer, goalJobs, goalSchedules } from './goals/pursue.ts'
 export { type NewChat, type NewChatPermit, bulkCreate, permitNewChat } from './commands/bulk-create.ts'
-export { type Runs, runsOf } from './worker/runs.ts'
+export { type OutsideTools, createOutsideTools } from './agent/tools/outside-tools.ts'
+export type { ChatHandles, Runs } from './worker/runs.ts'
 export { type Outcome, chatFor, checkPost, outcomesOf, postMessage, spentFor } from './commands/post-message.ts'
 export { stopRun } from './commands/stop.ts'
 
-/** Takes part in running the chats of this database. Once per engine. */
-export const startRuns = (engine: Engine): Runs => start(engine, delegate)
+/** Takes part in running the chats of this database. */
+export const startRuns = (engine: Engine<ChatHandles>): Runs => start(engine, delegate(engine))
 
-declare module '#engine/context.ts' {
-  interface Engine {
-    /** Pauses what speaks in a chat whose agent the caller changes, as `agentChanged` does. */
-    chatChanged(ctx: Context, chatId: Id): Promise<void>
-    /** Whether one of these runs of automations is of one that was paused so. */
-    isHeldBack(automationRunIds: readonly Id[]): Promise<boolean>
-  }
-}
-
-const chat = finder('chat', (ctx: Context, id): Promise<ChatRow | null> => chatStore.find(ctx.engine.postgres, id))
+const chat = finder('chat', (ctx: Context<ChatHandles>, id): Promise<ChatRow | null> =>
+  chatStore.find(ctx.engine.postgres, id),
+)
 
 const doors = lifecycleOf({
   kind: 'chat',
@@ -62,10 +57,10 @@ const doors = lifecycleOf({
 })
 
 /** What goes on when its sender does not wait: the operation ends as the run does. */
-export const sending = defineOperation<{ chat_id: Id; run_id: Id }>(
+export const sending = defineOperation<{ chat_id: Id; run_id: Id }, ChatHandles>(
   'chats.send',
   async (ctx, { chat_id, run_id }, { signal }) => {
-    const runs = runsOf(ctx.engine)
+    const { runs } = ctx.engine
     const answer = await answered(ctx, run_id, DAY_MS)
     if (answer)
       return {
@@ -89,7 +84,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
 
-export const chatService = implement(
+export const chatService = implementWith<Context<ChatHandles>>()(
   chats,
   {
     async list(ctx, { status, workspace_id, agent_id, parent_chat_id, cursor, limit }) {
@@ -170,7 +165,7 @@ export const chatService = implement(
         const gone = await doors.trash(ctx, { id })
         await endGoalWithRun(ctx, id, null)
         const running = await stopAll(ctx, await runStore.unfinished(ctx.db, id))
-        ctx.afterCommit(() => runsOf(ctx.engine).stop(running.map((run) => run.id)))
+        ctx.afterCommit(() => ctx.engine.runs.stop(running.map((run) => run.id)))
         return gone
       }),
 
@@ -250,7 +245,7 @@ type Message = Omit<Sent, 'content' | 'budget'> & {
   max_cost_usd?: number | undefined
 }
 
-function takeIn(ctx: Context, { content, max_cost_usd, ...more }: Message): Promise<RunRow> {
+function takeIn(ctx: Context<ChatHandles>, { content, max_cost_usd, ...more }: Message): Promise<RunRow> {
   const sent = { ...more, budget: nanoOrNull(max_cost_usd ?? null) }
   const into = chat.of(ctx)
   if (!namesFiles(content)) return accept(ctx, into, { ...sent, content: content as Part[] })
@@ -265,7 +260,7 @@ const theRun = async (ctx: Context, chatId: Id, runId: Id): Promise<RunRow> =>
   refuse('not_found', { param: 'run_id', message: 'There is no such run in this chat.' })
 
 /** The answer when it is there, or an operation that will have it. */
-async function waitFor(ctx: Context, run: RunRow, background: boolean) {
+async function waitFor(ctx: Context<ChatHandles>, run: RunRow, background: boolean) {
   const answer = background ? null : await answered(ctx, run.id)
   // Nobody who left reads this; who is still there asks for the run once the server is back.
   if (answer === null && !background && ctx.signal.aborted) refuse('shutting_down', { details: { run_id: run.id } })

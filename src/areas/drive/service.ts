@@ -1,7 +1,8 @@
-import { type Context, type Engine, implement } from '#engine/context.ts'
+import type { Context, Engine } from '#engine/context.ts'
 import { type Schedule, every } from '#engine/jobs/jobs.ts'
 import { type Status, visibleWorkspaces } from '#access/resources.ts'
 import { refuse } from '#kernel/errors.ts'
+import { implementWith } from '#kernel/implement.ts'
 import type { Id } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf, wholeAt } from '#kernel/paging.ts'
 import { membershipIn } from '#kernel/principal.ts'
@@ -20,7 +21,7 @@ import { showFile, showUpload, showVersion, uploadHeaders } from './show.ts'
 import { addUpStorage, checkRoom } from './bytes/storage.ts'
 import { fileStore } from './store.ts'
 import { compile, readText } from './text/read-text.ts'
-import { forgetThumbnails, thumbnailOf } from './bytes/thumbnail.ts'
+import { type HasThumbnails, forgetThumbnails, thumbnailOf } from './bytes/thumbnail.ts'
 import { move, remove, restore, trash } from './tree/move.ts'
 import { checkKept, upload } from './uploads/locate-upload.ts'
 import { append, begin, expireUploads, speakingTus, terminate } from './uploads/receive.ts'
@@ -30,7 +31,7 @@ import { checkFree, insert, putFile, staging } from './tree/write.ts'
 export { fileSearchable, learnFile } from './text/searchable.ts'
 export { storedByWorkspace } from './bytes/storage.ts'
 
-export const driveService = implement(
+export const driveService = implementWith<Context<HasThumbnails>>()(
   drive,
   {
     async list(ctx, { workspace_id, parent_id, kind, status, cursor, limit }) {
@@ -273,4 +274,5 @@ export const driveSchedules = (engine: Engine): Schedule[] => [
 ]
 
 export { type Attachment, attach, bytesAttached, carry, textAttached } from './text/attachment.ts'
+export { type HasThumbnails, createThumbnails } from './bytes/thumbnail.ts'
 export { dropFilesOf } from './tree/copy.ts'

@@ -1,6 +1,8 @@
+import type { HasEndpoints } from '#areas/ai-gateway/service.ts'
 import type { Context } from '#engine/context.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
 import type { Completion } from '#gateway/call/complete.ts'
+import type { GatewayFaces } from '#gateway/mount.ts'
 import type { Served } from '#gateway/call/direct-attempt.ts'
 import type { Chunk, CanonicalRequest } from '#gateway/model/canonical-request.ts'
 import { lossesHeader } from '#gateway/translation/translate.ts'
@@ -8,6 +10,9 @@ import { noSuchModel, toldModels } from '#gateway/routing/model-names/unknown-mo
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
+
+/** What calls of models need. */
+export interface InferenceHandles extends HasEndpoints, Pick<GatewayFaces, 'completeTurn'> {}
 
 /** A call that has begun: its first chunk is there, so what can be refused has been refused. */
 export interface Begun extends AsyncDisposable {
@@ -19,7 +24,7 @@ export interface Begun extends AsyncDisposable {
 
 /** Calls the model and waits for its first word. Refuses as `completeTurn` does. */
 export async function begin(
-  ctx: Context,
+  ctx: Context<InferenceHandles>,
   turn: CanonicalRequest,
   id: Id,
   workspaceId: Id,
@@ -58,7 +63,11 @@ export async function begin(
 }
 
 /** As whom the model is asked there. Refuses (`not_found`) one that nobody serves, with the one that may have been meant. */
-export async function askerOf({ engine, principal }: Context, model: string, workspaceId: Id): Promise<Principal> {
+export async function askerOf(
+  { engine, principal }: Context<HasEndpoints>,
+  model: string,
+  workspaceId: Id,
+): Promise<Principal> {
   const { endpoints } = engine
   const acting = actingIn(principal, workspaceId)
   if ((await endpoints.offers(acting, model)).length > 0) return acting

@@ -1,17 +1,17 @@
 import { defineOperation, startOperation } from '#areas/operations/service.ts'
-import { type Context, implement } from '#engine/context.ts'
+import type { Context } from '#engine/context.ts'
 import { refusalOf } from '#gateway/model/refusal.ts'
 import { refuse } from '#kernel/errors.ts'
+import { implementWith } from '#kernel/implement.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { Answer, type Completed, type Part } from './answer.ts'
-import { askerOf, begin } from './complete.ts'
+import { type InferenceHandles, askerOf, begin } from './complete.ts'
 import { inference } from './contract.ts'
 import { narrate } from './narrate.ts'
 import { type Ask, turnOf } from './turn.ts'
-import '#areas/ai-gateway/service.ts'
 
 /** `POST /inference/text` in the background. Not repeatable: what a provider was paid for once is not asked twice. */
-export const textOperation = defineOperation<Ask & { workspaceId: Id }>(
+export const textOperation = defineOperation<Ask & { workspaceId: Id }, InferenceHandles>(
   'inference.text',
   async (ctx, { workspaceId, ...ask }, { signal }) => {
     const { completed, cost } = await complete(ctx, ask, workspaceId, signal)
@@ -28,7 +28,9 @@ export const textOperation = defineOperation<Ask & { workspaceId: Id }>(
   { scope: 'inference:run' },
 )
 
-export const inferenceService = implement(inference, {
+export type { InferenceHandles } from './complete.ts'
+
+export const inferenceService = implementWith<Context<InferenceHandles>>()(inference, {
   async text(ctx, input) {
     const { background, workspace_id: _, ...ask } = input
     const workspaceId = ctx.workspace!.id
@@ -52,7 +54,7 @@ export const inferenceService = implement(inference, {
 })
 
 async function complete(
-  ctx: Context,
+  ctx: Context<InferenceHandles>,
   ask: Ask,
   workspaceId: Id,
   signal: AbortSignal,

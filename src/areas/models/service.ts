@@ -1,8 +1,9 @@
-import { rowOfCatalogue } from '#areas/ai-gateway/service.ts'
-import { type Context, implement } from '#engine/context.ts'
+import { type HasEndpoints, rowOfCatalogue } from '#areas/ai-gateway/service.ts'
+import type { Context } from '#engine/context.ts'
 import type { Catalogue } from '#gateway/catalogue/catalogue.ts'
 import { refuse } from '#kernel/errors.ts'
 import { parseId } from '#kernel/ids.ts'
+import { implementWith } from '#kernel/implement.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { models } from './contract.ts'
 import { search } from './search.ts'
@@ -10,7 +11,7 @@ import { type ShownModel, showModel } from './show.ts'
 
 type Wanted = ShownModel['status'] | 'all'
 
-export const modelService = implement(models, {
+export const modelService = implementWith<Context<HasEndpoints>>()(models, {
   async list(ctx, { status, cursor, limit }) {
     const all = (await modelsOf(ctx, status)).toSorted((a, b) => (a.slug < b.slug ? -1 : 1))
     const filters = { accountId: ctx.principal.accountId, status }
@@ -50,14 +51,14 @@ export const modelService = implement(models, {
 })
 
 /** `claude-sonnet-5`, where one answer is left. */
-async function byBareName(ctx: Context, name: string): Promise<ShownModel | null> {
+async function byBareName(ctx: Context<HasEndpoints>, name: string): Promise<ShownModel | null> {
   const rows = (await ctx.engine.endpoints.offers(ctx.principal, name)).filter(({ kind }) => kind === 'text')
   const [row] = rows
   return row && rows.every(({ slug }) => slug === row.slug) ? showModel(row, row.endpoint.slug, 'available') : null
 }
 
 /** What the caller can call now, and what the catalogue knows beside it. */
-async function modelsOf(ctx: Context, wanted: Wanted): Promise<ShownModel[]> {
+async function modelsOf(ctx: Context<HasEndpoints>, wanted: Wanted): Promise<ShownModel[]> {
   const served = (await ctx.engine.endpoints.models(ctx.principal)).filter(({ kind }) => kind === 'text')
   const available = served.map((row) => showModel(row, row.endpoint.slug, 'available'))
   if (wanted === 'available') return available

@@ -1,8 +1,9 @@
 import { callersAccount } from '#areas/accounts/service.ts'
 import { checkMet } from '#areas/workspaces/service.ts'
-import { type Context, implement } from '#engine/context.ts'
+import type { Context } from '#engine/context.ts'
 import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
+import { implementWith } from '#kernel/implement.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { type Membership, membershipIn } from '#kernel/principal.ts'
@@ -11,7 +12,7 @@ import { confirm, sendConfirmation } from './confirm-address.ts'
 import { notifications } from './contract.ts'
 import { deliveryStore } from './delivery/delivery-store.ts'
 import { notify, tell } from './notify.ts'
-import { isPushKey, vapidKeys } from './delivery/push.ts'
+import { type HasPushKeys, isPushKey } from './delivery/push.ts'
 import { type PushRow, pushStore } from './delivery/push-store.ts'
 import { isQuiet } from './preferences/quiet.ts'
 import { showNotification } from './show.ts'
@@ -20,7 +21,7 @@ import { typeOf, types } from './preferences/types.ts'
 import { configs, preferences } from './preferences/preference-store.ts'
 
 export { notificationJobs, notificationSchedules } from './delivery/deliver.ts'
-export { resealPushKey } from './delivery/push.ts'
+export { type HasPushKeys, createPushKeys, resealPushKey } from './delivery/push.ts'
 export { pushSecrets } from './delivery/push-store.ts'
 export { notificationConsumer } from './consumer.ts'
 
@@ -49,7 +50,7 @@ const subscription = finder('push_subscription', async (ctx: Context, id) => {
   return row && { ...row, workspace_id: null }
 })
 
-export const notificationService = implement(
+export const notificationService = implementWith<Context<HasPushKeys>>()(
   notifications,
   {
     async list(ctx, { status, type, severity, workspace_id, since, cursor, limit }) {
@@ -182,7 +183,7 @@ export const notificationService = implement(
     confirm_email: async (ctx, { token }) => ({ ...(await confirm(ctx, token)), created_at: iso(ctx.now()) }),
 
     async push_key(ctx) {
-      const { publicKey } = await vapidKeys(ctx.engine)
+      const { publicKey } = await ctx.engine.pushKeys()
       const { id, created_at } = await callersAccount(ctx)
       return { id, created_at: iso(created_at), public_key: publicKey }
     },

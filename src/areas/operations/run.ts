@@ -8,7 +8,7 @@ import { scopes as allScopes } from '#kernel/scopes.ts'
 import { tell, transition, wake } from './events.ts'
 import type { OperationKind, Outcome } from './start.ts'
 import { type OperationRow, jobKey, operations } from './store.ts'
-import { watchOperation } from './watch.ts'
+import type { HasOperationWatch } from './watch.ts'
 
 const SWEEP_MS = 3_000
 /** How long an operation may take to stop by itself. Cancelled ones must have ended within 10 s. */
@@ -17,9 +17,9 @@ const PROGRESS_MS = 500
 const MOST_ATTEMPTS = 3
 
 /** Does operations, and sees to it that each comes to an end. `handlers` go to the job runner. */
-export function runOperations(
-  engine: Engine,
-  list: readonly OperationKind[],
+export function runOperations<H extends HasOperationWatch>(
+  engine: Engine<H>,
+  list: readonly OperationKind<object, H>[],
 ): AsyncDisposable & { handlers: Record<string, JobHandler> } {
   const { db } = engine.postgres
   const kinds = new Map(list.map((kind) => [kind.name, kind]))
@@ -43,7 +43,7 @@ export function runOperations(
     const kind = kinds.get(row.kind)
     if (!kind) return await fail(row, new Error(`nobody does operations of the kind ${row.kind}`))
     const ended = new AbortController()
-    using _watch = watchOperation(engine, id, (state) => {
+    using _watch = engine.operationWatch.add(id, (state) => {
       if (state?.status !== 'running' || state.cancel_requested_at !== null)
         ended.abort(new Error('the operation was cancelled'))
     })
@@ -170,7 +170,11 @@ export function runOperations(
 }
 
 /** Between its start and its beginning the account may have lost the workspace, or its role there. */
-function checkStill({ principal }: Context, { scope }: OperationKind, { workspace_id }: OperationRow): void {
+function checkStill(
+  { principal }: Context,
+  { scope }: Pick<OperationKind, 'scope'>,
+  { workspace_id }: OperationRow,
+): void {
   if (scope === null || workspace_id === null) return
   const membership = membershipIn(principal, workspace_id)
   if (!membership) throw new Refusal('not_found', { message: 'The workspace is gone, or you are no longer in it.' })

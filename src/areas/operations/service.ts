@@ -1,9 +1,10 @@
-import { type Context, implement } from '#engine/context.ts'
+import type { Context } from '#engine/context.ts'
 import { every } from '#engine/jobs/jobs.ts'
 import { sharedPlace, sharedThings } from '#access/shares.ts'
 import { finder } from '#kernel/context.ts'
 import type { Bytes } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
+import { implementWith } from '#kernel/implement.ts'
 import type { Id } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { actorOf, isHeldToOne, membershipIn, reachableWorkspaces } from '#kernel/principal.ts'
@@ -11,9 +12,10 @@ import { operations as contract } from './contract.ts'
 import { tell, wake } from './events.ts'
 import { showOperation } from './show.ts'
 import { type OperationRow, type Status, operations, over } from './store.ts'
-import { watchOperation } from './watch.ts'
+import type { HasOperationWatch } from './watch.ts'
 
 export { runOperations } from './run.ts'
+export { type HasOperationWatch, OperationWatch } from './watch.ts'
 export { type OperationKind, type Outcome, type Running, defineOperation, startOperation } from './start.ts'
 
 /**
@@ -30,7 +32,7 @@ const operationFinder = finder('operation', async ({ db, principal }: Context, i
   return { id, workspace_id, account_id, updated_at, place, row }
 })
 
-export const operationService = implement(
+export const operationService = implementWith<Context<HasOperationWatch>>()(
   contract,
   {
     async list(ctx, { status, kind, cursor, limit }) {
@@ -94,9 +96,14 @@ export const operationService = implement(
 )
 
 /** Resolves when the status is another one, has come to an end, the time is over, or the caller has left. */
-async function statusOther({ engine, signal }: Context, id: Id, since: Status, ms: number): Promise<void> {
+async function statusOther(
+  { engine, signal }: Context<HasOperationWatch>,
+  id: Id,
+  since: Status,
+  ms: number,
+): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  using _watch = watchOperation(engine, id, (state) => {
+  using _watch = engine.operationWatch.add(id, (state) => {
     if (state === null || state.status !== since || over(state.status)) resolve()
   })
   const timer = setTimeout(resolve, ms)

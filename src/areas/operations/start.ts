@@ -31,9 +31,9 @@ export interface Outcome {
   cost?: Nano | null
 }
 
-export interface OperationKind<I extends object = object> {
+export interface OperationKind<I extends object = object, H = unknown> {
   name: string
-  run(ctx: Context, input: I, operation: Running): Promise<Outcome>
+  run(ctx: Context<H>, input: I, operation: Running): Promise<Outcome>
   /** May be done again from the start after its process died; else it then fails as `interrupted`. */
   repeatable: boolean
   /** From its start; then it ends as `expired`. */
@@ -49,16 +49,16 @@ const DAY = 86_400
  * A kind of work for the background. `run` gets a context that acts as the account that started it, with no more
  * scopes than the starter had, and `ctx.signal` is the operation's. What it throws is the operation's error.
  */
-export const defineOperation = <I extends object>(
+export const defineOperation = <I extends object, H = unknown>(
   name: string,
-  run: OperationKind<I>['run'],
+  run: OperationKind<I, H>['run'],
   {
     repeatable = false,
     expiresInSeconds = DAY,
     contentSeconds = 7 * DAY,
     scope = null,
   }: Partial<Omit<OperationKind<I>, 'name' | 'run'>> = {},
-): OperationKind<I> => ({ name, run, repeatable, expiresInSeconds, contentSeconds, scope })
+): OperationKind<I, H> => ({ name, run, repeatable, expiresInSeconds, contentSeconds, scope })
 
 /**
  * Writes the operation and its job in one transaction (the caller's, if there is one). What it answers is what a
@@ -66,7 +66,7 @@ export const defineOperation = <I extends object>(
  */
 export async function startOperation<I extends object>(
   outer: Context,
-  kind: OperationKind<I>,
+  kind: Pick<OperationKind<I>, 'name' | 'contentSeconds' | 'expiresInSeconds'>,
   input: I,
   {
     resource,

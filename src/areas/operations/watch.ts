@@ -1,4 +1,3 @@
-import type { Bus } from '#engine/bus/bus.ts'
 import type { Engine } from '#engine/context.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Status, operations } from './store.ts'
@@ -11,17 +10,18 @@ export interface State {
 const POLL_MS = 1_000
 
 /** One look for all that are watched in this process, however many wait: when the bus wakes it, else every second. */
-class Watch {
-  readonly #engine: Engine
+export class OperationWatch {
+  readonly #engine: Pick<Engine, 'bus' | 'postgres' | 'log'>
   readonly #watched = new Map<Id, Set<(state: State | null) => void>>()
   #stop: (() => void) | null = null
   #looking = false
   #again = false
 
-  constructor(engine: Engine) {
+  constructor(engine: Pick<Engine, 'bus' | 'postgres' | 'log'>) {
     this.#engine = engine
   }
 
+  /** Calls back with the state of an operation now and whenever it may have changed; null when it is gone. */
   add(id: Id, see: (state: State | null) => void): Disposable {
     const watchers = this.#watched.get(id) ?? new Set()
     this.#watched.set(id, watchers.add(see))
@@ -74,11 +74,6 @@ class Watch {
   }
 }
 
-const watches = new WeakMap<Bus, Watch>()
-
-/** Calls back with the state of an operation now and whenever it may have changed; null when it is gone. */
-export function watchOperation(engine: Engine, id: Id, see: (state: State | null) => void): Disposable {
-  const watch = watches.get(engine.bus) ?? new Watch(engine)
-  watches.set(engine.bus, watch)
-  return watch.add(id, see)
+export interface HasOperationWatch {
+  operationWatch: OperationWatch
 }

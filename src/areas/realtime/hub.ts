@@ -1,5 +1,6 @@
 import { type Change, changesAfter, changesBetween, logEpoch } from '#engine/outbox/changes.ts'
 import type { Engine } from '#engine/context.ts'
+import type { Secrets } from '#engine/secrets.ts'
 import { Bundle } from './bundle.ts'
 import { changeFrame } from './frames.ts'
 import { type Positions, createPositions } from './position.ts'
@@ -13,13 +14,15 @@ const PAGE = 500
 const MOST_AT_ONCE = 1 << 18
 const TOPIC = 'live'
 
+export type HubParts = Pick<Engine, 'bus' | 'events' | 'log' | 'postgres'>
+
 /**
  * What this process tells its subscribers. One reader of the log for all of them: it follows every change in the order
  * of the log, and a change is written out once for all who hear it. While nobody subscribes, nothing is read.
  */
 export class Hub {
   readonly positions: Positions
-  readonly #engine: Engine
+  readonly #engine: HubParts
   readonly #readers = new Map<string, Set<Reader>>()
   /** Everything up to here was told to the readers that are live. Null while nobody reads. */
   #head: bigint | null = null
@@ -29,7 +32,7 @@ export class Hub {
   #again = false
   readonly #heard: Disposable
 
-  constructor(engine: Engine, positions: Positions) {
+  constructor(engine: HubParts, positions: Positions) {
     this.#engine = engine
     this.positions = positions
     this.#heard = engine.bus.hear(TOPIC, (words) => {
@@ -202,17 +205,9 @@ function tellAll(readers: ReadonlySet<Reader>, frame: Buffer): void {
   for (const reader of readers) reader.say(frame)
 }
 
-const hubs = new WeakMap<object, Hub>()
-
-/** The hub of a server process, while it runs. */
-export function hubOf({ bus }: Pick<Engine, 'bus'>): Hub {
-  const hub = hubs.get(bus)
-  if (!hub) throw new Error('realtime was not started')
-  return hub
+export interface HasHub {
+  hub: Hub
 }
 
-export async function openHub(engine: Engine): Promise<Hub> {
-  const hub = new Hub(engine, createPositions(engine.secrets, await logEpoch(engine.postgres.db)))
-  hubs.set(engine.bus, hub)
-  return hub
-}
+export const openHub = async ({ secrets, ...parts }: HubParts & { secrets: Secrets }): Promise<Hub> =>
+  new Hub(parts, createPositions(secrets, await logEpoch(parts.postgres.db)))

@@ -1,13 +1,14 @@
 import { sql } from 'kysely'
-import { type Context, type Engine, implement } from '#engine/context.ts'
+import type { Context, Engine } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
+import { implementWith } from '#kernel/implement.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { iso } from '#kernel/time.ts'
 import { channelOf, checkSpeaker } from './channels.ts'
 import { realtime } from './contract.ts'
 import { eventFrame } from './frames.ts'
-import { type Hub, hubOf, openHub } from './hub.ts'
+import type { HasHub, Hub } from './hub.ts'
 import { type PresenceRow, presence } from './presence-store.ts'
 import type { Reader } from './reader.ts'
 import { subscribe } from './subscribe.ts'
@@ -16,7 +17,9 @@ const MOST_DATA_BYTES = 4_096
 /** Followers whose rights are asked again at once. */
 const LOOKS = 8
 
-export const realtimeService = implement(realtime, {
+export { type HasHub, openHub } from './hub.ts'
+
+export const realtimeService = implementWith<Context<HasHub>>()(realtime, {
   subscribe,
 
   async broadcast(ctx, { channel: words, event, data }) {
@@ -24,7 +27,7 @@ export const realtimeService = implement(realtime, {
     checkSpeaker(readable)
     const { name } = readable.channel
     const at = iso(ctx.now())
-    hubOf(ctx.engine).say(
+    ctx.engine.hub.say(
       name,
       eventFrame('broadcast', { channel: name, event, data, sender: ctx.principal.accountId, at }),
     )
@@ -38,7 +41,7 @@ export const realtimeService = implement(realtime, {
       refuse('invalid_parameter', { param: 'data', message: `\`data\` may have ${MOST_DATA_BYTES} bytes at most.` })
     const channel = readable.channel.name
     const row = await presence.heartbeat(ctx.db, { id: newId(), channel, userId: ctx.principal.accountId, data })
-    if (row.joined) tell(hubOf(ctx.engine), row, 'joined')
+    if (row.joined) tell(ctx.engine.hub, row, 'joined')
     return show(row)
   },
 
@@ -76,9 +79,9 @@ const EXPIRE_MS = 1_000
 /** Rights that end without a change of rights, because a chat went elsewhere, are noticed within 5 s. */
 const PLACES_MS = 3_000
 
-/** What serves the subscribers of this process. */
-export async function startRealtime(engine: Engine): Promise<AsyncDisposable> {
-  const hub = await openHub(engine)
+/** Tends the subscribers of this process: who was present and says so no more, and who may no longer read. */
+export function startRealtime(engine: Pick<Engine<HasHub>, 'hub' | 'log' | 'postgres'>): AsyncDisposable {
+  const { hub } = engine
   const { db } = engine.postgres
 
   async function expire(): Promise<void> {
@@ -88,7 +91,6 @@ export async function startRealtime(engine: Engine): Promise<AsyncDisposable> {
   return {
     async [Symbol.asyncDispose]() {
       await Promise.all(timers.map((timer) => timer[Symbol.asyncDispose]()))
-      hub[Symbol.dispose]()
     },
   }
 }
@@ -119,7 +121,7 @@ async function checkPlaces({ postgres: { db } }: Pick<Context['engine'], 'postgr
 }
 
 /** Does `work` again and again, one at a time, until disposed of. */
-function repeat({ log }: Engine, ms: number, work: () => Promise<void>): AsyncDisposable {
+function repeat({ log }: Pick<Engine, 'log'>, ms: number, work: () => Promise<void>): AsyncDisposable {
   let running: Promise<void> | null = null
   const timer = setInterval(() => {
     running ??= work()

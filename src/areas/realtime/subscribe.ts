@@ -4,18 +4,18 @@ import type { Feed } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
 import { type Readable, noChannel, parseChannel, readable } from './channels.ts'
 import { eventFrame } from './frames.ts'
-import { type Hub, hubOf } from './hub.ts'
+import type { HasHub, Hub } from './hub.ts'
 import { Reader, type Start } from './reader.ts'
 
 const MOST_CHANNELS = 100
 
 /** Refuses before the stream begins; afterwards a channel that may no longer be read is left with `revoked`. */
 export async function subscribe(
-  ctx: Context,
+  ctx: Context<HasHub>,
   { channels: words, last_event_id }: { channels: string; last_event_id?: string | undefined },
 ): Promise<Feed> {
   const channels = await readableOnes(ctx, words)
-  const hub = hubOf(ctx.engine)
+  const { hub } = ctx.engine
   return new Reader(hub, ctx, channels, await startOf(ctx, hub, [...channels.keys()], last_event_id))
 }
 

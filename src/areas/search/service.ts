@@ -1,7 +1,12 @@
-import { implement } from '#engine/context.ts'
+import type { Context } from '#engine/context.ts'
+import { implementWith } from '#kernel/implement.ts'
 import { search } from './contract.ts'
+import type { SearchHandles } from './index/embedding.ts'
 import { find } from './query/find.ts'
 
-export { searchConsumer, searchJobs, searchSchedules } from './index/indexer.ts'
+export type { SearchHandles } from './index/embedding.ts'
+export { searchConsumer, searchWork } from './index/indexer.ts'
 
-export const searchService = implement(search, { query: (ctx, asked) => find(ctx, asked) })
+export const searchService = implementWith<Context<SearchHandles>>()(search, {
+  query: (ctx, asked) => find(ctx, asked),
+})

@@ -1,23 +1,22 @@
-import { type Context, type Engine, implement } from '#engine/context.ts'
+import type { Context } from '#engine/context.ts'
+import { implementWith } from '#kernel/implement.ts'
 import { cursorOf, positionOf, wholeAt } from '#kernel/paging.ts'
 import { web } from './contract.ts'
 import { fetchPage } from './fetch.ts'
-import { type Robots, createRobots } from './robots.ts'
+import type { Robots } from './robots.ts'
 import { searchWeb } from './search.ts'
 
 /** Providers give no more than this at once. */
 const MOST = 20
 
-/** What sites said of themselves, per server. */
-const robots = new WeakMap<Engine, Robots>()
-function robotsOf({ engine }: Context): Robots {
-  const known = robots.get(engine) ?? createRobots(engine.outside)
-  robots.set(engine, known)
-  return known
+export { createRobots } from './robots.ts'
+
+export interface HasRobots {
+  robots: Robots
 }
 
-export const webService = implement(web, {
-  fetch: (ctx, asked) => fetchPage(ctx, robotsOf(ctx), asked),
+export const webService = implementWith<Context<HasRobots>>()(web, {
+  fetch: (ctx, asked) => fetchPage(ctx, ctx.engine.robots, asked),
 
   async search(ctx, { cursor, limit, provider, ...question }) {
     const filters = { ...question, provider, limit }

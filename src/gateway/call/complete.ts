@@ -41,13 +41,6 @@ export interface Completion extends AsyncIterable<Chunk> {
 
 export type CompleteTurn = (principal: Principal, canonical: CanonicalRequest, options: CompleteOptions) => Completion
 
-declare module '#engine/context.ts' {
-  interface Engine {
-    /** A model's answer, metered, for callers inside this process. */
-    completeTurn: CompleteTurn
-  }
-}
-
 /** The life of a metered call for callers inside this process. */
 export const createCompleteTurn =
   (gateway: Gateway): CompleteTurn =>

@@ -34,13 +34,6 @@ export type Embed = (
   options: EmbedOptions,
 ) => Promise<Embedded>
 
-declare module '#engine/context.ts' {
-  interface Engine {
-    /** Texts as vectors by a model that embeds, metered, for callers inside this process. Refuses like `completeTurn`. */
-    embed: Embed
-  }
-}
-
 const MOST_BYTES = 64 << 20
 const TIMEOUT_MS = 60_000
 

@@ -43,13 +43,6 @@ export interface Preview {
 
 export type PreviewRoute = (principal: Principal, request: PreviewRequest) => Promise<Preview>
 
-declare module '#engine/context.ts' {
-  interface Engine {
-    /** The order in which a call would ask, from the router that live calls take. Nothing is sent. */
-    previewRoute: PreviewRoute
-  }
-}
-
 export const createPreviewRoute =
   (gateway: Gateway): PreviewRoute =>
   async (principal, { models, shape, provider, parameters, maxTokens, inputTokens, tools, images, seed: given }) => {

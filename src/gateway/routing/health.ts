@@ -26,13 +26,6 @@ export interface Lately {
   figures(offer: Offer): Figures | null
 }
 
-declare module '#engine/context.ts' {
-  interface Engine {
-    /** What this process has seen of the providers. */
-    providerHealth: Lately
-  }
-}
-
 /** Offers in memory; the one that was not heard of for longest is forgotten. */
 const REMEMBERED = 10_000
 const SAMPLES = 64

@@ -1,9 +1,10 @@
 import type { z } from 'zod'
 import { writeAudit } from '#access/audit.ts'
-import { type Context, implement } from '#engine/context.ts'
+import type { Context } from '#engine/context.ts'
 import { rightsChanged } from '#access/rights.ts'
 import type { Pricing } from '#gateway/catalogue/model.ts'
 import { refuse } from '#kernel/errors.ts'
+import { implementWith } from '#kernel/implement.ts'
 import { type Id, idOf, newId } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { iso } from '#kernel/time.ts'
@@ -15,7 +16,12 @@ import { pricingOf } from './rows.ts'
 
 const MOST_OVERRIDES = 10_000
 
-export const catalogueService = implement(catalogues, {
+/** The directory, which reads the catalogue again. */
+interface HasReader {
+  endpoints: { refresh(): Promise<void> }
+}
+
+export const catalogueService = implementWith<Context<HasReader>>()(catalogues, {
   async list(ctx, { cursor, limit }) {
     requireAdministrator(ctx)
     const before = (positionOf('catalogues', null, cursor)?.[0] as Id) ?? null
@@ -103,7 +109,7 @@ export const catalogueService = implement(catalogues, {
 })
 
 /** In force in this process when it resolves, in the others within half a second. */
-async function change<T>(ctx: Context, work: (ctx: Context) => Promise<T>): Promise<T> {
+async function change<T>(ctx: Context<HasReader>, work: (ctx: Context) => Promise<T>): Promise<T> {
   const result = await ctx.transaction(work)
   await ctx.engine.endpoints.refresh()
   return result

@@ -26,11 +26,9 @@ import { type Source, mustAsk, storedSource } from '../endpoints/sources.ts'
 import { type EndpointRow, INSTANCE, endpointStore } from '../store.ts'
 import { Watchers } from './watchers.ts'
 
-declare module '#engine/context.ts' {
-  interface Engine {
-    /** Who serves models for whom. */
-    endpoints: EndpointDirectory
-  }
+export interface HasEndpoints {
+  /** Who serves models for whom. */
+  endpoints: EndpointDirectory
 }
 
 export interface EndpointDirectory extends Directory, AsyncDisposable {

@@ -10,6 +10,7 @@ import { type AutomationRunRow, runStore } from './run-store.ts'
 import { showRun } from '../show.ts'
 import { giveWayTo, stopRuns } from './stop.ts'
 import { type AutomationRow, asleepBy, automationStore } from '../store.ts'
+import type { ChatHandles } from '#areas/chats/service.ts'
 
 interface OneRun {
   id: Id
@@ -45,7 +46,7 @@ async function letGoOn(ctx: Context, held: AutomationRow): Promise<AutomationRow
 }
 
 /** Fires at a person's word, which also lets go on what is paused. What is already going on is treated as the overlap policy says. */
-export async function testFire(ctx: Context, { id }: { id: Id }) {
+export async function testFire(ctx: Context<ChatHandles>, { id }: { id: Id }) {
   const row = await ctx.transaction(async (ctx) => {
     const found = (await automationStore.hold(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
     const held = asleepBy(found) === 'paused' ? await letGoOn(ctx, found) : found
@@ -64,7 +65,7 @@ export async function testFire(ctx: Context, { id }: { id: Id }) {
   return showRun(row)
 }
 
-export async function cancelRun(ctx: Context, { id, runId }: OneRun) {
+export async function cancelRun(ctx: Context<ChatHandles>, { id, runId }: OneRun) {
   const run = await runOf(ctx, id, runId)
   if (run.status === 'cancelled') return showRun(run)
   if (run.status !== 'queued' && run.status !== 'running') refuseIn(run)

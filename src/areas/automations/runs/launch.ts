@@ -1,4 +1,4 @@
-import { checkPost, postMessage } from '#areas/chats/service.ts'
+import { type ChatHandles, checkPost, postMessage } from '#areas/chats/service.ts'
 import type { Context, Engine } from '#engine/context.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import { Refusal, errorBody, refuse } from '#kernel/errors.ts'
@@ -15,7 +15,7 @@ import { type AutomationRow, asleepBy, automationStore } from '../store.ts'
  * either both or nothing. What its owner may do is judged now, before its row is held and `place` is waited for. What is
  * refused fails the run; other faults throw.
  */
-export async function launch(engine: Engine, id: Id, signal: AbortSignal, place: Places): Promise<void> {
+export async function launch(engine: Engine<ChatHandles>, id: Id, signal: AbortSignal, place: Places): Promise<void> {
   const found = await runStore.get(engine.postgres.db, id)
   const automation = found && (await automationStore.get(engine.postgres.db, found.automation_id))
   if (!automation || found.status !== 'queued') return
@@ -45,12 +45,12 @@ async function inTurn({ postgres, bus }: Engine, id: Id, work: (db: Db, run: Aut
 }
 
 /** Who made an automation, in the rights that it was made with; `automationId` where they act for this one alone. */
-export async function ownerOf(
-  engine: Engine,
+export async function ownerOf<H>(
+  engine: Engine<H>,
   automation: AutomationRow,
   signal: AbortSignal,
   automationId?: Id,
-): Promise<Context> {
+): Promise<Context<H>> {
   const ctx = await engine.actAs({
     accountId: automation.account_id,
     scopes: automation.scopes ?? allScopes,
@@ -77,7 +77,7 @@ export async function putOff(db: Db, run: AutomationRunRow, reason: 'archived' |
     })
 }
 
-async function begin(ctx: Context, automation: AutomationRow, id: Id): Promise<void> {
+async function begin(ctx: Context<ChatHandles>, automation: AutomationRow, id: Id): Promise<void> {
   const { action } = automation
   // Held with its automation, where no two may go on: what was ready a moment ago need not be so now.
   const alone = automation.overlap !== 'allow'

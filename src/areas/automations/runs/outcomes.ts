@@ -1,4 +1,4 @@
-import { type Outcome, outcomesOf, spentFor, stopRun } from '#areas/chats/service.ts'
+import { type ChatHandles, type Outcome, outcomesOf, spentFor, stopRun } from '#areas/chats/service.ts'
 import type { Engine } from '#engine/context.ts'
 import type { Consumer } from '#engine/outbox/deliveries.ts'
 import { writeOutboxAll } from '#engine/outbox/outbox.ts'
@@ -121,7 +121,7 @@ async function skipped(db: Db, { id, status }: AutomationRunRow, error: ErrorBod
 }
 
 /** What no event told of, and what has gone on for too long. One that cannot be tended holds up none of the others. */
-export async function tendRuns(engine: Engine): Promise<void> {
+export async function tendRuns(engine: Engine<ChatHandles>): Promise<void> {
   const { db } = engine.postgres
   const each = async <T>(all: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> => {
     const left = [...all]

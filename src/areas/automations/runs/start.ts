@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type NewChat, type NewChatPermit, bulkCreate, permitNewChat, runsOf } from '#areas/chats/service.ts'
+import { type ChatHandles, type NewChat, type NewChatPermit, bulkCreate, permitNewChat } from '#areas/chats/service.ts'
 import { type AgentRow, agentsById } from '#areas/agents/service.ts'
 import type { Context, Engine } from '#engine/context.ts'
 import { writeOutboxEach } from '#engine/outbox/outbox.ts'
@@ -45,9 +45,9 @@ export interface Look {
  * rows or not at all, so a process that dies leaves nothing half begun. What each one's owner may do is judged now, before
  * any row is held, for it takes connections and providers of its own; what is refused fails that run alone.
  */
-export async function startSome(engine: Engine, { after, but, signal }: Look): Promise<Started> {
+export async function startSome(engine: Engine<ChatHandles>, { after, but, signal }: Look): Promise<Started> {
   const { db } = engine.postgres
-  const runs = runsOf(engine)
+  const { runs } = engine
   const room = Math.min(AT_ONCE, MOST_GOING - runs.going)
   const places = room <= 0 || runs.draining ? [] : await runStore.waitingIn(db, after, WORKSPACES)
   const next = places.length === WORKSPACES ? places.at(-1)! : null
@@ -69,7 +69,7 @@ export async function startSome(engine: Engine, { after, but, signal }: Look): P
   }
 }
 
-async function beginAll(engine: Engine, db: Db, held: readonly Id[], judge: Judge) {
+async function beginAll(engine: Engine<ChatHandles>, db: Db, held: readonly Id[], judge: Judge) {
   const rows = await runStore.stillReady(db, held)
   const automations = await automationStore.some(db, [...new Set(rows.map(({ automation_id }) => automation_id))])
   const alone: Id[] = []
@@ -124,12 +124,12 @@ async function beginAll(engine: Engine, db: Db, held: readonly Id[], judge: Judg
 type Judge = (automation: AutomationRow, agentId: Id) => Promise<NewChatPermit> | undefined
 
 /** What the owners of these runs may do, asked once for all of theirs. */
-async function judging(engine: Engine, runIds: readonly Id[], signal: AbortSignal): Promise<Judge> {
+async function judging(engine: Engine<ChatHandles>, runIds: readonly Id[], signal: AbortSignal): Promise<Judge> {
   const { db } = engine.postgres
   const automations = (await automationStore.ofRuns(db, runIds)).filter((automation) => asleepBy(automation) === null)
   const named = automations.flatMap(({ action }) => (action.type === 'agent' ? [action.agent_id] : []))
   const agents: ReadonlyMap<Id, AgentRow> = await agentsById(db, [...new Set(named)])
-  const callers = new Map<string, Promise<Context>>()
+  const callers = new Map<string, Promise<Context<ChatHandles>>>()
   const permits = new Map<string, Promise<NewChatPermit>>()
   const settled = new Map<string, Promise<NewChatPermit>>()
   for (const automation of automations) {

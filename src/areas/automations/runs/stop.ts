@@ -1,4 +1,4 @@
-import { stopRun } from '#areas/chats/service.ts'
+import { type ChatHandles, stopRun } from '#areas/chats/service.ts'
 import type { Context, Engine } from '#engine/context.ts'
 import { type ErrorBody, Refusal, errorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
@@ -7,7 +7,7 @@ import { type AutomationRunRow, runStore } from './run-store.ts'
 
 /** Ends runs from outside: in the rows first, so that what their chats tell later finds them ended; then in their chats. */
 export async function stopRuns(
-  engine: Engine,
+  engine: Engine<ChatHandles>,
   ids: readonly Id[],
   status: 'cancelled' | 'timed_out',
 ): Promise<AutomationRunRow[]> {
@@ -36,7 +36,7 @@ export async function stopRuns(
 }
 
 /** Ends what gives way to a firing, once that is durable. Nobody waits for it: it may take its seconds to end. */
-export const giveWayTo = (ctx: Context, ids: readonly Id[]): void =>
+export const giveWayTo = (ctx: Context<ChatHandles>, ids: readonly Id[]): void =>
   ctx.afterCommit(
     () =>
       void stopRuns(ctx.engine, ids, 'cancelled').catch((error: unknown) =>

@@ -11,6 +11,7 @@ import { giveWayTo } from '../runs/stop.ts'
 import { isToken, newToken } from './token.ts'
 import { runStore } from '../runs/run-store.ts'
 import { type AutomationRow, automationStore } from '../store.ts'
+import type { ChatHandles } from '#areas/chats/service.ts'
 
 const LARGEST = 1 << 20
 /** Of a body, what an agent is shown. */
@@ -25,7 +26,7 @@ export interface Fired {
 }
 
 /** Fires a webhook automation for who has its token or its secret. The same `webhook-id` is one run, however often it comes. */
-export async function fire(ctx: Context, { id, ...given }: Fired) {
+export async function fire(ctx: Context<ChatHandles>, { id, ...given }: Fired) {
   const body = await wholeOf(ctx)
   const row = await automationStore.get(ctx.db, id)
   const webhook = row?.kind === 'webhook' ? row : null

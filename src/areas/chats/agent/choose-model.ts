@@ -5,9 +5,10 @@ import type { Listed } from '#gateway/model/offer.ts'
 import { noSuchModel, toldModels } from '#gateway/routing/model-names/unknown-model.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { ChatRow } from '../store.ts'
+import type { HasEndpoints } from '#areas/ai-gateway/service.ts'
 
 /** Which model answers in this chat. A provider may be asked what it serves: who holds rows asks before. */
-export async function modelOfChat(ctx: Context, chat: ChatRow, named?: string): Promise<string> {
+export async function modelOfChat(ctx: Context<HasEndpoints>, chat: ChatRow, named?: string): Promise<string> {
   const agent = await agentOf(ctx, chat)
   return chooseModel(ctx, [named, chat.model, agent?.model])
 }
@@ -27,7 +28,10 @@ async function agentOf(ctx: Context, { agent_id, workspace_id }: ChatRow) {
  * The model of an answer: the message's, else the chat's, its agent's, the one of the account's settings, else a
  * sensible one of those that the caller may use. Refuses a model that the caller may not use, or where there is none.
  */
-export async function chooseModel(ctx: Context, named: readonly (string | null | undefined)[]): Promise<string> {
+export async function chooseModel(
+  ctx: Context<HasEndpoints>,
+  named: readonly (string | null | undefined)[],
+): Promise<string> {
   const { endpoints } = ctx.engine
   const first = named.find((name) => name !== null && name !== undefined) ?? (await defaultOf(ctx))
   if (first === null) {

@@ -25,6 +25,7 @@ import { openCalls } from '../messages/tool-calls.ts'
 import type { Fact } from '../runs/facts.ts'
 import type { Claim, Ending } from '../runs/transitions.ts'
 import { addUsage } from '#kernel/usage.ts'
+import type { AgentHandles } from './tools/handles.ts'
 
 /** How long a call may take to leave its provider once it is told to. */
 const LEAVE_MS = 2_000
@@ -50,7 +51,12 @@ export interface Teller {
  * tools are answered and the model asked again, until it calls none. Never throws: what goes wrong is how it ends.
  * `signal` stops it; what had come by then is kept. `claim` is brought up to date with what is kept of it.
  */
-export async function generate(engine: Engine, claim: Claim, signal: AbortSignal, teller: Teller): Promise<Left> {
+export async function generate(
+  engine: Engine<AgentHandles>,
+  claim: Claim,
+  signal: AbortSignal,
+  teller: Teller,
+): Promise<Left> {
   const { run, output } = claim
   const answer = new Answer(output.id, output.content)
   let startedAt = new Date()
@@ -194,7 +200,7 @@ const leave = async (toolset: Toolset | null): Promise<void> => {
 }
 
 /** A run may have waited for long: what its sender may do, and what it goes on from, is read when it begins. */
-async function askAnew(engine: Engine, { run }: Claim, signal: AbortSignal) {
+async function askAnew(engine: Engine<AgentHandles>, { run }: Claim, signal: AbortSignal) {
   const [ctx, said, lineage] = await Promise.all([
     engine.actAs({
       accountId: run.account_id,

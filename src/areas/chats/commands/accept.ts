@@ -10,7 +10,7 @@ import { type Part, titleOf } from '../messages/parts.ts'
 import { type OnBusy, type RunRow, runStore } from '../runs/run-store.ts'
 import { beginning, messageEvent, numbered, runEvent } from '../runs/transitions.ts'
 import type { ChatRow } from '../store.ts'
-import { runsOf } from '../worker/runs.ts'
+import type { ChatHandles } from '../worker/runs.ts'
 import { beginOrWake, firstOf, messagesOf } from './fresh-run.ts'
 import { insertSent } from './sent-store.ts'
 import { stopAll } from './stop.ts'
@@ -38,9 +38,9 @@ const MOST_DEPTH = 5
  * Takes a message in: the message, the answer to come and the run that writes it are durable when this resolves. The
  * run begins at once in this process when the chat is idle.
  */
-export async function accept(outer: Context, chat: ChatRow, sent: Sent): Promise<RunRow> {
+export async function accept(outer: Context<ChatHandles>, chat: ChatRow, sent: Sent): Promise<RunRow> {
   const { engine } = outer
-  const runs = runsOf(engine)
+  const { runs } = engine
   const model = await modelOfChat(outer, chat, sent.model)
   const done = await outer.transaction(async (ctx) => {
     const held = await holdActive(ctx, chat.id)

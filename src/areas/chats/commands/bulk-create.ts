@@ -13,7 +13,7 @@ import { chooseModel } from '../agent/choose-model.ts'
 import { messageStore } from '../messages/message-store.ts'
 import { eventStore } from '../runs/event-store.ts'
 import { type RunRow, runStore } from '../runs/run-store.ts'
-import { runsOf } from '../worker/runs.ts'
+import type { ChatHandles } from '../worker/runs.ts'
 import { type Claim, beginning, messageEvent, numbered, runEvent } from '../runs/transitions.ts'
 import { firstOf, messagesOf } from './fresh-run.ts'
 
@@ -26,7 +26,11 @@ export interface NewChatPermit {
 }
 
 /** Whether they may say something to this agent in a new chat here; refuses where they may not. */
-export async function permitNewChat(ctx: Context, workspaceId: Id, row: AgentRow | undefined): Promise<NewChatPermit> {
+export async function permitNewChat(
+  ctx: Context<ChatHandles>,
+  workspaceId: Id,
+  row: AgentRow | undefined,
+): Promise<NewChatPermit> {
   checkTarget(ctx, workspaceId, 'chat:write')
   checkTarget(ctx, workspaceId, 'chat:run')
   const agent = readableAgent(ctx, row)
@@ -50,8 +54,12 @@ export interface CreatedChats {
 }
 
 /** Opens them within the transaction. All or none: what one of them may not do was judged before. */
-export async function bulkCreate(engine: Engine, db: Db, chats: readonly NewChat[]): Promise<CreatedChats> {
-  const runs = runsOf(engine)
+export async function bulkCreate(
+  engine: Engine<ChatHandles>,
+  db: Db,
+  chats: readonly NewChat[],
+): Promise<CreatedChats> {
+  const { runs } = engine
   const waits = runs.draining
   const at = new Date()
   const made = chats.map(({ permit, title, text, automationId, automationRunId, budget }) => {

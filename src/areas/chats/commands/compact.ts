@@ -15,6 +15,7 @@ import { showMessage } from '../messages/show.ts'
 import { runStore } from '../runs/run-store.ts'
 import { type ChatRow, chatStore } from '../store.ts'
 import { messageEvent } from '../runs/transitions.ts'
+import type { ChatHandles } from '../worker/runs.ts'
 
 const INSTRUCTION = `Summarise the conversation above so that it can go on from your summary alone. Keep the aims, what was
 decided and why, facts, names, figures, file names and open questions; leave out pleasantries and detours. Write in the
@@ -24,7 +25,7 @@ language of the conversation, and nothing but the summary.`
  * Begins the chat anew with a summary of its active branch, which a model writes; the old branch stays as it is. The
  * call has its own line of cost, on the message.
  */
-export async function compact(outer: Context, chat: ChatRow, model: string | undefined) {
+export async function compact(outer: Context<ChatHandles>, chat: ChatRow, model: string | undefined) {
   const { engine, principal } = outer
   const head = chat.head_message_id
   if (head === null)

@@ -4,14 +4,19 @@ import type { Id } from '#kernel/ids.ts'
 import { hasScope } from '#kernel/principal.ts'
 import { type Decision, decideCalls } from '../runs/decisions.ts'
 import { type RunRow, allowedMoves, runStore } from '../runs/run-store.ts'
-import { runsOf } from '../worker/runs.ts'
+import type { ChatHandles } from '../worker/runs.ts'
 import { claimNext } from '../runs/transitions.ts'
 import { holdActive } from '../hold.ts'
 
 /** Decides calls that a run waits with; once none is left it goes on. */
-export async function decide(outer: Context, chatId: Id, runId: Id, decisions: readonly Decision[]): Promise<RunRow> {
+export async function decide(
+  outer: Context<ChatHandles>,
+  chatId: Id,
+  runId: Id,
+  decisions: readonly Decision[],
+): Promise<RunRow> {
   const { engine } = outer
-  const runs = runsOf(engine)
+  const { runs } = engine
   return outer.transaction(async (ctx) => {
     await holdActive(ctx, chatId)
     const run =
@@ -35,7 +40,7 @@ export async function decide(outer: Context, chatId: Id, runId: Id, decisions: r
  * What needs a person's consent is done in the rights of whoever the run works for: they alone allow it, by a session or
  * by a key that could do it itself. Anybody who may run the chat denies it.
  */
-function checkDecider({ engine, principal }: Context, run: RunRow, { id, decision }: Decision): void {
+function checkDecider({ engine, principal }: Context<ChatHandles>, run: RunRow, { id, decision }: Decision): void {
   const action = run.pending_actions.find((one) => one.id === id)
   const consent = action && engine.toolbox.reach(action.tool, {})?.consent
   if (!consent || decision !== 'allow') return

@@ -7,6 +7,7 @@ import { Refusal, errorBody, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { accept } from './accept.ts'
 import { claimStore } from '../runs/claim-store.ts'
+import type { ChatHandles } from '../worker/runs.ts'
 import { settled } from '../worker/follow.ts'
 import { actingFor } from '../runs/acting.ts'
 import type { Delegate, ToolUse } from '../agent/tools/toolset.ts'
@@ -25,40 +26,48 @@ const EVER_MS = 2 ** 31 - 1
  * Sees a task to its end, wherever its run is: handed on once however often this call is made. Answers what the other
  * agent said last; or where it waits for a person.
  */
-export const delegate: Delegate = async (engine, agentId, task, use) => {
-  const { run, call, signal } = use
-  const key = `${run.attempt}:${call.index}`
-  const { db } = engine.postgres
-  let child = await runStore.delegated(db, run.id, key)
-  if (!child)
-    try {
-      child = await handOn(engine, agentId, task, key, use)
-      const { id, chat_id } = child
-      const data = { tool_call_id: call.call.id, agent_id: agentId, chat_id, run_id: id }
-      await use.tell([{ type: 'subagent.started', data }])
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error
-      return { output: errorBody(error), is_error: true }
+export const delegate =
+  (engine: Engine<ChatHandles>): Delegate =>
+  async (agentId, task, use) => {
+    const { run, call, signal } = use
+    const key = `${run.attempt}:${call.index}`
+    const { db } = engine.postgres
+    let child = await runStore.delegated(db, run.id, key)
+    if (!child)
+      try {
+        child = await handOn(engine, agentId, task, key, use)
+        const { id, chat_id } = child
+        const data = { tool_call_id: call.call.id, agent_id: agentId, chat_id, run_id: id }
+        await use.tell([{ type: 'subagent.started', data }])
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+        return { output: errorBody(error), is_error: true }
+      }
+    const ended = await settled(engine, child.id, EVER_MS, signal)
+    if (ended === undefined) return mistake('The chat of this task was deleted.')
+    if (ended === null) return mistake('Nobody waited for the end of this task.')
+    if (ended.status === 'requires_action') return { waits: { chat_id: ended.chat_id, run_id: ended.id } }
+    const said = await messageStore.get(db, ended.chat_id, ended.output_message_id)
+    return {
+      output: {
+        status: ended.status,
+        text: said ? lastWords(said.content) : '',
+        ...(ended.error && { error: ended.error }),
+        chat_id: ended.chat_id,
+        run_id: ended.id,
+      },
+      is_error: ended.status !== 'completed',
     }
-  const ended = await settled(engine, child.id, EVER_MS, signal)
-  if (ended === undefined) return mistake('The chat of this task was deleted.')
-  if (ended === null) return mistake('Nobody waited for the end of this task.')
-  if (ended.status === 'requires_action') return { waits: { chat_id: ended.chat_id, run_id: ended.id } }
-  const said = await messageStore.get(db, ended.chat_id, ended.output_message_id)
-  return {
-    output: {
-      status: ended.status,
-      text: said ? lastWords(said.content) : '',
-      ...(ended.error && { error: ended.error }),
-      chat_id: ended.chat_id,
-      run_id: ended.id,
-    },
-    is_error: ended.status !== 'completed',
   }
-}
 
 /** In the rights of the run that hands it on. */
-async function handOn(engine: Engine, agentId: Id, task: string, key: string, use: ToolUse): Promise<RunRow> {
+async function handOn(
+  engine: Engine<ChatHandles>,
+  agentId: Id,
+  task: string,
+  key: string,
+  use: ToolUse,
+): Promise<RunRow> {
   const { run } = use
   const acting = await actingFor(engine, run, run.held_to, { ...use, consented: false })
   if (acting === null) return refuse('not_found', { message: 'Who asked is gone.' })
@@ -72,7 +81,7 @@ async function handOn(engine: Engine, agentId: Id, task: string, key: string, us
   }
 }
 
-async function begin(ctx: Context, run: RunRow, agentId: Id, task: string, key: string): Promise<RunRow> {
+async function begin(ctx: Context<ChatHandles>, run: RunRow, agentId: Id, task: string, key: string): Promise<RunRow> {
   if (!(await claimStore.isHeld(ctx.db, run))) throw new Error('another process has the run')
   checkTarget(ctx, run.workspace_id, 'chat:write')
   checkTarget(ctx, run.workspace_id, 'chat:run')

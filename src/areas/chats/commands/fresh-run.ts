@@ -4,7 +4,7 @@ import type { MessageRow, Parent } from '../messages/message-store.ts'
 import { type Part, textOf } from '../messages/parts.ts'
 import type { Claim } from '../runs/transitions.ts'
 import type { HeldChat } from '../store.ts'
-import { runsOf } from '../worker/runs.ts'
+import type { ChatHandles } from '../worker/runs.ts'
 
 /** A run as it begins: here and now, or with the next turn that is free. */
 export const firstOf = (
@@ -94,8 +94,8 @@ const BLANK = {
 }
 
 /** Runs here what this process has claimed; a server that stops tells the others of what waits. Call it after the commit. */
-export function beginOrWake({ engine }: Context, claimed: Claim | null): void {
-  const runs = runsOf(engine)
+export function beginOrWake({ engine }: Context<ChatHandles>, claimed: Claim | null): void {
+  const { runs } = engine
   if (claimed) runs.begin(claimed)
   else if (runs.draining) runs.wake()
 }

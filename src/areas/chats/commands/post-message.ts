@@ -12,6 +12,7 @@ import { chooseModel, modelOfChat } from '../agent/choose-model.ts'
 import { chatCreated } from './bulk-create.ts'
 import { type RunRow, runStore } from '../runs/run-store.ts'
 import { type ChatRow, chatStore } from '../store.ts'
+import type { ChatHandles } from '../worker/runs.ts'
 
 /** A chat that another resource names, if the caller may read it; 404 with `param` like what is not there. */
 export async function chatFor(ctx: Context, id: Id, param = 'chat_id'): Promise<ChatRow> {
@@ -35,7 +36,7 @@ export interface Post {
 
 /** Whether the caller may say it now. It takes its time where a provider does, so it comes before rows are held. */
 export async function checkPost(
-  ctx: Context,
+  ctx: Context<ChatHandles>,
   { workspaceId, chatId, agentId }: Pick<Post, 'workspaceId' | 'chatId' | 'agentId'>,
 ): Promise<void> {
   checkTarget(ctx, workspaceId, 'chat:write')
@@ -47,7 +48,7 @@ export async function checkPost(
 
 /** Says it in the caller's rights, within the caller's transaction: the run that answers is there when that is durable. */
 export async function postMessage(
-  ctx: Context,
+  ctx: Context<ChatHandles>,
   { workspaceId, chatId, agentId, title, text, ...by }: Post,
 ): Promise<RunRow> {
   checkTarget(ctx, workspaceId, 'chat:write')

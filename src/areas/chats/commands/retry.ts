@@ -8,18 +8,18 @@ import { type Parent, messageStore } from '../messages/message-store.ts'
 import { type RunRow, allowedMoves, runStore } from '../runs/run-store.ts'
 import { claim, runEvent } from '../runs/transitions.ts'
 import { type ChatRow, chatStore } from '../store.ts'
-import { runsOf } from '../worker/runs.ts'
+import type { ChatHandles } from '../worker/runs.ts'
 import { answerTo, beginOrWake } from './fresh-run.ts'
 
 /**
  * A new attempt of a failed run, with an answer of its own beside the failed one: by the model named here, else by the one
  * that the message named, else by the chat's as it is now.
  */
-export async function retry(outer: Context, chat: ChatRow, runId: Id, named?: string): Promise<RunRow> {
+export async function retry(outer: Context<ChatHandles>, chat: ChatRow, runId: Id, named?: string): Promise<RunRow> {
   const { engine } = outer
   const { run: tried } = await failedRun(outer, chat.id, runId)
   const model = await modelOfChat(outer, chat, named ?? tried.named_model ?? undefined)
-  const runs = runsOf(engine)
+  const { runs } = engine
   const done = await outer.transaction(async (ctx) => {
     const held = await holdActive(ctx, chat.id)
     const { run: before, input } = await failedRun(ctx, held.id, runId)

@@ -2,7 +2,7 @@ import type { Context, Engine } from '#engine/context.ts'
 import type { Id } from '#kernel/ids.ts'
 import { settled } from '../worker/follow.ts'
 import { type RunRow, runStore } from '../runs/run-store.ts'
-import { runsOf } from '../worker/runs.ts'
+import type { ChatHandles } from '../worker/runs.ts'
 import { chatStore } from '../store.ts'
 import { cancelWaiting, claimNext, endFromOutside } from '../runs/transitions.ts'
 
@@ -21,7 +21,7 @@ export async function stopAll(ctx: Pick<Context, 'db'>, runs: readonly RunRow[])
 }
 
 /** Stops a run for the server itself, which asks nobody: only where it goes on. */
-export async function stopRun(engine: Engine, chatId: Id, runId: Id): Promise<void> {
+export async function stopRun(engine: Engine<ChatHandles>, chatId: Id, runId: Id): Promise<void> {
   const done = await engine.postgres.db.transaction().execute(async (db) => {
     if ((await chatStore.hold(db, chatId)) === null) return null
     const run = await runStore.get(db, chatId, runId)
@@ -30,14 +30,14 @@ export async function stopRun(engine: Engine, chatId: Id, runId: Id): Promise<vo
     return { run, next: await claimNext(db, chatId, engine.processId) }
   })
   if (done === null) return
-  if (done.next) runsOf(engine).begin(done.next)
+  if (done.next) engine.runs.begin(done.next)
   engine.bus.poke('outbox')
   await seeStopped({ engine }, done.run)
 }
 
 /** Sees a run to its end that was asked to stop: by itself, else by taking it from a process that does not answer. */
-export async function seeStopped({ engine }: { engine: Engine }, { id, chat_id }: RunRow): Promise<void> {
-  const runs = runsOf(engine)
+export async function seeStopped({ engine }: { engine: Engine<ChatHandles> }, { id, chat_id }: RunRow): Promise<void> {
+  const { runs } = engine
   runs.stop([id])
   // Also when the caller has left: what was begun is done.
   if ((await settled(engine, id, GRACE_MS, new AbortController().signal)) !== null) return

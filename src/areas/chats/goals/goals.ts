@@ -9,7 +9,7 @@ import { holdActive } from '../hold.ts'
 import { type GoalRow, goalStore } from './goal-store.ts'
 import { pursueSoon } from './pursue.ts'
 import { runStore } from '../runs/run-store.ts'
-import { runsOf } from '../worker/runs.ts'
+import type { ChatHandles } from '../worker/runs.ts'
 import { type ChatRow, chatStore } from '../store.ts'
 import { goalEvent, showGoal } from './show.ts'
 
@@ -28,7 +28,7 @@ interface Wanted extends Caps {
 
 const shown = async (ctx: Pick<Context, 'db'>, goal: GoalRow) => showGoal(goal, await goalStore.spent(ctx.db, goal))
 
-export async function startGoal(outer: Context, { id: chatId }: ChatRow, wanted: Wanted) {
+export async function startGoal(outer: Context<ChatHandles>, { id: chatId }: ChatRow, wanted: Wanted) {
   // Refused now rather than at the first turn.
   for (const model of [wanted.model, wanted.judge_model]) if (model !== undefined) await chooseModel(outer, [model])
   return outer.transaction(async (ctx) => {
@@ -66,7 +66,7 @@ export async function readGoal(ctx: Context, { id }: ChatRow) {
 }
 
 /** Ends the active goal, and stops the turn that is under way. */
-export async function endGoalOf(outer: Context, { id: chatId }: ChatRow) {
+export async function endGoalOf(outer: Context<ChatHandles>, { id: chatId }: ChatRow) {
   const [goal, running] = await outer.transaction(async (ctx) => {
     if ((await chatStore.hold(ctx.db, chatId)) === null) refuse('not_found', { param: 'id' })
     const active = await goalStore.active(ctx.db, chatId)
@@ -86,8 +86,8 @@ export async function endGoalOf(outer: Context, { id: chatId }: ChatRow) {
     const turn = (await runStore.unfinished(ctx.db, chatId)).filter(({ goal_id }) => goal_id === active.id)
     return [ended, await stopAll(ctx, turn)] as const
   })
-  runsOf(outer.engine).stop(running.map(({ id }) => id))
-  runsOf(outer.engine).wake()
+  outer.engine.runs.stop(running.map(({ id }) => id))
+  outer.engine.runs.wake()
   return { id: goal.id }
 }
 

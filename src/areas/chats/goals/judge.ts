@@ -10,6 +10,7 @@ import { judgesBudgets, lineageOf } from '../runs/budgets.ts'
 import type { GoalRow } from './goal-store.ts'
 import type { Said } from '../messages/history.ts'
 import type { RunRow } from '../runs/run-store.ts'
+import type { ChatHandles } from '../worker/runs.ts'
 
 export interface Verdict {
   achieved: boolean
@@ -98,7 +99,7 @@ function questionOf(
 
 /** Asks the judge about a turn that has ended. Throws the Refusal of a call that could not be made. */
 export async function judge(
-  ctx: Context,
+  ctx: Context<ChatHandles>,
   goal: GoalRow,
   run: RunRow,
   { path, answer, model }: { path: readonly Said[]; answer: string; model: string },

@@ -19,6 +19,7 @@ import { stepStore } from '../runs/step-store.ts'
 import { stopRun } from '../commands/stop.ts'
 import { chatStore } from '../store.ts'
 import { goalEvent } from './show.ts'
+import type { ChatHandles } from '../worker/runs.ts'
 
 const JOB = 'chats.goal'
 /** Attempts in a row without progress, after which it goes no further. */
@@ -57,7 +58,7 @@ export const goalConsumer = (engine: Engine): Consumer => ({
   },
 })
 
-export const goalJobs = (engine: Engine): Record<string, JobHandler> => ({
+export const goalJobs = (engine: Engine<ChatHandles>): Record<string, JobHandler> => ({
   [JOB]: ({ id }: { id: Id }, { signal }) => pursue(engine, id, signal),
 })
 
@@ -70,7 +71,7 @@ export const goalSchedules = (engine: Engine): Schedule[] => [
 ]
 
 /** Takes a goal as far as it goes without waiting for a run. */
-async function pursue(engine: Engine, id: Id, signal: AbortSignal): Promise<void> {
+async function pursue(engine: Engine<ChatHandles>, id: Id, signal: AbortSignal): Promise<void> {
   const { db } = engine.postgres
   const claimed = await goalStore.claim(db, id, engine.processId)
   if (!claimed) return
@@ -87,7 +88,7 @@ const isLate = ({ max_duration_seconds: most, seconds_used, active_since }: Goal
   most !== null && seconds_used + (Date.now() - active_since.getTime()) / 1000 >= most
 
 /** What its turn has brought; the goal where it goes on, null where it is over or its turn is not. */
-async function turnOver(engine: Engine, goal: GoalRow, signal: AbortSignal): Promise<GoalRow | null> {
+async function turnOver(engine: Engine<ChatHandles>, goal: GoalRow, signal: AbortSignal): Promise<GoalRow | null> {
   const run = await runStore.get(engine.postgres.db, goal.chat_id, goal.run_id!)
   if (!run) return endGoal(engine, goal, 'ended')
   switch (run.status) {
@@ -118,7 +119,12 @@ async function failedTurn(engine: Engine, goal: GoalRow, error: ErrorBody['error
   return attempted(engine, goal, { progress: false, feedback: error.message })
 }
 
-async function judgedTurn(engine: Engine, goal: GoalRow, run: RunRow, signal: AbortSignal): Promise<GoalRow | null> {
+async function judgedTurn(
+  engine: Engine<ChatHandles>,
+  goal: GoalRow,
+  run: RunRow,
+  signal: AbortSignal,
+): Promise<GoalRow | null> {
   const { db } = engine.postgres
   // A judge may have been asked whose verdict nobody heard.
   await db.transaction().execute((tx) => tellUntold(tx, run))
@@ -203,7 +209,7 @@ export const endGoal = (
 ): Promise<null> => engine.postgres.db.transaction().execute((tx) => over(tx, goal, ...how))
 
 /** Begins the next turn, if its caps leave room for one. */
-async function nextTurn(engine: Engine, goal: GoalRow, signal: AbortSignal): Promise<void> {
+async function nextTurn(engine: Engine<ChatHandles>, goal: GoalRow, signal: AbortSignal): Promise<void> {
   const { db } = engine.postgres
   const exhausted =
     goal.turns_used >= goal.max_turns
@@ -244,7 +250,7 @@ async function nextTurn(engine: Engine, goal: GoalRow, signal: AbortSignal): Pro
 /** It ended, or somebody else took it, while its next turn was made: that is undone. */
 class LostError extends Error {}
 
-async function actingFor(engine: Engine, goal: GoalRow, signal: AbortSignal): Promise<Context> {
+async function actingFor<H>(engine: Engine<H>, goal: GoalRow, signal: AbortSignal): Promise<Context<H>> {
   const ctx = await engine.actAs({
     accountId: goal.account_id,
     scopes: goal.scopes ?? allScopes,

@@ -5,12 +5,12 @@ import { seeStopped, stopAll } from '../commands/stop.ts'
 import { type RunRow, runStore } from '../runs/run-store.ts'
 import { claimNext } from '../runs/transitions.ts'
 import { chatStore } from '../store.ts'
-import { runsOf } from '../worker/runs.ts'
+import type { ChatHandles } from '../worker/runs.ts'
 import { goalStore } from './goal-store.ts'
 import { goalEvent } from './show.ts'
 
 /** Stops a run, by default the one that goes first; answers it as it has ended. */
-export async function stop(outer: Context, chatId: Id, runId: Id | undefined): Promise<RunRow> {
+export async function stop(outer: Context<ChatHandles>, chatId: Id, runId: Id | undefined): Promise<RunRow> {
   const { engine } = outer
   const asked = await outer.transaction(async (ctx) => {
     if ((await chatStore.hold(ctx.db, chatId)) === null) refuse('not_found', { param: 'id' })
@@ -28,7 +28,7 @@ export async function stop(outer: Context, chatId: Id, runId: Id | undefined): P
       })
     await stopAll(ctx, [run])
     const next = await claimNext(ctx.db, chatId, engine.processId)
-    if (next) ctx.afterCommit(() => runsOf(engine).begin(next))
+    if (next) ctx.afterCommit(() => engine.runs.begin(next))
     return run
   })
   engine.bus.poke('outbox')

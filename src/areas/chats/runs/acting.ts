@@ -10,8 +10,8 @@ import { scopes as allScopes } from '#kernel/scopes.ts'
 import type { RunRow } from './run-store.ts'
 
 /** The server acting for who sent the message of a run, within that run. Null when they are gone. */
-export const actingFor = (
-  engine: Engine,
+export const actingFor = <H>(
+  engine: Engine<H>,
   run: RunRow,
   workspaceId: Id | null,
   {
@@ -20,7 +20,7 @@ export const actingFor = (
     lenders,
     signal,
   }: { budgets: readonly Budget[]; consented: boolean; lenders?: readonly Lender[]; signal: AbortSignal },
-): Promise<Context | null> =>
+): Promise<Context<H> | null> =>
   engine.actAs({
     accountId: run.account_id,
     scopes: run.scopes ?? allScopes,

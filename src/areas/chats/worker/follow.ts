@@ -8,17 +8,17 @@ import type { Answered } from '../contract-runs.ts'
 import { messageStore } from '../messages/message-store.ts'
 import { type RunRow, isFinished, runStore } from '../runs/run-store.ts'
 import { showAnswered, toldTo } from '../runs/show.ts'
-import { runsOf } from './runs.ts'
+import type { HasRuns } from './runs.ts'
 import { UNREAD_BYTES } from './tail.ts'
 
 /**
  * The events of a run behind `after`, those to come included, until it has ended. From memory where this process runs
  * it, else from the log; whoever runs it may change meanwhile.
  */
-export function follow(engine: Engine, runId: Id, after: number, signal: AbortSignal): Feed {
+export function follow(engine: Engine<HasRuns>, runId: Id, after: number, signal: AbortSignal): Feed {
   const attach = (sink: Sink): Disposable => {
     const left = new AbortController()
-    pour(engine, runId, sink, after, AbortSignal.any([signal, left.signal, runsOf(engine).closing]))
+    pour(engine, runId, sink, after, AbortSignal.any([signal, left.signal, engine.runs.closing]))
       .catch((error: unknown) => engine.log.warn({ error, run: runId }, 'a reader of a run was left'))
       .finally(() => sink.end())
     return { [Symbol.dispose]: () => left.abort() }
@@ -31,8 +31,8 @@ export function follow(engine: Engine, runId: Id, after: number, signal: AbortSi
   }
 }
 
-async function pour(engine: Engine, runId: Id, sink: Sink, after: number, until: AbortSignal): Promise<void> {
-  const runs = runsOf(engine)
+async function pour(engine: Engine<HasRuns>, runId: Id, sink: Sink, after: number, until: AbortSignal): Promise<void> {
+  const { runs } = engine
   for (let seq = after; !until.aborted;) {
     const tail = runs.live(runId)?.tail
     if (tail?.reaches(seq)) {
@@ -54,12 +54,12 @@ async function pour(engine: Engine, runId: Id, sink: Sink, after: number, until:
  * it was deleted.
  */
 export async function settled(
-  engine: Engine,
+  engine: Engine<HasRuns>,
   runId: Id,
   ms: number,
   signal: AbortSignal,
 ): Promise<RunRow | null | undefined> {
-  const runs = runsOf(engine)
+  const { runs } = engine
   const late = new AbortController()
   const until = AbortSignal.any([signal, late.signal, runs.closing])
   const timer = setTimeout(() => late.abort(), ms)
@@ -85,8 +85,12 @@ const INLINE_MS = 600_000
  * The finished answer with its run, or the run's error; null when it goes on for longer than anybody waits, or nobody
  * waits any more. A server that stops fires `ctx.signal` at once but lets runs end for a while, so that is waited for.
  */
-export async function answered(ctx: Context, runId: Id, ms = INLINE_MS): Promise<z.output<typeof Answered> | null> {
-  const runs = runsOf(ctx.engine)
+export async function answered(
+  ctx: Context<HasRuns>,
+  runId: Id,
+  ms = INLINE_MS,
+): Promise<z.output<typeof Answered> | null> {
+  const { runs } = ctx.engine
   const first = await settled(ctx.engine, runId, ms, ctx.signal)
   const run = first === null && runs.draining ? await settled(ctx.engine, runId, ms, runs.closing) : first
   if (run === null) return null

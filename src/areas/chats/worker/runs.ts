@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Engine } from '#engine/context.ts'
+import type { Context, Engine } from '#engine/context.ts'
 import { sqlState } from '#engine/postgres/client.ts'
 import { Refusal, errorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
@@ -7,6 +7,7 @@ import { claimStore } from '../runs/claim-store.ts'
 import { type EventWriter, createEventWriter } from './event-writer.ts'
 import { createFinisher } from './finish.ts'
 import { generate } from '../agent/generate.ts'
+import type { AgentHandles } from '../agent/tools/handles.ts'
 import type { Delegate } from '../agent/tools/toolset.ts'
 import { HAND_OVER, STOPPED } from '../runs/abort-reasons.ts'
 import { interrupted, keptOf } from '../runs/interrupted.ts'
@@ -51,15 +52,17 @@ interface Active {
   done: Promise<void>
 }
 
-const known = new WeakMap<Engine, Runs>()
-export function runsOf(engine: Engine): Runs {
-  const runs = known.get(engine)
-  if (!runs) throw new Error('the runs of this server were not started')
-  return runs
+export interface HasRuns {
+  runs: Runs
+}
+/** What chats use of others, with the runs of this process. */
+export interface ChatHandles extends AgentHandles, HasRuns {
+  /** Pauses what speaks in a chat whose agent the caller changes. Automations have it. */
+  chatChanged(ctx: Context, chatId: Id): Promise<void>
 }
 
-/** Takes part in running the chats of this database. Once per engine. */
-export function startRuns(engine: Engine, delegate: Delegate): Runs {
+/** Takes part in running the chats of this database. */
+export function startRuns(engine: Engine<AgentHandles>, delegate: Delegate): Runs {
   const { postgres, bus, log } = engine
   const { db } = postgres
   const active = new Map<Id, Active>()
@@ -218,10 +221,8 @@ export function startRuns(engine: Engine, delegate: Delegate): Runs {
       await runs.drain(0)
       await sweeping[Symbol.asyncDispose]()
       await writer[Symbol.asyncDispose]()
-      known.delete(engine)
     },
   }
-  known.set(engine, runs)
   return runs
 }
 

@@ -21,7 +21,7 @@ const MAKER = 1
 const pictures = /^image\/(png|jpeg|gif|webp|avif|tiff|heic|heif)$/
 
 /** A small picture of a picture, made once per content and size. */
-export async function thumbnailOf(ctx: Context, row: FileRow, pixels: number): Promise<Bytes> {
+export async function thumbnailOf(ctx: Context<HasThumbnails>, row: FileRow, pixels: number): Promise<Bytes> {
   const { sha256, mime_type } = row
   if (sha256 === null || !pictures.test(mime_type ?? '') || Number(row.size_bytes) > MOST_BYTES) return none()
   const known = await ctx.db
@@ -44,29 +44,32 @@ export async function thumbnailOf(ctx: Context, row: FileRow, pixels: number): P
 
 const none = (): never =>
   refuse('unsupported_media_type', {
-    message: 'There is no small picture of this file: it is no picture that can be read.',
+    message: 'There is no small picture of this file: it is not a picture that can be read.',
   })
 
-/** What is being made or waits for it, by account, content and size: who asks for the same waits for the same. */
+/** Pictures that are being made or wait for it, by account, content and size: who asks for the same waits for the same. */
+export type Thumbnails = Map<string, Making>
+export const createThumbnails = (): Thumbnails => new Map()
+export interface HasThumbnails {
+  thumbnails: Thumbnails
+}
 interface Making {
   askers: number
   made: Promise<string | null>
   /** Nobody waits for it any more: it is not begun. */
   left: AbortController
 }
-const makings = new WeakMap<Engine, Map<string, Making>>()
 
-async function make(ctx: Context, sha256: string, pixels: number): Promise<string | null> {
-  const { signal, engine } = ctx
+async function make(ctx: Context<HasThumbnails>, sha256: string, pixels: number): Promise<string | null> {
+  const { signal } = ctx
+  const { thumbnails } = ctx.engine
   signal.throwIfAborted()
-  const making = makings.get(engine) ?? new Map<string, Making>()
-  makings.set(engine, making)
   const key = `${ctx.principal.accountId} ${sha256} ${pixels}`
-  const one = making.get(key) ?? begin(ctx, sha256, pixels)
-  making.set(key, one)
+  const one = thumbnails.get(key) ?? begin(ctx, sha256, pixels)
+  thumbnails.set(key, one)
   one.askers += 1
   const forget = (): void => {
-    if (making.get(key) === one) making.delete(key)
+    if (thumbnails.get(key) === one) thumbnails.delete(key)
   }
   const { promise: left, reject } = Promise.withResolvers<never>()
   const leave = () => {

@@ -8,14 +8,14 @@ import { watchCaps } from '../caps.ts'
 import { type DeliveryRow, deliveryStore } from './delivery-store.ts'
 import { notificationMail } from './mail.ts'
 import { wakeDelivery } from '../notify.ts'
-import { push } from './push.ts'
+import { type HasPushKeys, push } from './push.ts'
 import { openSubscription, pushStore } from './push-store.ts'
 import { type NotificationRow, notificationStore } from '../store.ts'
 import { preferences } from '../preferences/preference-store.ts'
 
 const MOST_BROWSERS = 20
 
-export const notificationJobs = (engine: Engine): Record<string, JobHandler> => ({
+export const notificationJobs = (engine: Engine<HasPushKeys>): Record<string, JobHandler> => ({
   async 'notifications.deliver'({ account_id }: { account_id: Id }, { lastAttempt }: { lastAttempt: boolean }) {
     await mailDue(engine, account_id)
     await pushDue(engine, account_id, lastAttempt)
@@ -61,7 +61,7 @@ async function wanted(db: Db, accountId: Id, due: readonly DeliveryRow[]): Promi
 }
 
 /** Once to every browser, unless a process dies over it: a push that is repeated then replaces itself. */
-async function pushDue(engine: Engine, accountId: Id, lastAttempt: boolean): Promise<void> {
+async function pushDue(engine: Engine<HasPushKeys>, accountId: Id, lastAttempt: boolean): Promise<void> {
   const { db } = engine.postgres
   const due = await deliveryStore.claim(db, { accountId, channel: 'push', processId: engine.processId })
   if (due.length === 0) return
@@ -73,7 +73,7 @@ async function pushDue(engine: Engine, accountId: Id, lastAttempt: boolean): Pro
 }
 
 async function pushAll(
-  engine: Engine,
+  engine: Engine<HasPushKeys>,
   accountId: Id,
   due: readonly DeliveryRow[],
   lastAttempt: boolean,

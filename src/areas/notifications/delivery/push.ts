@@ -10,11 +10,16 @@ export interface VapidKeys {
   privateKey: string
 }
 
-const known = new WeakMap<object, Promise<VapidKeys>>()
-
 /** The keys that this instance signs its pushes with (RFC 8292): made once, the private one sealed. */
-export function vapidKeys({ postgres, secrets }: Pick<Engine, 'postgres' | 'secrets'>): Promise<VapidKeys> {
-  const make = async (): Promise<VapidKeys> => {
+export type PushKeys = () => Promise<VapidKeys>
+export interface HasPushKeys {
+  pushKeys: PushKeys
+}
+
+/** Read once per process, when they are first asked for. */
+export function createPushKeys({ postgres, secrets }: Pick<Engine, 'postgres' | 'secrets'>): PushKeys {
+  let known: Promise<VapidKeys> | null = null
+  const read = async (): Promise<VapidKeys> => {
     const { generateVAPIDKeys } = (await import('web-push')).default
     const fresh = generateVAPIDKeys()
     const kept = await keptValue(postgres.db, 'vapid', {
@@ -26,15 +31,18 @@ export function vapidKeys({ postgres, secrets }: Pick<Engine, 'postgres' | 'secr
       await replaceValue(postgres.db, 'vapid', kept, { ...kept, private_key: secrets.seal(privateKey, 'vapid') })
     return { publicKey: kept.public_key, privateKey }
   }
-  const keys = known.get(postgres) ?? make()
-  known.set(postgres, keys)
-  keys.catch(() => known.delete(postgres))
-  return keys
+  return () => {
+    known ??= read().catch((error: unknown) => {
+      known = null
+      throw error
+    })
+    return known
+  }
 }
 
 /** Where this instance has such keys, reading them seals the private one again when an older root key sealed it. */
-export async function resealPushKey(engine: Pick<Engine, 'postgres' | 'secrets'>): Promise<void> {
-  if ((await valueOf(engine.postgres.db, 'vapid')) !== null) await vapidKeys(engine)
+export async function resealPushKey(engine: Pick<Engine<HasPushKeys>, 'postgres' | 'pushKeys'>): Promise<void> {
+  if ((await valueOf(engine.postgres.db, 'vapid')) !== null) await engine.pushKeys()
 }
 
 /** Whether a browser's public key can be sealed for: the form alone does not say that the point lies on the curve. */
@@ -53,11 +61,11 @@ const MOST_BODY = 1_500
 
 /** `gone`: the browser wants no more. Throws on what may pass. */
 export async function push(
-  engine: Engine,
+  engine: Engine<HasPushKeys>,
   subscription: Subscription,
   row: NotificationRow,
 ): Promise<'sent' | 'gone' | { refused: string }> {
-  const { publicKey, privateKey } = await vapidKeys(engine)
+  const { publicKey, privateKey } = await engine.pushKeys()
   const { generateRequestDetails } = (await import('web-push')).default
   const { id, type, title, severity, action_url } = row
   const body = row.body === null ? null : row.body.slice(0, MOST_BODY).toWellFormed()

@@ -4,15 +4,28 @@ import { keptValue, replaceValue } from '#engine/processes/instance.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
 import { Refusal } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Payer } from '#engine/ledger/ledger.ts'
+import type { HasEndpoints } from '#areas/ai-gateway/service.ts'
 import type { Principal } from '#kernel/principal.ts'
 import { passagesOf } from './passages.ts'
 import { packed, signs } from './vectors.ts'
+
+/** What embedding needs of others. */
+export interface SearchHandles extends HasEndpoints {
+  /** Texts as vectors, metered. */
+  embed(
+    principal: Principal,
+    model: string,
+    texts: readonly string[],
+    options: { signal: AbortSignal; payer: Payer; surface: string },
+  ): Promise<{ vectors: readonly Float32Array[] }>
+}
 
 /**
  * The model whose vectors the index holds: `UK_EMBEDDING_MODEL`, else the first that a local engine offers for nothing.
  * Only of the instance: what is found must not depend on whose own keys there are. Null: search by words only.
  */
-export async function embeddingModel(engine: Engine, principal: Principal): Promise<string | null> {
+export async function embeddingModel(engine: Engine<HasEndpoints>, principal: Principal): Promise<string | null> {
   const named = engine.config.embeddingModel
   if (named === 'off') return null
   if (named !== '') {
@@ -28,7 +41,7 @@ export async function embeddingModel(engine: Engine, principal: Principal): Prom
 
 /** Answers the vector of a question, and by which model; or why there is none. */
 export async function embedQuestion(
-  ctx: Context,
+  ctx: Context<SearchHandles>,
   question: string,
 ): Promise<{ model: string; vector: Float32Array } | string> {
   const { engine, principal } = ctx
@@ -67,7 +80,13 @@ interface Waiting {
  * Embeds what has no vectors of the present model yet, until there is nothing left or nobody to pay for it: who made it, or
  * an owner of its workspace where the maker has left that.
  */
-export async function embedSome(engine: Engine, signal: AbortSignal): Promise<void> {
+export function createEmbedder(engine: Engine<SearchHandles>): (signal: AbortSignal) => Promise<void> {
+  // Once per process and model: two processes that are set up with two models do not undo, and pay for, each other's.
+  const followed = new Set<string>()
+  return (signal) => embedSome(engine, followed, signal)
+}
+
+async function embedSome(engine: Engine<SearchHandles>, followed: Set<string>, signal: AbortSignal): Promise<void> {
   const { rows: some } = await sql<{ id: Id }>`select id from accounts where administrator order by id limit 1`.execute(
     engine.postgres.db,
   )
@@ -75,7 +94,7 @@ export async function embedSome(engine: Engine, signal: AbortSignal): Promise<vo
   const first = administrator === undefined ? null : await actor(engine, administrator, signal)
   const model = first === null ? null : await embeddingModel(engine, first.principal)
   if (model === null) return
-  await followModel(engine, model, signal)
+  await followModel(engine, followed, model, signal)
   for (let after = 0n; !signal.aborted;) {
     const { rows } =
       await sql<Waiting>`select s.row_id, s.type, s.title, b.body, md5(s.title || b.body) as stamp, s.workspace_id,
@@ -98,14 +117,10 @@ const MODEL = 'search.model'
 const FORGOTTEN = 1_000
 
 /** Vectors of one model are nothing to a question in those of another: what another one read waits to be read again. */
-async function followModel(engine: Engine, model: string, signal: AbortSignal): Promise<void> {
-  const before = followed.get(engine) ?? new Set()
-  followed.set(engine, before)
-  if (before.has(model)) return
-  if (await forgetOthers(engine, model, signal)) before.add(model)
+async function followModel(engine: Engine, followed: Set<string>, model: string, signal: AbortSignal): Promise<void> {
+  if (followed.has(model)) return
+  if (await forgetOthers(engine, model, signal)) followed.add(model)
 }
-/** Once per process and model: two processes that are set up with two models do not undo, and pay for, each other's. */
-const followed = new WeakMap<Engine, Set<string>>()
 
 async function forgetOthers({ postgres: { db } }: Engine, model: string, signal: AbortSignal): Promise<boolean> {
   const before = await keptValue(db, MODEL, '')
@@ -127,7 +142,12 @@ async function forgetOthers({ postgres: { db } }: Engine, model: string, signal:
 const actor = (engine: Engine, accountId: Id, signal: AbortSignal): Promise<Context | null> =>
   engine.actAs({ accountId, scopes: ['*'], workspaceId: null, payingKeyId: null, signal })
 
-async function embedRows(engine: Engine, model: string, rows: readonly Waiting[], signal: AbortSignal): Promise<void> {
+async function embedRows(
+  engine: Engine<SearchHandles>,
+  model: string,
+  rows: readonly Waiting[],
+  signal: AbortSignal,
+): Promise<void> {
   const { account_id, workspace_id } = rows[0]!
   const ctx = await actor(engine, account_id!, signal)
   if (ctx === null) return

@@ -3,10 +3,10 @@ import type { Consumer, Happened } from '#engine/outbox/deliveries.ts'
 import { type JobHandler, type Schedule, every } from '#engine/jobs/jobs.ts'
 import type { Searchable } from '#engine/text/index/searchable.ts'
 import type { Id } from '#kernel/ids.ts'
-import { agentSearchable } from '../../agents/service.ts'
-import { chatSearchable } from '../../chats/service.ts'
-import { fileSearchable, learnFile } from '../../drive/service.ts'
-import { embedSome } from './embedding.ts'
+import { agentSearchable } from '#areas/agents/service.ts'
+import { chatSearchable } from '#areas/chats/service.ts'
+import { fileSearchable, learnFile } from '#areas/drive/service.ts'
+import { type SearchHandles, createEmbedder } from './embedding.ts'
 import { writeRows } from './rows.ts'
 
 /** What is found. An area that comes to have something adds itself here. */
@@ -63,7 +63,18 @@ async function reindex(engine: Engine, kind: string, after: Id | null): Promise<
   if (ids.length === AT_ONCE) await engine.jobs.add(engine.postgres, 'search.reindex', { kind, after: ids.at(-1) })
 }
 
-export const searchJobs = (engine: Engine): Record<string, JobHandler> => ({
+/** The jobs of the index, and its housekeeping. */
+export function searchWork(engine: Engine<SearchHandles>): {
+  handlers: Record<string, JobHandler>
+  schedules: Schedule[]
+} {
+  const embed = createEmbedder(engine)
+  return { handlers: jobs(engine, embed), schedules: schedules(engine, embed) }
+}
+
+type Embed = (signal: AbortSignal) => Promise<void>
+
+const jobs = (engine: Engine, embed: Embed): Record<string, JobHandler> => ({
   'search.refresh': async ({ kind, ids }: { kind: string; ids: Id[] }) => {
     const source = sourceOf(kind)
     if (source !== undefined) await refresh(engine, source, ids)
@@ -71,13 +82,13 @@ export const searchJobs = (engine: Engine): Record<string, JobHandler> => ({
   'search.learn': async ({ id }: { id: Id }) => refresh(engine, fileSearchable, await learnFile(engine, id)),
   'search.reindex': async ({ kind, after }: { kind: string; after?: Id | null }) =>
     reindex(engine, kind, after ?? null),
-  'search.embed': async (_: object, { signal }) => embedSome(engine, signal),
+  'search.embed': async (_: object, { signal }) => embed(signal),
 })
 
 /** Another number, and everything is indexed anew once. */
 const FIRST_INDEX = 'search.indexed.2'
 
-export const searchSchedules = (engine: Engine): Schedule[] => [
+const schedules = (engine: Engine, embed: Embed): Schedule[] => [
   // What was written before there was an index, once; and what no model could embed at its time.
   every('search.begin', 86_400, async () => {
     const { rowCount } = await engine.postgres.pool.query(
@@ -86,7 +97,7 @@ export const searchSchedules = (engine: Engine): Schedule[] => [
     )
     if (rowCount === 1) await beginReindex(engine)
   }),
-  every('search.embed_rest', 60, ({ signal }) => embedSome(engine, signal)),
+  every('search.embed_rest', 60, ({ signal }) => embed(signal)),
 ]
 
 export async function beginReindex(engine: Engine): Promise<void> {

@@ -4,7 +4,7 @@ import type { Id } from '#kernel/ids.ts'
 import { cursorOf, positionOf } from '#kernel/paging.ts'
 import { iso } from '#kernel/time.ts'
 import { type SearchHit, searchTypes } from '../contract.ts'
-import { embedQuestion } from '../index/embedding.ts'
+import { type SearchHandles, embedQuestion } from '../index/embedding.ts'
 import { type Fused, fuse } from './fuse.ts'
 import { snippetOf, spansOf } from './highlight.ts'
 import { MOST_FOUND, type Row, queryStore } from './query-store.ts'
@@ -23,7 +23,7 @@ interface Asked {
 const FEW = 10
 
 export async function find(
-  ctx: Context,
+  ctx: Context<SearchHandles>,
   { cursor, limit, ...asked }: Asked & { cursor?: string | undefined; limit: number },
 ) {
   const { q, mode } = asked
@@ -65,7 +65,7 @@ export async function find(
 }
 
 /** The best by meaning, or why there are none. */
-async function meant(ctx: Context, reach: Reach, question: string): Promise<bigint[] | string> {
+async function meant(ctx: Context<SearchHandles>, reach: Reach, question: string): Promise<bigint[] | string> {
   const meaning = await embedQuestion(ctx, question)
   return typeof meaning === 'string'
     ? meaning

@@ -44,11 +44,17 @@ const cut = (words: string): string => Buffer.from(words.slice(0, LONGEST_DESCRI
 export const noOutside: Outside = { offer: [], problems: [], reach: () => null, async [Symbol.asyncDispose]() {} }
 
 type Listing = { tools: OutsideTool[]; leftOut: number } | { failed: string }
-type Known = Map<string, { until: number; listing: Listing }>
-const known = new WeakMap<Engine, Known>()
+/** What outside servers offer, in this process's memory: the oldest is forgotten first. */
+export type OutsideTools = Map<string, { until: number; listing: Listing }>
+export const createOutsideTools = (): OutsideTools => new Map()
 
 /** Asks the servers what they have, all at once; one that does not answer is a problem and no more. `party`: whose run it is. */
-export async function outsideOf(engine: Engine, agent: AgentRow, party: Id, signal: AbortSignal): Promise<Outside> {
+export async function outsideOf(
+  engine: Engine<{ outsideTools: OutsideTools }>,
+  agent: AgentRow,
+  party: Id,
+  signal: AbortSignal,
+): Promise<Outside> {
   const servers = outsideServers(engine, agent)
   if (servers.length === 0) return noOutside
   const named = new Map<string, OutsideUse>()
@@ -60,7 +66,7 @@ export async function outsideOf(engine: Engine, agent: AgentRow, party: Id, sign
       const credential = `${agent.id} ${server.name} ${hash('sha256', JSON.stringify(server.headers))}`
       const mcp = outsideMcp(engine.outside, server, { credential, party })
       connections.push(mcp)
-      return { server, mcp, listing: await listed(engine, keyOf(agent, server.name), mcp, signal) }
+      return { server, mcp, listing: await listed(engine.outsideTools, keyOf(agent, server.name), mcp, signal) }
     }),
   )
   for (const { server, mcp, listing } of listings) {
@@ -130,9 +136,7 @@ export function outsidePolicy(
 const keyOf = ({ id, updated_at }: Pick<AgentRow, 'id' | 'updated_at'> & { id: Id }, server: string): string =>
   `${id} ${updated_at.getTime()} ${server}`
 
-async function listed(engine: Engine, key: string, mcp: OutsideMcp, signal: AbortSignal): Promise<Listing> {
-  const all = known.get(engine) ?? new Map()
-  known.set(engine, all)
+async function listed(all: OutsideTools, key: string, mcp: OutsideMcp, signal: AbortSignal): Promise<Listing> {
   const before = all.get(key)
   if (before && before.until > Date.now()) return before.listing
   const listing = await mcp.tools(signal).then(bounded, (error: unknown): Listing => {

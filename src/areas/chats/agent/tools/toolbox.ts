@@ -22,9 +22,3 @@ export interface Toolbox {
   /** In the rights of `ctx`, until its signal fires. What is refused is an answer with `is_error`. */
   call(ctx: Context, name: string, given: Record<string, unknown>): Promise<Result>
 }
-
-declare module '#engine/context.ts' {
-  interface Engine {
-    toolbox: Toolbox
-  }
-}

@@ -9,6 +9,7 @@ import type { Budget } from '#kernel/money.ts'
 import { type Principal, membershipIn } from '#kernel/principal.ts'
 import { actingFor } from '../../runs/acting.ts'
 import type { Lineal } from '../../runs/budgets.ts'
+import type { AgentHandles } from './handles.ts'
 import { DELEGATE, delegateTool, taskOf } from './delegate-tool.ts'
 import { type Outside, outsideOf, outsidePolicy } from './outside-tools.ts'
 import type { RunRow } from '../../runs/run-store.ts'
@@ -49,7 +50,7 @@ export interface ToolUse {
 }
 
 /** Hands a task to another agent and sees it to its end. */
-export type Delegate = (engine: Engine, agentId: Id, task: string, use: ToolUse) => Promise<Result | Waits>
+export type Delegate = (agentId: Id, task: string, use: ToolUse) => Promise<Result | Waits>
 
 export interface Toolset extends AsyncDisposable {
   /** The agent has no tools at all, or there is none. */
@@ -75,7 +76,7 @@ export interface ToolsetOwner {
 }
 
 export async function toolsetOf(
-  engine: Engine,
+  engine: Engine<AgentHandles>,
   { agent, principal, workspaceId, lineage, delegate, signal }: ToolsetOwner,
 ): Promise<Toolset> {
   if (agent === null) return noTools
@@ -105,7 +106,7 @@ export async function toolsetOf(
     offer,
     problems: outside.problems,
     reach(name, given) {
-      if (name === DELEGATE && agent.subagents.length > 0) return handing(agent, above, given, delegate, engine)
+      if (name === DELEGATE && agent.subagents.length > 0) return handing(agent, above, given, delegate)
       const beyond = outside.reach(name)
       if (beyond !== null)
         return 'unusable' in beyond
@@ -152,7 +153,6 @@ function handing(
   above: readonly AgentAbove[],
   given: Record<string, unknown>,
   delegate: Delegate,
-  engine: Engine,
 ): UsableTool | { unusable: string } {
   const entry = agent.subagents.find(({ agent_id }) => agent_id === given.agent_id)
   if (!entry) return { unusable: `Name one of these as \`agent_id\`: ${idsOf(agent.subagents).join(', ')}.` }
@@ -173,13 +173,13 @@ function handing(
     // The same call hands the same task on once.
     repeatable: true,
     limitMs: null,
-    use: (call) => delegate(engine, agentId, wanted.task, call),
+    use: (call) => delegate(agentId, wanted.task, call),
   }
 }
 
 /** In the rights of whoever sent the message and of who chose the tools, and in no workspace but the chat's. */
 async function callHere(
-  engine: Engine,
+  engine: Engine<AgentHandles>,
   name: string,
   given: Record<string, unknown>,
   { run, ...use }: ToolUse,

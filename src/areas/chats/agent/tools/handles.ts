@@ -1,0 +1,13 @@
+import type { HasEndpoints } from '#areas/ai-gateway/service.ts'
+import type { GatewayFaces } from '#gateway/mount.ts'
+import type { Id } from '#kernel/ids.ts'
+import type { OutsideTools } from './outside-tools.ts'
+import type { Toolbox } from './toolbox.ts'
+
+/** What an agent at work uses of others. */
+export interface AgentHandles extends HasEndpoints, Pick<GatewayFaces, 'completeTurn'> {
+  toolbox: Toolbox
+  outsideTools: OutsideTools
+  /** Whether one of these runs of automations is of one that was paused since its agent was changed. */
+  isHeldBack(automationRunIds: readonly Id[]): Promise<boolean>
+}
