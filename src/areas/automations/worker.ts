@@ -3,7 +3,6 @@ import { writeOutboxAll } from '#engine/outbox/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Firing, admit } from './runs/admit.ts'
-import { runEvent } from './events.ts'
 import { launch } from './runs/launch.ts'
 import { placesFor } from './runs/places.ts'
 import { scheduleOf } from './schedule/schedule.ts'
@@ -13,6 +12,7 @@ import { type AutomationRow, automationStore, asleepBy } from './store.ts'
 import { stopRuns } from './runs/stop.ts'
 import { type Due, dueTicks } from './schedule/ticks.ts'
 import type { ChatHandles } from '#areas/chats/service.ts'
+import { runEvent } from './runs/show-run.ts'
 
 const LOOK_MS = 250
 /** Automations that are fired in one transaction, and ticks of all of them together: who missed a year waits no one else out. */

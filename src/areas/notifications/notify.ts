@@ -5,6 +5,7 @@ import { writeOutbox } from '#engine/outbox/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { type DeliveryRow, deliveryStore } from './delivery/delivery-store.ts'
+import { wakeDelivery } from './delivery/deliver.ts'
 import { pushStore } from './delivery/push-store.ts'
 import { dueAt, isQuiet } from './preferences/quiet.ts'
 import { showNotification } from './show.ts'
@@ -87,15 +88,6 @@ export async function notify(engine: Engine, db: Db, word: Word, at = new Date()
 
 const reaches = async (engine: Engine, db: Db, { id, mailable }: Person, channel: 'email' | 'push'): Promise<boolean> =>
   channel === 'email' ? mailable && canMail(engine) : (await pushStore.list(db, id, null, 1)).length > 0
-
-/** One job for all that is due to somebody at one moment. */
-export const wakeDelivery = (engine: Engine, db: Db, accountId: Id, due: Date): Promise<void> =>
-  engine.jobs.add(
-    { db },
-    'notifications.deliver',
-    { account_id: accountId },
-    { runAt: due, key: `notifications:${accountId}:${due.getTime()}` },
-  )
 
 /** After its commit `outbox` must be poked. */
 export const tell = (

@@ -5,7 +5,6 @@ import type { Scope } from '#kernel/scopes.ts'
 import { Bundle } from './bundle.ts'
 import { type Readable, mayHear, readable } from './channels.ts'
 import { eventFrame } from './frames.ts'
-import type { Hub } from './hub.ts'
 
 /** Where a subscription begins, and what it is told of that. */
 export interface Start {
@@ -18,6 +17,13 @@ export interface Start {
   frames: readonly Buffer[]
 }
 
+/** What a subscription asks of the hub. */
+interface Following {
+  add(reader: Reader, head: bigint): void
+  remove(reader: Reader): void
+  leave(reader: Reader, channel: string): void
+}
+
 /** A subscription. `position` is how far it has come in the log of changes. There are thousands: it holds what it must. */
 export class Reader implements Feed {
   /** What it follows, and with which rights as they are now. */
@@ -25,7 +31,7 @@ export class Reader implements Feed {
   position: bigint
   /** Whether changes reach it as they come; before that it catches up from the log. */
   live = false
-  readonly #hub: Hub
+  readonly #hub: Following
   /** Channels that begin later than `position`: what lies before cannot be told whole. */
   readonly #from: ReadonlyMap<string, bigint> | null
   /** Until somebody reads. */
@@ -33,7 +39,7 @@ export class Reader implements Feed {
   #sink: Sink | null = null
   #pending: Bundle | null = null
 
-  constructor(hub: Hub, ctx: Context, channels: Map<string, Readable>, start: Start) {
+  constructor(hub: Following, ctx: Context, channels: Map<string, Readable>, start: Start) {
     this.#hub = hub
     this.channels = channels
     this.position = start.position

@@ -3,7 +3,7 @@ import type { Membership } from '#kernel/principal.ts'
 import { type Nano, toUsd, usdOrNull } from '#kernel/money.ts'
 import { iso, isoOrNull } from '#kernel/time.ts'
 import type { Invitation, Member, Workspace } from './contract.ts'
-import type { InvitationRow } from './invitations/invitation-store.ts'
+import type { InvitationRow } from './invitation-store.ts'
 import type { NamedMember } from './member-store.ts'
 import type { CountedWorkspace } from './store.ts'
 

@@ -5,12 +5,11 @@ import type { Id } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
 import { admit } from './admit.ts'
 import { checkVouches } from '../pause.ts'
-import { runEvent } from '../events.ts'
 import { type AutomationRunRow, runStore } from './run-store.ts'
-import { showRun } from '../show.ts'
 import { giveWayTo, stopRuns } from './stop.ts'
 import { type AutomationRow, asleepBy, automationStore } from '../store.ts'
 import type { ChatHandles } from '#areas/chats/service.ts'
+import { runEvent, showRun } from './show-run.ts'
 
 interface OneRun {
   id: Id

@@ -3,9 +3,10 @@ import { writeOutbox } from '#engine/outbox/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import type { ErrorBody } from '#kernel/errors.ts'
 import type { Nano } from '#kernel/money.ts'
-import { automationEvent, runEvent } from '../events.ts'
+import { automationEvent } from '../events.ts'
 import { type AutomationRunRow, runStore } from './run-store.ts'
 import { automationStore } from '../store.ts'
+import { runEvent } from './show-run.ts'
 
 /** So many failures one after the other, and the automation is archived: it would only go on failing. */
 const MOST_FAILURES = 10

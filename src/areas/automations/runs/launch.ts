@@ -5,10 +5,10 @@ import { Refusal, errorBody, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
 import { end } from './end.ts'
-import { runEvent } from '../events.ts'
 import type { Places } from './places.ts'
 import { type AutomationRunRow, runStore } from './run-store.ts'
 import { type AutomationRow, asleepBy, automationStore } from '../store.ts'
+import { runEvent } from './show-run.ts'
 
 /**
  * Starts a run that waits: its message is sent and the run bound to it in one transaction, so a process that dies leaves

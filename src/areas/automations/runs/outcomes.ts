@@ -7,10 +7,10 @@ import type { ErrorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { end } from './end.ts'
-import { runEvent } from '../events.ts'
 import { type AutomationRunRow, runStore } from './run-store.ts'
 import { stopRuns } from './stop.ts'
 import { automationStore } from '../store.ts'
+import { runEvent } from './show-run.ts'
 
 /** Runs that are tended at once: to stop one may take its seconds. */
 const LANES = 8

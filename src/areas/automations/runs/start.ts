@@ -8,10 +8,10 @@ import { Refusal, errorBody, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { actorOf } from '#kernel/principal.ts'
 import { end } from './end.ts'
-import { runEvent } from '../events.ts'
 import { ownerOf, putOff, wordsOf } from './launch.ts'
 import { type AutomationRunRow, runStore } from './run-store.ts'
 import { type AutomationRow, asleepBy, automationStore } from '../store.ts'
+import { runEvent } from './show-run.ts'
 
 /** Runs that are begun in one transaction, and workspaces that share them: each gets its part, however many wait in one. */
 const AT_ONCE = 200

@@ -4,14 +4,13 @@ import { hashSecret } from '#access/api-key.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { admit } from '../runs/admit.ts'
-import { runEvent } from '../events.ts'
 import { checkAwake } from '../runs/control.ts'
-import { showRun } from '../show.ts'
 import { giveWayTo } from '../runs/stop.ts'
 import { isToken, newToken } from './token.ts'
 import { runStore } from '../runs/run-store.ts'
 import { type AutomationRow, automationStore } from '../store.ts'
 import type { ChatHandles } from '#areas/chats/service.ts'
+import { runEvent, showRun } from '../runs/show-run.ts'
 
 const LARGEST = 1 << 20
 /** Of a body, what an agent is shown. */

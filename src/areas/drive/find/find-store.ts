@@ -2,19 +2,12 @@ import { type RawBuilder, sql } from 'kysely'
 import type { GramQuery } from '#engine/search-engine/regex/grams.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
+import type { Within } from './within.ts'
 
 /** Where a search of the drive goes on: behind this path (its first 400 characters) and id. */
 export interface Position {
   path: string
   id: Id
-}
-
-/** Where a caller may find something: the rule of lists and of shares, inside the query. */
-export interface Within {
-  /** From `visibleWorkspaces`. */
-  workspaces: readonly Id[]
-  shared: readonly Id[]
-  sharedFolders: readonly Id[]
 }
 
 export interface Range extends Within {

@@ -5,7 +5,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { cursorOf, positionOf } from '#kernel/paging.ts'
 import { type Position, findingStore } from './find-store.ts'
-import { within } from '../tree/locate.ts'
+import { within } from './within.ts'
 import { showFile } from '../show.ts'
 import { fileStore } from '../store.ts'
 

@@ -11,7 +11,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { cursorOf, positionOf, wholeAt } from '#kernel/paging.ts'
 import type { GrepRow } from '../contract-finding.ts'
-import { within } from '../tree/locate.ts'
+import { within } from './within.ts'
 import { type Candidate, findingStore } from './find-store.ts'
 import { TURN_MS, belowOf, globOf, listOf, place, positionAt } from './glob.ts'
 

@@ -1,14 +1,13 @@
 import { sql } from 'kysely'
 import type { Context } from '#engine/context.ts'
-import { checkTarget, visibleWorkspaces } from '#access/resources.ts'
-import { sharedPlace, sharedThings } from '#access/shares.ts'
+import { checkTarget } from '#access/resources.ts'
+import { sharedPlace } from '#access/shares.ts'
 import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { checkPlace, checkWritable } from '#access/place.ts'
 import { membershipIn } from '#kernel/principal.ts'
 import type { Scope } from '#kernel/scopes.ts'
-import type { Within } from '../find/find-store.ts'
 import { type FileRow, fileStore } from '../store.ts'
 
 export const file = finder('file', async (ctx: Context, id) => (await fileStore.get(ctx.db, id)) ?? null)
@@ -28,13 +27,6 @@ export async function fileFor(ctx: Context, id: Id, scope: Scope, param: string)
   checkPlace(place, scope)
   if (!scope.endsWith(':read')) checkWritable(place)
   return row
-}
-
-/** Where glob and grep look: in what the caller's workspaces hold and what was shared with it, or in one workspace. */
-export async function within(ctx: Context, workspaceId: Id | undefined): Promise<Within> {
-  const workspaces = visibleWorkspaces(ctx, 'drive:read', workspaceId)
-  if (workspaceId !== undefined) return { workspaces, shared: [], sharedFolders: [] }
-  return { workspaces, ...(await sharedThings(ctx.db, ctx.principal, 'drive:read')) }
 }
 
 /** Where a new thing goes: a folder, or the root of a workspace. */

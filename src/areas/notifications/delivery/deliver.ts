@@ -7,7 +7,6 @@ import type { Id } from '#kernel/ids.ts'
 import { watchCaps } from '../caps.ts'
 import { type DeliveryRow, deliveryStore } from './delivery-store.ts'
 import { notificationMail } from './mail.ts'
-import { wakeDelivery } from '../notify.ts'
 import { type HasPushKeys, push } from './push.ts'
 import { openSubscription, pushStore } from './push-store.ts'
 import { type NotificationRow, notificationStore } from '../store.ts'
@@ -30,6 +29,15 @@ export const notificationSchedules = (engine: Engine): Schedule[] => [
   }),
   every('notifications.caps', 30, () => watchCaps(engine)),
 ]
+
+/** One job for all that is due to somebody at one moment. */
+export const wakeDelivery = (engine: Engine, db: Db, accountId: Id, due: Date): Promise<void> =>
+  engine.jobs.add(
+    { db },
+    'notifications.deliver',
+    { account_id: accountId },
+    { runAt: due, key: `notifications:${accountId}:${due.getTime()}` },
+  )
 
 /** Everything that is due to somebody goes in one mail, taken by the mail queue in the same transaction: never twice. */
 async function mailDue(engine: Engine, accountId: Id): Promise<void> {

@@ -13,7 +13,7 @@ import { changeRights, changeWithin, hold, refusePersonal, tell } from '../chang
 import { invitations } from '../contract.ts'
 import { checkGrant, mayGrant, placeOf } from '../grant.ts'
 import { invitationMail } from './invitation-mail.ts'
-import { type InvitationRow, invitationStore } from './invitation-store.ts'
+import { type InvitationRow, invitationStore } from '../invitation-store.ts'
 import { memberStore } from '../member-store.ts'
 import { checkManager, tellOf } from '../members.ts'
 import { checkRoomFor, joinAs } from '../service.ts'

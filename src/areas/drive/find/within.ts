@@ -1,0 +1,19 @@
+import { visibleWorkspaces } from '#access/resources.ts'
+import { sharedThings } from '#access/shares.ts'
+import type { Context } from '#engine/context.ts'
+import type { Id } from '#kernel/ids.ts'
+
+/** Where a caller may find something: the rule of lists and of shares, inside the query. */
+export interface Within {
+  /** From `visibleWorkspaces`. */
+  workspaces: readonly Id[]
+  shared: readonly Id[]
+  sharedFolders: readonly Id[]
+}
+
+/** Where glob and grep look: in what the caller's workspaces hold and what was shared with it, or in one workspace. */
+export async function within(ctx: Context, workspaceId: Id | undefined): Promise<Within> {
+  const workspaces = visibleWorkspaces(ctx, 'drive:read', workspaceId)
+  if (workspaceId !== undefined) return { workspaces, shared: [], sharedFolders: [] }
+  return { workspaces, ...(await sharedThings(ctx.db, ctx.principal, 'drive:read')) }
+}
