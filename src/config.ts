@@ -113,6 +113,11 @@ export const settings: readonly Setting[] = [
     meaning: 'Bytes that the files of a workspace may take, their versions and the trash included; 0 is off.',
   },
   { name: 'UK_LIMIT_FILE_BYTES', fallback: '0', meaning: 'Bytes of one file; 0 is off.' },
+  {
+    name: 'UK_REQUEST_RETENTION_DAYS',
+    fallback: '30',
+    meaning: 'How long what runs asked their models is kept, sealed, so that they can be played again; 0 keeps none.',
+  },
   { name: 'UK_DRAIN_SECONDS', fallback: '20', meaning: 'How long a stopping server lets requests finish.' },
   { name: 'UK_LOG', fallback: 'info', meaning: 'Least level to log: debug, info, warn, error.' },
   { name: 'SMTP_URL', fallback: '', meaning: 'smtp://user:password@host:port to send mail.', secret: true },
@@ -184,6 +189,8 @@ export interface Config {
   readonly s3Endpoint: string | null
   /** In bytes; 0 is off. */
   readonly storage: Readonly<Record<'workspace' | 'file', number>>
+  /** Days that what runs asked their models is kept; 0 keeps none. */
+  readonly requestRetentionDays: number
   readonly drainSeconds: number
   readonly logLevel: string
   readonly embeddingModel: string
@@ -272,6 +279,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       workspace: whole('UK_LIMIT_STORAGE_BYTES', 0, Number.MAX_SAFE_INTEGER),
       file: whole('UK_LIMIT_FILE_BYTES', 0, Number.MAX_SAFE_INTEGER),
     }),
+    requestRetentionDays: whole('UK_REQUEST_RETENTION_DAYS', 0, 3650),
     drainSeconds: whole('UK_DRAIN_SECONDS', 0, 3600),
     logLevel: choice('UK_LOG', ['debug', 'info', 'warn', 'error'], 'info'),
     embeddingModel: text('UK_EMBEDDING_MODEL'),

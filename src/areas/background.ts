@@ -14,7 +14,7 @@ import { watchSetup } from './accounts/sign-in/setup.ts'
 import { agentSecrets } from './agents/service.ts'
 import { automationConsumer, automationSchedules, automationSecrets, startAutomations } from './automations/service.ts'
 import { interruptedCalls } from './chats/runs/interrupted.ts'
-import { goalConsumer, goalJobs, goalSchedules, sending } from './chats/service.ts'
+import { goalConsumer, goalJobs, goalSchedules, requestSchedules, requestSecrets, sending } from './chats/service.ts'
 import { driveSchedules } from './drive/service.ts'
 import { textOperation } from './inference/service.ts'
 import {
@@ -42,6 +42,7 @@ const kinds: readonly OperationKind<object, Handles>[] = [textOperation, sending
 const sealed: readonly SealedColumns[] = [
   { table: 'kept_items', columns: ['sealed'] },
   ...agentSecrets,
+  ...requestSecrets,
   ...automationSecrets,
   ...webhookSecrets,
   ...pushSecrets,
@@ -82,6 +83,7 @@ export function background(
       ...webhookSchedules(engine),
       ...automationSchedules(engine),
       ...goalSchedules(engine),
+      ...requestSchedules(engine),
     ],
     consumers: [
       searchConsumer(engine),

@@ -36,6 +36,7 @@ import { showChat } from './show.ts'
 import { type ChatRow, chatStore } from './store.ts'
 
 export { chatSearchable } from './searchable.ts'
+export { requestSchedules, requestSecrets } from './runs/model-requests.ts'
 export { goalConsumer, goalJobs, goalSchedules } from './goals/pursue.ts'
 export { type NewChat, type NewChatPermit, bulkCreate, permitNewChat } from './commands/bulk-create.ts'
 export { type OutsideTools, createOutsideTools } from './agent/tools/outside-tools.ts'

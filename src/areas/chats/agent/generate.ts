@@ -20,6 +20,7 @@ import { messageStore } from '../messages/message-store.ts'
 import { type Part, lastWords } from '../messages/parts.ts'
 import { readFiles } from '../messages/read-files.ts'
 import type { PendingAction } from '../runs/run-store.ts'
+import { sealRequest } from '../runs/model-requests.ts'
 import { type Step, stepStore } from '../runs/step-store.ts'
 import { openCalls } from '../messages/tool-calls.ts'
 import type { Fact } from '../runs/facts.ts'
@@ -64,7 +65,9 @@ export async function generate(
   let toolset: Toolset | null = null
   /** Every call of the model is kept as a step by now. */
   let kept = output.content.length > 0
-  const stepOf = (status: Step['status'], error: ErrorBody['error'] | null): Step => {
+  /** What the model is being asked, and where its answer begins among the parts. */
+  let asked: { request: CanonicalRequest; from: number } | null = null
+  const stepOf = async (status: Step['status'], error: ErrorBody['error'] | null): Promise<Step> => {
     const served = completion?.served ?? null
     return {
       kind: 'model',
@@ -75,9 +78,16 @@ export async function generate(
       error,
       cost_nano: served?.cost ?? null,
       started_at: startedAt,
+      request:
+        asked &&
+        (await sealRequest(engine, {
+          request: asked.request,
+          answer: answer.parts.slice(asked.from),
+          finish_reason: answer.finish,
+        })),
     }
   }
-  const ending = (status: Ending['status'], error: ErrorBody['error'] | null): Ending => {
+  const ending = async (status: Ending['status'], error: ErrorBody['error'] | null): Promise<Ending> => {
     const served = completion?.served ?? null
     return {
       status,
@@ -89,7 +99,7 @@ export async function generate(
       cost: served?.cost ?? null,
       before: claim.output.usage,
       error,
-      step: kept ? null : stepOf(status, error),
+      step: kept ? null : await stepOf(status, error),
     }
   }
   /** A turn of the model is durable before its tools are begun: whoever takes the run over goes on from here. */
@@ -97,11 +107,12 @@ export async function generate(
     // Settled before its step says so: a step without its line in the books would be a cost that nobody paid.
     await Promise.all([teller.told(), engine.ledger.flush()])
     const served = completion?.served ?? null
+    const step = await stepOf('completed', null)
     await engine.postgres.db.transaction().execute(async (db) => {
       const { usage = null, cost = null } = served ?? {}
       const now = await claimStore.keep(db, claim.run, { usage: addUsage(claim.run.usage, usage), cost })
       if (!now) throw new Error('another process has the run')
-      await stepStore.insert(db, now, stepOf('completed', null))
+      await stepStore.insert(db, now, step)
       claim.output = await messageStore.keep(db, output.id, {
         content: answer.parts,
         ...(served && { served: { ...served, usage: addUsage(claim.output.usage, usage) } }),
@@ -163,6 +174,7 @@ export async function generate(
       const said = [...read, { role: 'assistant' as const, content: answer.parts }]
       const turn = { model: run.model, messages: turnOf(agent?.system_prompt ?? null, said), ...settings }
       kept = false
+      asked = { request: turn, from: answer.parts.length }
       const payer = payerOf(principal, run.workspace_id, {
         chatId: run.chat_id,
         runId: run.id,
@@ -177,17 +189,17 @@ export async function generate(
       await teller.tell(answer.end())
       if (toolset.empty || openCalls(answer.parts).length === 0) {
         const wrong = agent?.output_schema ? mismatch(agent.output_schema, lastWords(answer.parts)) : null
-        if (wrong === null) return ending('completed', null)
+        if (wrong === null) return await ending('completed', null)
         refuse('provider_error', { message: `The answer does not match the \`output_schema\` of its agent: ${wrong}.` })
       }
       await keep()
     }
   } catch (error) {
     await teller.tell(answer.end())
-    if (signal.aborted) return ending('cancelled', null)
+    if (signal.aborted) return await ending('cancelled', null)
     if (!(error instanceof Refusal)) engine.log.error({ error, run: run.id }, 'a run failed')
     const refusal = error instanceof Refusal ? error : new Refusal('internal_error')
-    const failed = ending('failed', errorBody(refusal).error)
+    const failed = await ending('failed', errorBody(refusal).error)
     return refusal.toPayer ? { ...failed, payerError: errorBody(refusal.toPayer).error } : failed
   } finally {
     // Nobody waits for outside servers to see it go.

@@ -9,6 +9,7 @@ import type { CanonicalMessage } from '#gateway/model/canonical-request.ts'
 import { judgesBudgets, lineageOf } from '../runs/budgets.ts'
 import type { GoalRow } from './goal-store.ts'
 import type { Said } from '../messages/history.ts'
+import { type SealedRequest, sealRequest } from '../runs/model-requests.ts'
 import type { RunRow } from '../runs/run-store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
 
@@ -103,21 +104,21 @@ export async function judge(
   goal: GoalRow,
   run: RunRow,
   { path, answer, model }: { path: readonly Said[]; answer: string; model: string },
-): Promise<{ verdict: Verdict; served: Served | null }> {
+): Promise<{ verdict: Verdict; served: Served | null; request: SealedRequest | null }> {
   const payer = payerOf(ctx.principal, goal.workspace_id, {
     chatId: goal.chat_id,
     runId: run.id,
     budgets: judgesBudgets(await lineageOf(ctx.engine.postgres, run.id)),
   })
-  const completion = ctx.engine.completeTurn(
-    ctx.principal,
-    { model, messages: questionOf(goal, path, answer) },
-    { signal: ctx.signal, payer, surface: 'judge' },
-  )
+  const request = { model, messages: questionOf(goal, path, answer) }
+  const completion = ctx.engine.completeTurn(ctx.principal, request, { signal: ctx.signal, payer, surface: 'judge' })
   let text = ''
+  let finish: string | null = null
   for await (const chunk of completion) {
     if (chunk.type === 'error') throw refusalOf(chunk.error)
     if (chunk.type === 'text') text += chunk.text
+    if (chunk.type === 'finish') finish = chunk.reason
   }
-  return { verdict: verdictOf(text), served: completion.served }
+  const asked = { request, answer: [{ type: 'text' as const, text }], finish_reason: finish }
+  return { verdict: verdictOf(text), served: completion.served, request: await sealRequest(ctx.engine, asked) }
 }

@@ -138,7 +138,7 @@ async function judgedTurn(
   const model = goal.judge_model ?? goal.model ?? run.model
   try {
     const ctx = await actingFor(engine, goal, AbortSignal.any([signal, AbortSignal.timeout(JUDGE_MS)]))
-    const { verdict, served } = await judge(ctx, goal, run, { path, answer: said, model })
+    const { verdict, served, request } = await judge(ctx, goal, run, { path, answer: said, model })
     const answer = hashOf(said)
     // What repeats itself gets nowhere, whatever the judge makes of it.
     const progress = verdict.progress && answer !== goal.last_answer
@@ -166,6 +166,7 @@ async function judgedTurn(
         error: null,
         cost_nano: served?.cost ?? null,
         started_at: startedAt,
+        request,
       })
       if (verdict.achieved) return over(tx, judged, 'achieved')
       return attemptedIn(tx, judged, { progress, feedback: verdict.feedback })

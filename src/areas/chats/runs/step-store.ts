@@ -2,6 +2,7 @@ import { type ColumnType, type Generated, type Selectable, sql } from 'kysely'
 import type { Db } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
+import type { SealedRequest } from './model-requests.ts'
 import { type RunRow, decimal } from './run-store.ts'
 
 declare module '#engine/postgres/tables.ts' {
@@ -34,6 +35,8 @@ export type Step = Pick<
 > & {
   result: object | null
   error: object | null
+  /** What the model was asked and said, where it is kept. */
+  request?: SealedRequest | null
 }
 
 export const stepStore = {
@@ -100,8 +103,10 @@ export const stepStore = {
   /** The same of many runs, one of each. */
   async insertMany(db: Db, ended: readonly { run: Pick<RunRow, 'id' | 'attempt'>; step: Step }[]): Promise<void> {
     if (ended.length === 0) return
-    const given = ended.map(({ run, step: { cost_nano, ...step } }) => ({
+    const given = ended.map(({ run, step: { cost_nano, request, ...step } }) => ({
       ...step,
+      request_id: request?.id ?? null,
+      sealed: request?.sealed ?? null,
       run_id: run.id,
       attempt: run.attempt,
       cost_nano: decimal(cost_nano),
@@ -109,12 +114,16 @@ export const stepStore = {
     // Those before it are read once for all: a sub-select of each row would be a look through the table for each.
     const ids = ended.map(({ run }) => run.id)
     await sql`with before as (
-        select run_id, max(index) as index from steps where run_id = any(${ids}::ulid[]) group by run_id)
+        select run_id, max(index) as index from steps where run_id = any(${ids}::ulid[]) group by run_id),
+      given as (select x.*, coalesce(b.index, 0) + 1 as index
+        from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as x(run_id text, attempt int, kind text, name text,
+          status text, idempotent boolean, result jsonb, error jsonb, cost_nano bigint, started_at timestamptz,
+          request_id text, sealed text)
+        left join before b on b.run_id = x.run_id),
+      kept as (insert into model_requests (id, run_id, index, sealed)
+        select request_id, run_id, index, sealed from given where request_id is not null)
       insert into steps (run_id, index, attempt, kind, name, status, idempotent, result, error, cost_nano, started_at, completed_at)
-      select x.run_id, coalesce(b.index, 0) + 1, attempt, kind, name, status, idempotent, result, error, cost_nano, started_at,
-        clock_timestamp()
-      from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as x(run_id text, attempt int, kind text, name text, status text,
-        idempotent boolean, result jsonb, error jsonb, cost_nano bigint, started_at timestamptz)
-      left join before b on b.run_id = x.run_id`.execute(db)
+      select run_id, index, attempt, kind, name, status, idempotent, result, error, cost_nano, started_at, clock_timestamp()
+      from given`.execute(db)
   },
 }

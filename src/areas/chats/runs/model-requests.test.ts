@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { call, say, script } from '#test/chats/chats.ts'
+import { type Person, testServer } from '#test/server.ts'
+import { until } from '#test/until.ts'
+import { requestsOf, retainRequests } from './model-requests.ts'
+
+const WORDS = 'The heron waits by the weir.'
+
+/** A run of an agent that uploads a file and then says what it did; answers the chat, the run and its message. */
+async function ran(alice: Person) {
+  const agent = await alice.post('/agents', {
+    name: 'Clerk',
+    model: 'sim/script',
+    tools: [{ name: 'drive.upload', policy: 'allow' }],
+  })
+  const chat = (await alice.post('/chats', { agent_id: agent.body.data.id })).body.data.id
+  const upload = call('drive.upload', { name: 'heron.txt', content: WORDS, workspace_id: alice.workspaceId })
+  const { run } = (
+    await alice.post(`/chats/${chat}/messages`, { content: script([say('Wait. '), upload], [say(WORDS)]) })
+  ).body.data
+  await until(
+    async () => (await alice.get(`/chats/${chat}/runs/${run.id}`)).body.data.status,
+    (status: string) => status === 'completed',
+  )
+  const [, message] = (await alice.get(`/chats/${chat}/messages`)).body.data
+  return { chat, run: run.id as string, message }
+}
+
+test('what a run asked its model and what was said is kept sealed, whole enough to play the run again, and goes with its chat', async () => {
+  await using server = await testServer()
+  const { engine } = server.app
+  const { pool } = engine.postgres
+  const alice = await server.person('Alice')
+  const { chat, run, message } = await ran(alice)
+  const kept = await requestsOf(engine, run, 1)
+  assert.equal(kept.length, 2)
+  // Played again with what was kept alone: what was said, with the results that the next request carries, is the message.
+  const said = kept.flatMap(({ answer }) => answer)
+  assert.deepEqual(
+    said,
+    message.content.filter(({ type }: { type: string }) => type !== 'tool_result'),
+  )
+  assert.deepEqual(
+    kept.map(({ request, finish_reason }) => [request.model, request.messages.length, finish_reason]),
+    [
+      ['sim/script', 1, 'tool_calls'],
+      ['sim/script', 3, 'stop'],
+    ],
+  )
+  assert.match(JSON.stringify(kept[1]!.request.messages.at(-1)), /heron\.txt/)
+  assert.deepEqual(
+    kept.map(({ request }) => request.tools?.map(({ name }) => name)),
+    [['drive_upload'], ['drive_upload']],
+  )
+  const { rows } = await pool.query('select * from model_requests')
+  assert.doesNotMatch(JSON.stringify(rows), /heron/i)
+
+  await pool.query(`update model_requests set created_at = now() - interval '40 days' where index = $1`, [
+    kept[0]!.index,
+  ])
+  await retainRequests(engine.postgres.db, engine.config.requestRetentionDays)
+  assert.deepEqual(
+    (await requestsOf(engine, run, 1)).map(({ index }) => index),
+    [kept[1]!.index],
+  )
+  await alice.delete(`/chats/${chat}`)
+  await alice.delete(`/chats/${chat}/permanent-delete`)
+  assert.equal((await alice.get(`/chats/${chat}`)).status, 404)
+  assert.equal((await pool.query('select from model_requests')).rowCount, 0)
+})
+
+test('with UK_REQUEST_RETENTION_DAYS=0 nothing of it is kept, and what was kept before goes', async () => {
+  await using server = await testServer({ environment: { UK_REQUEST_RETENTION_DAYS: '0' } })
+  const { engine } = server.app
+  const { run } = await ran(await server.person('Alice'))
+  assert.deepEqual(await requestsOf(engine, run, 1), [])
+  await engine.postgres.pool.query(`insert into model_requests values ($1, $1, 1, 'x')`, [run])
+  await retainRequests(engine.postgres.db, engine.config.requestRetentionDays)
+  assert.equal((await engine.postgres.pool.query('select from model_requests')).rowCount, 0)
+})
