@@ -2,7 +2,11 @@ import type { IncomingMessage } from 'node:http'
 import { type Refusal, refuse } from '#kernel/errors.ts'
 import type { Reply, WholeRequest } from '#kernel/exchange.ts'
 import type { Id } from '#kernel/ids.ts'
-import { type Body, readBody } from './model/body.ts'
+import { createJsonScan } from './json-scan/json-scan.ts'
+import { keptWords } from './kept/find.ts'
+import { type Body, mention, readBody } from './model/body.ts'
+import { mixedWords } from './wire/openai-chat/decode/mixed.ts'
+import { reasoningWords } from './wire/openai-chat/quirks.ts'
 import { type CompleteTurn, createCompleteTurn } from './call/complete.ts'
 import { type Embed, createEmbed } from './call/embed.ts'
 import { boundaryOf, readForm } from './model/form.ts'
@@ -123,6 +127,15 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
   }
 }
 
+/** With all the words that decide what becomes of a request. */
+const scanBody = createJsonScan({
+  ...keptWords,
+  ...mixedWords,
+  ...reasoningWords,
+  developer: { value: mention.developer },
+  item_reference: { value: mention.reference },
+})
+
 /** `/compat-a/` of `/compat-a/v1`. */
 const prefixOf = (path: string): string => `${path}/`.slice(0, `${path}/`.indexOf('/', 1) + 1)
 
@@ -166,7 +179,7 @@ function run(request: GatewayRequest, operation: Operation, id: string): void {
       )
     case 'count_tokens':
       return request.readBody((bytes) =>
-        request.after(withRecalled(request, readBody(bytes)), (body) =>
+        request.after(withRecalled(request, readBody(bytes, scanBody)), (body) =>
           new Generation(new Call(request, body, request.surface.count!.format, false)).start(),
         ),
       )
@@ -186,7 +199,7 @@ function run(request: GatewayRequest, operation: Operation, id: string): void {
 /** JSON, and of paths that take files a form. */
 function bodyOf({ surface, incoming }: GatewayRequest, bytes: Buffer): Body {
   const boundary = surface.format.media ? boundaryOf(incoming.headers['content-type']) : null
-  return boundary === null ? readBody(bytes) : readForm(bytes, boundary)
+  return boundary === null ? readBody(bytes, scanBody) : readForm(bytes, boundary)
 }
 
 function decode(words: string): string {

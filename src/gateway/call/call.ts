@@ -9,7 +9,7 @@ import { costOf } from '../model/cost.ts'
 import type { PassthroughFormat } from '../passthrough/formats/format.ts'
 import type { Listed, Offer } from '../model/offer.ts'
 import { namesAddress } from '../translation/fetched-media.ts'
-import { addressIn, keptIn } from '../kept/find.ts'
+import { keptInBody } from '../kept/find.ts'
 import { refuseKept } from '../kept/refuse.ts'
 import { type Asked, type Candidate, newSeed } from '../routing/router.ts'
 import type { AnswerAbout } from '../model/answer-about.ts'
@@ -56,7 +56,7 @@ export class Call {
     this.body = body
     this.format = format
     this.metered = metered
-    const { model, stream } = body.json
+    const model = body.value('model')
     request.surface.refuseHead?.(request.incoming.headers)
     this.#demands = request.surface.demands?.(body) ?? null
     const named = this.#demands === null ? (model ?? format.usualModel) : this.#demands.models[0]
@@ -64,8 +64,8 @@ export class Call {
       refuse('invalid_parameter', { message: '`model` must be a string.', param: 'model' })
     if (!named) refuse('missing_parameter', { message: 'You must provide a `model` parameter.', param: 'model' })
     this.model = named
-    this.streaming = metered && stream === true && format.media === undefined
-    this.place = Object.hasOwn(body.json, 'model') ? locate(body, 'model') : null
+    this.streaming = metered && body.value('stream') === true && format.media === undefined
+    this.place = body.has('model') ? locate(body, 'model') : null
     this.usageEdit = this.streaming && format.usageOption ? askForUsage(body) : null
   }
 
@@ -142,13 +142,13 @@ export class Call {
 
   /** By the client's own name for a limit that had to be raised. */
   #lossesBy(offer: Offer, way: Way | null): readonly Loss[] {
-    const { json } = this.body
+    const { body } = this
     const { limitFields, shape } = this.format
-    const limit = limitFields.find((name) => typeof json[name] === 'number')
+    const limit = limitFields.find((name) => typeof body.value(name) === 'number')
     if (way !== null) return way.losses.map((name) => (name === LIMIT ? (limit ?? name) : name))
-    const losses = lossesOnTheWay(offer.endpoint, json, this.request.incoming.headers)
+    const losses = lossesOnTheWay(offer.endpoint, body, this.request.incoming.headers)
     if (limit === undefined) return losses
-    const asked = json[limit] as number
+    const asked = body.value(limit) as number
     return raised(asked, shape) === asked ? losses : [...losses, limit]
   }
 
@@ -157,7 +157,7 @@ export class Call {
     const { surface } = this.request
     // Wrapped, a count would need a request of another kind: it is a guess.
     const counted = !this.metered && isWrapped(offer.endpoint)
-    const averse = refusesHistory(vendorOf(offer.endpoint), this.body.source)
+    const averse = refusesHistory(vendorOf(offer.endpoint), this.body)
     const asIs =
       passesThrough(surface, offer) &&
       !counted &&
@@ -172,7 +172,7 @@ export class Call {
   /** In an account that many share, what lies there may be somebody else's; behind a cloud's door it is out of reach. */
   #refuseStrangers({ endpoint }: Offer): void {
     if (endpoint.billing === 'byok' && !isWrapped(endpoint)) return
-    const found = keptIn(this.body.json) ?? (endpoint.billing === 'byok' ? null : addressIn(this.body.json))
+    const found = keptInBody(this.body, endpoint.billing !== 'byok')
     if (found !== null) refuseKept(found)
   }
 
@@ -193,6 +193,7 @@ export class Call {
 
   /** What its answer by this candidate says of itself. */
   about(id: Id, { offer, asked }: Candidate): AnswerAbout {
+    const { body } = this
     return {
       format: formatOf(offer),
       id,
@@ -201,7 +202,10 @@ export class Call {
       created: Math.floor(Date.now() / 1000),
       provider: offer.endpoint.slug,
       billing: offer.endpoint.billing,
-      request: this.body.json,
+      // Most answers tell nothing of it, and then it is not parsed.
+      get request() {
+        return body.json
+      },
       costOf: (usage, reported) => {
         const { nano } = costOf(usage, offer, reported ?? undefined, null)
         return nano === null ? null : toUsd(nano)

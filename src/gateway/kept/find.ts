@@ -1,3 +1,5 @@
+import type { Word } from '../json-scan/json-scan.ts'
+import { type Body, mention } from '../model/body.ts'
 import { isObject, type Json, textOf } from '../model/json.ts'
 import { anthropic } from './anthropic.ts'
 import { gemini } from './gemini.ts'
@@ -45,6 +47,18 @@ const rules = {
   others: rulesOf([gemini, openrouter, openai]),
 }
 
+/** Without these words in it a request names nothing that lies at a vendor. */
+export const keptWords: Readonly<Record<string, Word>> = {
+  ...Object.fromEntries(
+    [...rules.messages, ...rules.others].map(([field, rule]) => [
+      field,
+      rule === 'data' ? { data: true } : { name: rule === 'address' ? mention.addressed : mention.kept },
+    ]),
+  ),
+  input: { data: 'within' },
+  id: { name: mention.id },
+}
+
 /** Where an object stands: at the top, in the list `input` there, in a list `content` anywhere, or elsewhere. */
 type Place = 'top' | 'item' | 'block' | 'elsewhere'
 
@@ -77,6 +91,14 @@ export const keptIn = (json: Json): Kept | null => foundIn(json).named
 
 /** The first thing that is named by an address which only the vendor's own key opens, where nothing is named otherwise. */
 export const addressIn = (json: Json): Kept | null => foundIn(json).addressed
+
+/** The same of a body, which is looked through only where it may name something; `address`: by an address too. */
+export function keptInBody(body: Body, address: boolean): Kept | null {
+  const subjects = mention.kept | (address ? mention.addressed : 0) | (body.has('input') ? mention.id : 0)
+  if (!body.mentions(subjects)) return null
+  const { named, addressed } = foundIn(body.json)
+  return named ?? (address ? addressed : null)
+}
 
 /** The path is put together on the way back, for most requests name nothing. */
 function look(around: Json, search: Search, place: Place): Kept | null {

@@ -1,7 +1,7 @@
 import type { KeptFor, KeptItems } from '#engine/kept-items.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Principal } from '#kernel/principal.ts'
-import { type Body, readBody } from '../model/body.ts'
+import { type Body, mention, readBody } from '../model/body.ts'
 import { isObject, type Json, listOf } from '../model/json.ts'
 import { whole } from '../wire/openai-responses/write-items.ts'
 
@@ -25,7 +25,8 @@ export const keptFor = ({ accountId, credential }: Principal): KeptFor => ({
  * and is refused as one. The items go without their ids, which would mean nothing to a vendor.
  */
 export function recalled(body: Body, items: KeptItems, principal: Principal): Body | Promise<Body> {
-  const input = listOf(body.json['input'])
+  if (!body.mentions(mention.reference)) return body
+  const input = listOf(body.value('input'))
   if (!input.some((item) => namedBy(item) !== null)) return body
   const ids = new Set<string>()
   for (const [i, item] of input.entries()) {

@@ -1,25 +1,123 @@
-import { isAscii, isUtf8 } from 'node:buffer'
+import { isUtf8 } from 'node:buffer'
 import { refuse } from '#kernel/errors.ts'
 import { refuseJson } from '#kernel/text/json-text.ts'
+import type { JsonScan, Scan } from '../json-scan/json-scan.ts'
 
-/** A client's JSON object: the bytes travel on, `json` decides and is never written out again. */
-export interface Body {
-  bytes: Buffer
-  /** What is searched for keys: the same text as a string where every character is one byte, which is faster. */
-  source: string | Buffer
-  json: Record<string, unknown>
+/** What a request may mention that decides what becomes of it: bits of a scan's words. */
+export const mention = {
+  /** A name that may stand for what lies at a vendor. */
+  kept: 1,
+  /** A name whose string may say where something lies. */
+  addressed: 2,
+  /** A name that an item of a response has. */
+  id: 4,
+  /** A type that only parts in Anthropic's words have. */
+  anthropicPart: 8,
+  /** A tool of another type than `function`. */
+  customTool: 16,
+  developer: 32,
+  reference: 64,
+  reasoning: 128,
+} as const
+
+type Json = Record<string, unknown>
+
+interface Place {
+  start: number
+  end: number
+}
+
+/** A client's JSON object or form: the bytes travel on; what decides is read of them, and never written out again. */
+export class Body {
+  readonly bytes: Buffer
   /** Of a form: where its fields' values stand. */
-  places?: ReadonlyMap<string, { start: number; end: number }>
+  readonly places: ReadonlyMap<string, Place> | null
+  /** Null: `json` is there. */
+  readonly #scan: Scan | null
+  #json: Json | null
+  /** Values that were read alone. */
+  #values: Map<string, unknown> | null = null
+
+  constructor(bytes: Buffer, read: { scan: Scan } | { json: Json; places?: ReadonlyMap<string, Place> }) {
+    this.bytes = bytes
+    this.#scan = 'scan' in read ? read.scan : null
+    this.#json = 'json' in read ? read.json : null
+    this.places = 'places' in read ? read.places : null
+  }
+
+  /** All of it, parsed when it is first asked for: at 20 KB that costs as much as a call without it. */
+  get json(): Json {
+    return (this.#json ??= JSON.parse(this.bytes.toString()) as Json)
+  }
+
+  get isEmpty(): boolean {
+    return this.#scan === null ? Object.keys(this.json).length === 0 : this.#scan.spans.length === 0
+  }
+
+  /** Whether the object has this key, which is ASCII. */
+  has(key: string): boolean {
+    return this.#scan === null ? Object.hasOwn(this.json, key) : this.#field(this.#scan, key) >= 0
+  }
+
+  /** The value of a top-level key, which is ASCII; undefined: it has none. */
+  value(key: string): unknown {
+    const scan = this.#scan
+    if (scan === null || this.#json !== null) return Object.hasOwn(this.json, key) ? this.json[key] : undefined
+    const field = this.#field(scan, key)
+    if (field < 0) return undefined
+    const values = (this.#values ??= new Map<string, unknown>())
+    if (!values.has(key))
+      values.set(key, JSON.parse(this.bytes.toString('utf8', scan.spans[field + 2], scan.spans[field + 3])))
+    return values.get(key)
+  }
+
+  /** Where the value of a top-level key stands, which must be there; null: that has to be looked for. */
+  placeOf(key: string): Place | null {
+    if (this.places !== null) return this.places.get(key)!
+    const field = this.#scan === null ? -1 : this.#field(this.#scan, key)
+    return field < 0 ? null : { start: this.#scan!.spans[field + 2]!, end: this.#scan!.spans[field + 3]! }
+  }
+
+  /** Whether any of these (bits of `mention`) may be anywhere in it. False is certain. */
+  mentions(subjects: number): boolean {
+    return this.#scan === null || (this.#scan.seen & subjects) !== 0
+  }
+
+  /** Whether a top-level array surely holds nothing but objects with another object as their `item`. */
+  holdsItems(key: string): boolean {
+    const field = this.#scan === null ? -1 : this.#field(this.#scan, key)
+    return field >= 0 && (this.#scan!.holds & (1 << (field / 4))) !== 0
+  }
+
+  includes(text: string): boolean {
+    return this.bytes.includes(text, 0, 'latin1')
+  }
+
+  #field({ spans }: Scan, key: string): number {
+    const { bytes } = this
+    for (let field = 0; field < spans.length; field += 4) {
+      const name = spans[field]! + 1
+      if (spans[field + 1]! - name - 1 !== key.length) continue
+      let i = 0
+      while (i < key.length && bytes[name + i] === key.charCodeAt(i)) i++
+      if (i === key.length) return field
+    }
+    return -1
+  }
 }
 
 /** Deepest nesting that the gateways take (contract, part 2). */
 const NESTING = 512
 
-/** Refuses with 400 what is not one well-formed JSON object. */
-export function readBody(bytes: Buffer): Body {
-  const ascii = isAscii(bytes)
-  if (!ascii && !isUtf8(bytes)) refuse('malformed_json', { message: 'The body is not UTF-8.' })
-  const text = ascii ? bytes.toString('latin1') : bytes.toString()
+/** Refuses with 400 what is not one well-formed JSON object. `scan`: reads most of them without parsing. */
+export function readBody(bytes: Buffer, scan: JsonScan | null = null): Body {
+  if (!isUtf8(bytes)) refuse('malformed_json', { message: 'The body is not UTF-8.' })
+  const read = scan === null ? null : scan(bytes)
+  return new Body(bytes, read === null ? { json: parsed(bytes) } : { scan: read })
+}
+
+function parsed(bytes: Buffer): Json {
+  const text = bytes.toString()
   let json: unknown
   try {
     json = JSON.parse(text)
@@ -32,7 +130,7 @@ export function readBody(bytes: Buffer): Body {
   // It takes two bytes to nest once more.
   if (bytes.length > 2 * NESTING && deeper(json, NESTING))
     refuse('malformed_json', { message: `The body nests deeper than ${NESTING} levels.` })
-  return { bytes, source: ascii ? text : bytes, json: json as Record<string, unknown> }
+  return json as Json
 }
 
 function deeper(value: object, levels: number): boolean {
@@ -58,17 +156,16 @@ export interface Edit {
 
 /** Sets a top-level field, whose name is ASCII letters and underscores: its value's bytes are replaced where they stand, or the field is put in front of the others. */
 export function setField(body: Body, key: string, valueJson: string): Edit {
-  const { bytes, json } = body
-  if (!Object.hasOwn(json, key)) {
-    const at = bytes.indexOf(0x7b) + 1
-    const others = Object.keys(json).length > 0 ? ',' : ''
+  if (!body.has(key)) {
+    const at = body.bytes.indexOf(0x7b) + 1
+    const others = body.isEmpty ? '' : ','
     return { start: at, end: at, text: `${JSON.stringify(key)}:${valueJson}${others}` }
   }
   const { start, end } = locate(body, key)
   return { start, end, text: valueJson }
 }
 
-/** Texts up to here travel on as strings, so that they leave in one write with their head. */
+/** Bodies up to here travel on as strings, so that they leave in one write with their head. */
 const SHORT = 16_384
 
 /** The body with these edits, which must not overlap. A string holds one byte per character. */
@@ -82,20 +179,20 @@ export function splice(body: Body, edits: readonly Edit[]): Buffer | string {
  * The same in two pieces, of which the first holds one byte per character: all of it where it is short; where it is long
  * as much as the edits need, and the rest is the client's own bytes, not copied.
  */
-export function spliceApart({ bytes, source }: Body, edits: readonly Edit[]): { lead: string; rest: Buffer } {
-  if (edits.length === 0) return { lead: '', rest: bytes }
+export function spliceApart({ bytes }: Body, edits: readonly Edit[]): { lead: string; rest: Buffer } {
+  const short = bytes.length < SHORT
+  if (edits.length === 0) return short ? { lead: bytes.toString('latin1'), rest: NOTHING } : { lead: '', rest: bytes }
   const inOrder = edits.length === 1 ? edits : edits.toSorted((a, b) => a.start - b.start || a.end - b.end)
-  const short = typeof source === 'string' && source.length < SHORT
-  const upTo = short ? source.length : inOrder.at(-1)!.end
-  if (upTo > SHORT || !edits.every(({ text }) => isPlain(text)))
+  const last = inOrder.at(-1)!.end
+  if (last > SHORT || !edits.every(({ text }) => isPlain(text)))
     return { lead: '', rest: Buffer.concat(piecesOf(bytes, inOrder)) }
   let lead = ''
   let from = 0
   for (const { start, end, text } of inOrder) {
-    lead += (typeof source === 'string' ? source.slice(from, start) : bytes.toString('latin1', from, start)) + text
+    lead += bytes.toString('latin1', from, start) + text
     from = end
   }
-  if (short) return { lead: lead + source.slice(from), rest: NOTHING }
+  if (short) return { lead: lead + bytes.toString('latin1', from), rest: NOTHING }
   return { lead, rest: bytes.subarray(from) }
 }
 
@@ -117,20 +214,10 @@ const isPlain = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
  * Where the value of a top-level key stands, in the bytes of a body that has this key.
  * A key that is there twice is refused: the parser and the provider could each see another one of the two.
  */
-export function locate({ bytes, source, places }: Body, key: string): { start: number; end: number } {
-  if (places !== undefined) return places.get(key)!
-  const word = `"${key}"`
-  const first = source.indexOf(word)
-  // Spelled once, and no escape could spell it in another way: then this is the key. No walk needed.
-  if (first >= 0 && source.indexOf(word, first + 1) < 0 && source.indexOf('\\u00') < 0) {
-    const start = afterColon(bytes, first + word.length)
-    return { start, end: endOfValue(bytes, start) }
-  }
-  return walk(bytes, key)
-}
+export const locate = (body: Body, key: string): Place => body.placeOf(key) ?? walk(body.bytes, key)
 
-function walk(bytes: Buffer, wanted: string): { start: number; end: number } {
-  let found: { start: number; end: number } | null = null
+function walk(bytes: Buffer, wanted: string): Place {
+  let found: Place | null = null
   let at = skipSpace(bytes, bytes.indexOf(0x7b) + 1)
   while (bytes[at] === 0x22) {
     const keyEnd = endOfString(bytes, at)
@@ -162,13 +249,13 @@ export function without({ bytes, json }: Body, keys: ReadonlySet<string>): Body 
   }
   const left = Buffer.concat(kept.length === 0 ? [Buffer.from('{}')] : [...kept, Buffer.from('}')])
   const fields = Object.fromEntries(Object.entries(json).filter(([key]) => !keys.has(key)))
-  return { bytes: left, source: left, json: fields }
+  return new Body(left, { json: fields })
 }
 
 /** The object with one more or another top-level field. */
 export function withField(body: Body, key: string, value: unknown): Body {
   const bytes = Buffer.from(splice(body, [setField(body, key, JSON.stringify(value))]))
-  return { bytes, source: bytes, json: { ...body.json, [key]: value } }
+  return new Body(bytes, { json: { ...body.json, [key]: value } })
 }
 
 function skipSpace(bytes: Buffer, at: number): number {

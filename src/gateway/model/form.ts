@@ -1,5 +1,5 @@
 import { refuse } from '#kernel/errors.ts'
-import type { Body } from './body.ts'
+import { Body } from './body.ts'
 
 /** A field that decides something is short; what is longer is content. */
 const LONGEST_FIELD = 65_536
@@ -50,5 +50,5 @@ export function readForm(bytes: Buffer, boundary: string): Body {
     } else if (name === 'model') broken('`model` is no field')
     at = end + line.length
   }
-  return { bytes, source: bytes, json, places }
+  return new Body(bytes, { json, places })
 }

@@ -1,4 +1,4 @@
-import { type Body, withField, without } from '../model/body.ts'
+import { type Body, mention, withField, without } from '../model/body.ts'
 import type { PassthroughFormat } from './formats/format.ts'
 import type { Offer } from '../model/offer.ts'
 import { isEffort } from '../wire/shared/effort.ts'
@@ -34,18 +34,19 @@ export function mended(body: Body, format: PassthroughFormat, offer: Offer): Bod
 
 /** Of two limits the newer one holds, as it does where a request is translated. */
 function withLimit(body: Body, names: readonly string[]): Body {
-  const { json } = body
-  const given = limitNames.filter((name) => Object.hasOwn(json, name))
-  const told = given.find((name) => json[name] !== null)
+  const given = limitNames.filter((name) => body.has(name))
+  if (given.length === 0) return body
+  const told = given.find((name) => body.value(name) !== null)
   const kept = told === undefined || names.includes(told)
   if (kept && given.length < 2) return body
   const left = without(body, new Set(given))
-  return told === undefined ? left : withField(left, kept ? told : names[0]!, json[told])
+  return told === undefined ? left : withField(left, kept ? told : names[0]!, body.value(told))
 }
 
 function withEffort(body: Body, { refusesEfforts, efforts }: Quirks): Body {
   if (!refusesEfforts) return body
-  const { reasoning_effort: word, reasoning } = body.json
+  const word = body.value('reasoning_effort')
+  const reasoning = body.value('reasoning')
   const near = (wanted: unknown): unknown => (isEffort(wanted) ? effortFor(wanted, efforts) : undefined)
   const isOdd = (wanted: unknown): boolean => typeof wanted === 'string' && near(wanted) !== wanted
   const told = isOdd(word) ? withOrWithout(body, 'reasoning_effort', near(word)) : body
@@ -59,8 +60,9 @@ const withOrWithout = (body: Body, key: string, value: unknown): Body =>
   value === undefined ? without(body, new Set([key])) : withField(body, key, value)
 
 function withMessages(body: Body, { developer, refusesEmptyCalls }: Quirks): Body {
-  const { messages } = body.json
-  if (!Array.isArray(messages) || (developer && !refusesEmptyCalls)) return body
+  if (!refusesEmptyCalls && (developer || !body.mentions(mention.developer))) return body
+  const messages = body.value('messages')
+  if (!Array.isArray(messages)) return body
   const isOdd = (one: unknown): one is Json =>
     isObject(one) &&
     ((!developer && one['role'] === 'developer') || (refusesEmptyCalls && listOf(one['tool_calls']).some(isEmptyCall)))

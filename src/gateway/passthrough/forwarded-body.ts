@@ -35,11 +35,11 @@ export function forwardedBody(
     if (usage !== null) edits.push(usage)
   }
   const name = offer.upstreamModel + variant
-  if (body.json.model !== name) {
+  if (body.value('model') !== name) {
     const text = body.places ? name : JSON.stringify(name)
     edits.push(same && place !== null ? { ...place, text } : setField(body, 'model', text))
   }
-  const asked_ = format.limitFields.length === 1 ? body.json[format.limitFields[0]!] : undefined
+  const asked_ = format.limitFields.length === 1 ? body.value(format.limitFields[0]!) : undefined
   const most = typeof asked_ === 'number' ? raised(asked_, format.shape) : asked_
   if (most !== asked_) edits.push(setField(body, format.limitFields[0]!, String(most)))
   if (limit !== null) edits.push(setField(body, limitFieldsOf(format, offer)[0]!, String(limit)))
@@ -47,7 +47,7 @@ export function forwardedBody(
 }
 
 export function askForUsage(body: Body): Edit | null {
-  const { stream_options: options } = body.json
+  const options = body.value('stream_options')
   const given = isObject(options) ? options : {}
   return given.include_usage === true
     ? null

@@ -23,10 +23,10 @@ const fetchesNothing = ({ preset, shape }: ProviderEndpoint): boolean =>
   preset === 'bedrock' || preset === 'vertex' || shape === 'gemini' || shape === 'ollama'
 
 /** Whether a request in the client's own words may name what its provider would have to fetch. */
-export const namesAddress = ({ source }: Body, endpoint: ProviderEndpoint): boolean =>
+export const namesAddress = (body: Body, endpoint: ProviderEndpoint): boolean =>
   fetchesNothing(endpoint) &&
-  source.includes('"url"') &&
-  /"type": ?"url"|"url": ?"https?:/.test(source.toString('latin1'))
+  body.includes('"url"') &&
+  /"type": ?"url"|"url": ?"https?:/.test(body.bytes.toString('latin1'))
 
 const known = /^(?:generativelanguage\.googleapis\.com|storage\.googleapis\.com|(?:www\.)?youtube\.com|youtu\.be)$/
 

@@ -1,3 +1,4 @@
+import type { Body } from '../../model/body.ts'
 import type { ProviderEndpoint } from '../../model/offer.ts'
 import type { Loss } from '../../model/canonical-request.ts'
 import { upstreamOf } from './upstream.ts'
@@ -11,6 +12,7 @@ export const isWrapped = ({ preset }: ProviderEndpoint): boolean => preset !== n
 /** What of a client's own bytes does not get there. */
 export const lossesOnTheWay = (
   endpoint: ProviderEndpoint,
-  json: Record<string, unknown>,
+  body: Body,
   headers: Readonly<Record<string, unknown>>,
-): readonly Loss[] => (isWrapped(endpoint) ? (upstreamOf(endpoint).transport?.losses?.(json, headers) ?? NONE) : NONE)
+): readonly Loss[] =>
+  isWrapped(endpoint) ? (upstreamOf(endpoint).transport?.losses?.(body.json, headers) ?? NONE) : NONE

@@ -18,9 +18,9 @@ export const compatAResponses: Surface = {
   format: openaiResponses,
   shapes: ['openai-responses'],
   // Work in the background could be asked for by nobody, and what it cost would be told to nobody.
-  foreign: ({ source, json }) => source.includes(ENVELOPE) || json.background === true,
+  foreign: (body) => body.includes(ENVELOPE) || body.value('background') === true,
   // Who asks for nothing to be stored sends everything again.
-  keeps: ({ json }) => json.store !== false,
+  keeps: (body) => body.value('store') !== false,
   usageOnRequest: false,
   closing: null,
   count: {

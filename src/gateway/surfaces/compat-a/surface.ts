@@ -1,7 +1,7 @@
 import { openaiChat } from '../../passthrough/formats/openai-chat.ts'
 import { quirksFor } from '../../passthrough/adapted-body.ts'
 import { decode } from '../../wire/openai-chat/decode/decode.ts'
-import { isMixed } from '../../wire/openai-chat/decode/mixed.ts'
+import { isMixedBody } from '../../wire/openai-chat/decode/mixed.ts'
 import { writeError } from '../../wire/openai-chat/write/errors.ts'
 import { writeAnswer } from '../../wire/openai-chat/write/answer.ts'
 import { StreamWriter } from '../../wire/openai-chat/write/stream.ts'
@@ -23,7 +23,7 @@ export const compatA: Surface = {
   format: openaiChat,
   shapes: ['openai-chat', 'ollama'],
   translates: true,
-  foreign: ({ json }) => isResponses(json) || isMixed(json),
+  foreign: (body) => (!body.has('messages') && body.has('input')) || isMixedBody(body),
   usageOnRequest: true,
   closing: 'data: [DONE]\n\n',
   count: null,

@@ -23,7 +23,7 @@ export const compatB: Surface = {
   format: anthropicMessages,
   shapes: ['anthropic-messages'],
   translates: true,
-  foreign: ({ source }) => source.includes(ENVELOPE),
+  foreign: (body) => body.includes(ENVELOPE),
   usageOnRequest: false,
   closing: null,
   // Its clients pass over pings wherever they stand, before `message_start` too.

@@ -42,7 +42,7 @@ function demandsIn(body: Body, own: readonly string[]): Demands | null {
   const named = string(json['model'], 'model') ?? ''
   const isChat = own === OWN
   const relayed = needsRelay(json, isChat)
-  const marked = isChat && body.source.includes('"cache_control"')
+  const marked = isChat && body.includes('"cache_control"')
   if (!own.some((name) => json[name] !== undefined) && splitVariant(named).suffix === '' && relayed === null && !marked)
     return null
   const further = (list(json['models'], 'models') ?? []).map((name, i) => string(name, `models.${i}`) ?? '')

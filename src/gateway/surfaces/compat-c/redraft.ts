@@ -1,4 +1,4 @@
-import { type Body, withField, without } from '../../model/body.ts'
+import { Body, withField, without } from '../../model/body.ts'
 import type { AnswerAbout } from '../../model/answer-about.ts'
 import { readStreamFault } from '../../wire/faults.ts'
 import { isObject, type Json, listOf, objectOf, parseJson } from '../../model/json.ts'
@@ -91,7 +91,7 @@ export function redraft(about: AnswerAbout): Redraft {
       const source = Buffer.from(text, 'latin1')
       const json = parseJson(source.toString())
       if (!isObject(json)) return bytes
-      let body: Body = { bytes: source, source, json }
+      let body = new Body(source, { json })
       body = withField(body, 'id', `gen-${about.id}`)
       body = withField(body, 'model', about.model)
       if (json['provider'] === undefined) body = withField(body, 'provider', about.provider)

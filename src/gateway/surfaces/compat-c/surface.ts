@@ -1,7 +1,7 @@
 import { openaiChat } from '../../passthrough/formats/openai-chat.ts'
 import type { ErrorAnswer } from '../../wire/problem.ts'
 import { decode } from '../../wire/openai-chat/decode/decode.ts'
-import { isMixed } from '../../wire/openai-chat/decode/mixed.ts'
+import { isMixedBody } from '../../wire/openai-chat/decode/mixed.ts'
 import { writeError } from '../../wire/openai-chat/write/errors.ts'
 import { objectOf } from '../../model/json.ts'
 import { answerId, writeAnswer } from '../../wire/openai-chat/write/answer.ts'
@@ -29,7 +29,7 @@ export const compatC: Surface = {
   format: openaiChat,
   ...chat,
   translates: true,
-  foreign: ({ json }) => isMixed(json),
+  foreign: isMixedBody,
   // Usage and cost are in every stream there.
   usageOnRequest: false,
   closing: 'data: [DONE]\n\n',

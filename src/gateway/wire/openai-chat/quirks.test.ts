@@ -3,7 +3,9 @@ import { test } from 'node:test'
 import { decode } from '../anthropic-messages/decode/decode.ts'
 import type { Target } from '../shared/target.ts'
 import { encode } from './encode/encode.ts'
-import { refusesHistory, takesStreamOptions } from './quirks.ts'
+import { createJsonScan } from '../../json-scan/json-scan.ts'
+import { type Body, readBody } from '../../model/body.ts'
+import { reasoningWords, refusesHistory, takesStreamOptions } from './quirks.ts'
 
 const hi = { role: 'user', content: 'hi' }
 const at = (preset: string, model = 'm'): Target => ({ preset, model, maxOutputTokens: null, capabilities: [] })
@@ -90,10 +92,11 @@ test('plain reasoning goes back to who wants it with the calls that followed it'
 })
 
 test('messages with reasoning in them are rewritten for who refuses them, and for nobody else', () => {
-  const told = '{"messages":[{"role":"assistant","content":"x","reasoning_content":"hm"}]}'
+  const bodyOf = (text: string): Body => readBody(Buffer.from(text), createJsonScan(reasoningWords))
+  const told = bodyOf('{"messages":[{"role":"assistant","content":"x","reasoning_content":"hm"}]}')
   assert.deepEqual(
     ['groq', 'mistral', 'cerebras', 'openrouter', 'deepseek', null].map((preset) => refusesHistory(preset, told)),
     [true, true, true, false, false, false],
   )
-  assert.equal(refusesHistory('groq', '{"messages":[],"reasoning_effort":"low"}'), false)
+  assert.equal(refusesHistory('groq', bodyOf('{"messages":[],"reasoning_effort":"low"}')), false)
 })

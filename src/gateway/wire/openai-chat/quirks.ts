@@ -1,3 +1,5 @@
+import type { Word } from '../../json-scan/json-scan.ts'
+import { type Body, mention } from '../../model/body.ts'
 import { type Effort, efforts as scale } from '../shared/effort.ts'
 import type { Target } from '../shared/target.ts'
 
@@ -157,10 +159,18 @@ export function marksFor(preset: string | null): Marks {
 export const takesStreamOptions = (preset: string | null): boolean => preset === null || !silent.has(preset)
 
 /** Whether the provider would refuse these messages of a client, because of reasoning that it sends back. */
-export const refusesHistory = (preset: string | null, source: string | Buffer): boolean =>
+export const refusesHistory = (preset: string | null, body: Body): boolean =>
   preset !== null &&
   averse.has(preset) &&
-  (source.includes('"reasoning_content"') || source.includes('"reasoning_details"') || source.includes('"reasoning":"'))
+  body.mentions(mention.reasoning) &&
+  (body.includes('"reasoning_content"') || body.includes('"reasoning_details"') || body.includes('"reasoning":"'))
+
+/** Names without which a chat holds no reasoning. */
+export const reasoningWords: Readonly<Record<string, Word>> = {
+  reasoning: { name: mention.reasoning },
+  reasoning_content: { name: mention.reasoning },
+  reasoning_details: { name: mention.reasoning },
+}
 
 /** The effort itself where it is known, else the next stronger that is, else the strongest. Null: thinking cannot be turned off. */
 export function effortFor(wanted: Effort, known: readonly Effort[] | null): Effort | null {

@@ -6,12 +6,15 @@ import type { Losses } from '../../shared/losses.ts'
 /** Where a part stands that stands in a tool's result. */
 export const RESULT = 'result'
 
+/** What such a part says that it is. */
+export const partTypes = ['tool_use', 'tool_result', 'image', 'document', 'search_result'] as const
+
 /**
  * Some clients and frameworks write calls, results, pictures, papers and tools as Anthropic has them into chats of OpenAI's
  * shape. What can mean nothing else is read as that; the rest is what it was.
  */
 function isAnthropicPart(role: unknown, part: Json): boolean {
-  switch (part['type']) {
+  switch (part['type'] as (typeof partTypes)[number]) {
     case 'tool_use':
       return role === 'assistant' && isWord(part['id']) && isWord(part['name']) && isObject(part['input'])
     case 'tool_result':

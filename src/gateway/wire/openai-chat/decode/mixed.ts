@@ -1,5 +1,7 @@
+import type { Word } from '../../../json-scan/json-scan.ts'
+import { type Body, mention } from '../../../model/body.ts'
 import { isObject, type Json } from '../../../model/json.ts'
-import { hasAnthropicParts } from './anthropic-parts.ts'
+import { hasAnthropicParts, partTypes } from './anthropic-parts.ts'
 import { anthropicChoice, isAnthropicTool } from './anthropic-tools.ts'
 import { isFlatTool } from './tools.ts'
 
@@ -14,3 +16,18 @@ export const isPartlyAnthropic = (json: Json): boolean =>
 
 /** Whether a chat holds what is written as another API has it: OpenAI would refuse the client's own bytes. */
 export const isMixed = (json: Json): boolean => hasTool(json, isFlatTool) || isPartlyAnthropic(json)
+
+/** Without these words in it a chat holds nothing that is written so. */
+export const mixedWords: Readonly<Record<string, Word>> = {
+  ...Object.fromEntries(partTypes.map((type) => [type, { value: mention.anthropicPart }])),
+  custom: { value: mention.customTool },
+  function: { item: true },
+}
+
+/** The same of a body, which is looked through only where it may hold such a thing. */
+export function isMixedBody(body: Body): boolean {
+  const choice = body.value('tool_choice')
+  if (isObject(choice) && anthropicChoice(choice) !== null) return true
+  const usualTools = !body.has('tools') || (body.holdsItems('tools') && !body.mentions(mention.customTool))
+  return (!usualTools || body.mentions(mention.anthropicPart)) && isMixed(body.json)
+}
