@@ -2,11 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { type Refusal, refuse } from '#kernel/errors.ts'
 import type { Reply, WholeRequest } from '#kernel/exchange.ts'
 import type { Id } from '#kernel/ids.ts'
-import { createJsonScan } from './json-scan/json-scan.ts'
-import { keptWords } from './kept/find.ts'
-import { type Body, mention, readBody } from './model/body.ts'
-import { mixedWords } from './wire/openai-chat/decode/mixed.ts'
-import { reasoningWords } from './wire/openai-chat/quirks.ts'
+import { type Body, readBody } from './model/body.ts'
+import { scanBody } from './scan-body.ts'
 import { type CompleteTurn, createCompleteTurn } from './call/complete.ts'
 import { type Embed, createEmbed } from './call/embed.ts'
 import { boundaryOf, readForm } from './model/form.ts'
@@ -126,15 +123,6 @@ export function createGateway(parts: GatewayParts): GatewayFaces {
     health: gateway.health,
   }
 }
-
-/** With all the words that decide what becomes of a request. */
-const scanBody = createJsonScan({
-  ...keptWords,
-  ...mixedWords,
-  ...reasoningWords,
-  developer: { value: mention.developer },
-  item_reference: { value: mention.reference },
-})
 
 /** `/compat-a/` of `/compat-a/v1`. */
 const prefixOf = (path: string): string => `${path}/`.slice(0, `${path}/`.indexOf('/', 1) + 1)

@@ -168,11 +168,10 @@ export function setField(body: Body, key: string, valueJson: string): Edit {
 /** Bodies up to here travel on as strings, so that they leave in one write with their head. */
 const SHORT = 16_384
 
-/** The body with these edits, which must not overlap. A string holds one byte per character. */
-export function splice(body: Body, edits: readonly Edit[]): Buffer | string {
+/** The body with these edits, which must not overlap. */
+export function splice(body: Body, edits: readonly Edit[]): Buffer {
   const { lead, rest } = spliceApart(body, edits)
-  if (lead === '') return rest
-  return rest.length === 0 ? lead : Buffer.concat([Buffer.from(lead, 'latin1'), Buffer.from(rest)])
+  return lead === '' ? rest : Buffer.concat([Buffer.from(lead, 'latin1'), rest])
 }
 
 /**
@@ -254,7 +253,7 @@ export function without({ bytes, json }: Body, keys: ReadonlySet<string>): Body 
 
 /** The object with one more or another top-level field. */
 export function withField(body: Body, key: string, value: unknown): Body {
-  const bytes = Buffer.from(splice(body, [setField(body, key, JSON.stringify(value))]))
+  const bytes = splice(body, [setField(body, key, JSON.stringify(value))])
   return new Body(bytes, { json: { ...body.json, [key]: value } })
 }
 
