@@ -1,4 +1,4 @@
-/** What the areas do when nobody waits: jobs by name, housekeeping, operations, and what follows from events. */
+/** Background work of the areas: jobs by name, housekeeping, operations, and what follows from events. */
 import type { Engine } from '#engine/context.ts'
 import type { Consumer } from '#engine/outbox/deliveries.ts'
 import { type JobHandler, type Schedule, every } from '#engine/jobs/jobs.ts'
@@ -38,7 +38,7 @@ export interface Background extends AsyncDisposable {
 /** Every kind of operation that an area starts. */
 const kinds: readonly OperationKind<object, Handles>[] = [textOperation, sending]
 
-/** What areas keep sealed for long. Provider endpoints see to their own, which are sealed under more than an id. */
+/** Columns that areas keep sealed for long. Provider endpoints see to their own, which are sealed under more than an id. */
 const sealed: readonly SealedColumns[] = [
   { table: 'kept_items', columns: ['sealed'] },
   ...agentSecrets,

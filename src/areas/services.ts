@@ -22,7 +22,7 @@ import { type HasRobots, webService } from './web/service.ts'
 import { memberService } from './workspaces/members.ts'
 import { workspaceService } from './workspaces/service.ts'
 
-/** What areas use of each other and of the gateway, and what they remember: app.ts puts it all on the engine. */
+/** Handles that areas use of each other and of the gateway, and their memories: app.ts puts them all on the engine. */
 export type Handles = AgentHandles &
   GatewayHandles &
   ChatHandles &

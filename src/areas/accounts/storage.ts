@@ -19,7 +19,7 @@ interface Kind {
   size_bytes: number | null
 }
 
-/** What is kept in these workspaces, the trash included, the fullest first. */
+/** Bytes that are kept in these workspaces, the trash included, the fullest first. */
 export async function storageOf({ db }: Context, workspaceIds: readonly Id[]) {
   const [{ rows }, ...sizes] = await Promise.all([
     sql<{ workspace_id: Id; kind: string; count: number }>`select workspace_id, kind, count(*)::int as count

@@ -172,7 +172,7 @@ export const loginStore = {
       returning 1`.execute(db)
     return rows.length > 0
   },
-  /** What was left alone for longer than its minute is full again, and as good as none. */
+  /** A bucket that was left alone for longer than its minute is full again, and as good as none. */
   async retain(db: Db): Promise<void> {
     await db
       .deleteFrom('login_failures')

@@ -38,7 +38,7 @@ export async function usageHistory(
   return callsPage(ctx.db, whose, { from, to, model, provider, keyId }, { cursor, limit })
 }
 
-/** What is stored where the caller may look, and what the calls of today, this month and ever sum up to. */
+/** Bytes stored where the caller may look, and the sums of the calls of today, this month and ever. */
 export async function usageSummary(ctx: Context, account: AccountRow): Promise<z.output<typeof UsageSummary>> {
   const whose = ownCalls(ctx)
   await ctx.engine.ledger.flush()

@@ -66,7 +66,7 @@ const givenServers = z
   .refine((servers) => new Set(servers.map(({ name }) => name)).size === servers.length, 'may name each server once')
   .describe('Outside servers of the Model Context Protocol whose tools it may use.')
 
-/** What makes an agent what it is. A change of any of it is a new version. */
+/** The definition of an agent. A change of any of it is a new version. */
 const definition = {
   name: z.string().trim().min(1).max(120),
   description: z.string().trim().max(2_000).nullable(),
@@ -99,7 +99,7 @@ const definition = {
     ),
 }
 
-/** What it may spend is no part of what it is: a change makes no version. */
+/** Its budget is not part of its definition: a change makes no version. */
 const budget = {
   spend_cap_usd: z
     .number()

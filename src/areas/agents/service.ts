@@ -31,7 +31,7 @@ export type { AgentRow } from './store.ts'
 export { agentSearchable } from './searchable.ts'
 export { agentSecrets, outsideServers } from './servers.ts'
 
-/** What agents use of others. */
+/** Handles that agents use. */
 export interface AgentHandles {
   /** Pauses what acts by an agent in more rights than whoever changes it has; within the change. Automations have it. */
   agentChanged(ctx: Context, agentId: Id): Promise<void>
@@ -119,7 +119,7 @@ export const agentService = implementWith<Context<AgentHandles>>()(
     copy_to_workspace(ctx, { workspace_id }) {
       checkTarget(ctx, workspace_id, 'agent:write')
       const { mcp_servers, ...definition } = definitionOf(agent.of(ctx))
-      // Whoever may read an agent may copy it, and is not given the secrets that it works with.
+      // A reader of an agent may copy it, and is not given the secrets that it works with.
       const bare = mcp_servers.map((server) => ({ ...server, header_names: [] }))
       return ctx.transaction((ctx) => insert(ctx, workspace_id, newId(), { ...definition, mcp_servers: bare }, {}))
     },

@@ -18,7 +18,7 @@ export const definitionOf = (from: Definition): Definition => ({
   subagents: from.subagents ?? [],
 })
 
-/** What `changes` leaves out stays. */
+/** A definition with `changes`: what they leave out stays. */
 export const changed = (
   before: Definition,
   changes: { [K in keyof Definition]?: Definition[K] | undefined },

@@ -50,7 +50,7 @@ interface AgentTable extends Omit<Definition, 'tools' | 'output_schema' | 'mcp_s
 }
 export type AgentRow = Selectable<AgentTable> & ResourceRow
 export type CountedAgent = AgentRow & { spent_nano: Nano | null }
-/** What of its row is no part of its definition. */
+/** The columns that are not part of its definition. */
 export type Beside = Partial<Pick<AgentRow, 'spend_cap_nano' | 'spend_cap_period' | 'sealed_headers' | 'tools_by'>>
 
 interface AgentVersionTable {
@@ -71,7 +71,7 @@ const stored = ({ tools, output_schema, mcp_servers, subagents, ...rest }: Defin
   output_schema: output_schema && JSON.stringify(output_schema),
 })
 
-/** What was spent in the present period of its budget. The parameters are those of `present`. */
+/** Spent in the present period of its budget. The parameters are those of `present`. */
 const spentAt = (first: number): string => `(select s.nano from spends s where s.subject = a.id and s.period =
   case a.spend_cap_period when 'day' then $${first} when 'week' then $${first + 1} when 'month' then $${first + 2} else 'total' end)`
 const present = (now = new Date()): string[] =>

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 const price = z.number().min(0).max(1_000_000)
-/** What a source may say of a model, USD per million units. */
+/** Prices of a model as a source may give them, USD per million units. */
 export const prices = {
   input: price,
   output: price,

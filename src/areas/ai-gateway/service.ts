@@ -35,7 +35,7 @@ const MOST_ENDPOINTS = 100
 export const endpoints = finder<Context, EndpointRow>('provider_endpoint', async (ctx, id) => {
   const row = await endpointStore.get(ctx.db, id)
   if (row === undefined) return null
-  // What belongs to the instance is the administrator's as if it were their own.
+  // An endpoint of the instance is the administrator's as if it were their own.
   if (row.owner_id === INSTANCE) return administers(ctx) ? { ...row, account_id: ctx.principal.accountId } : null
   return row.account_id !== null && !reachesOwn(ctx) ? null : row
 })
@@ -50,7 +50,7 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
     async providers(ctx, { cursor, limit }) {
       const byEndpoint = Map.groupBy(await ctx.engine.endpoints.models(ctx.principal), ({ endpoint }) => endpoint.id)
       const all = (await ctx.engine.endpoints.sources(ctx.principal))
-        // What was looked for and is not there serves nobody.
+        // An engine that was looked for and is not there serves nobody.
         .filter(({ from, endpoint }) => from !== 'discovered' || byEndpoint.has(endpoint.id))
         .map((source) =>
           showProvider(source, byEndpoint.get(source.endpoint.id) ?? [], administers(ctx), ctx.engine.providerHealth),

@@ -49,7 +49,7 @@ export const endpointStore = {
   getForUpdate: (db: Db, id: Id): Promise<EndpointRow | undefined> =>
     db.selectFrom('provider_endpoints').selectAll().where('id', '=', id).forUpdate().executeTakeFirst(),
 
-  /** What these owners have, newest first. */
+  /** Endpoints of these owners, newest first. */
   list: (
     db: Db,
     owners: readonly Id[],

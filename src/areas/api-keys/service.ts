@@ -93,7 +93,7 @@ export const apiKeyService = implement(apiKeys, {
     const secret = newSecret()
     const row = await changeRights(ctx, 'api_key.rotated', async (ctx) => {
       const row = await usable(ctx, id)
-      // Who knew the new secret could act as its owner.
+      // A holder of the new secret could act as its owner.
       if (row.account_id !== ctx.principal.accountId)
         refuse('insufficient_role', { message: 'Only its owner can rotate a key. You may revoke it.' })
       return apiKeyStore.update(ctx.db, id, {
@@ -107,7 +107,7 @@ export const apiKeyService = implement(apiKeys, {
   },
 })
 
-/** What its owner called a key. */
+/** A key's name, as its owner gave it. */
 export const keyName = async (db: Db, id: Id): Promise<string> => (await apiKeyStore.nameOf(db, id)) ?? ''
 
 /** Revokes every key that is restricted to this workspace, whosever it is. Answers how many. */

@@ -102,7 +102,7 @@ export const apiKeyStore = {
       .returningAll()
       .execute(),
 
-  /** Those with a cap that were used of late. */
+  /** Keys with a cap that were used of late. */
   capped: (
     db: Db,
     hours: number,

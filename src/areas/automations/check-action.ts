@@ -1,4 +1,4 @@
-/** What who sets up an automation must be allowed, because it is done later in that person's name. */
+/** The action of an automation is done later in the name of who sets it up: they must be allowed to do it now. */
 import { agentFor } from '#areas/agents/service.ts'
 import { chatFor } from '#areas/chats/service.ts'
 import type { Context } from '#engine/context.ts'
@@ -11,7 +11,6 @@ import type { Action } from './store.ts'
 export async function checkAction(ctx: Context, action: Action, workspaceId: Id): Promise<void> {
   if (action.type === 'command')
     return refuse('not_ready', { param: 'action.type', message: 'Commands on computers cannot be run yet.' })
-  // What it will do later must be allowed to who sets it up now.
   for (const scope of ['chat:write', 'chat:run', 'agent:read'] as const) {
     if (!hasScope(ctx.principal, scope))
       refuse('missing_scope', { message: `The key lacks the scope \`${scope}\`.`, details: { required_scope: scope } })

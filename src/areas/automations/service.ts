@@ -110,7 +110,7 @@ export const automationService = implementWith<Context<ChatHandles>>()(
         const schedule = given.schedule ?? held.schedule
         const timeZone = given.time_zone ?? held.time_zone
         const moved = schedule !== held.schedule || timeZone !== held.time_zone
-        // Who says when another's fires, or what it may spend, would spend their money: they answer for it, too.
+        // A caller who says when another's fires, or what it may spend, would spend their money: they answer for it, too.
         const another = held.account_id !== ctx.principal.accountId && (moved || given.max_cost_usd !== undefined)
         if (another && !given.action) await checkAction(ctx, held.action, held.workspace_id)
         const answers = another || given.action !== undefined
@@ -130,7 +130,7 @@ export const automationService = implementWith<Context<ChatHandles>>()(
           }),
           ...(given.timeout_seconds !== undefined && { timeout_seconds: given.timeout_seconds }),
           ...(given.max_cost_usd !== undefined && { max_cost_nano: nanoOrNull(given.max_cost_usd) }),
-          // Who changes what it does answers for it from then on.
+          // A caller who changes what it does answers for it from then on.
           ...(given.action !== undefined && { action: JSON.stringify(given.action) }),
           ...(answers && behalfOf(ctx.principal)),
           ...(goesOn && { paused_reason: null, paused_at: null }),
@@ -212,7 +212,7 @@ export const automationService = implementWith<Context<ChatHandles>>()(
       return ctx.transaction(async (ctx) => {
         const held = await holdBoth(ctx, id)
         const { secrets } = ctx.engine
-        // Who can say what is sent to it answers for it from then on.
+        // A caller who can say what is sent to it answers for it from then on.
         const another = held.account_id !== ctx.principal.accountId
         if (another) {
           await checkAction(ctx, held.action, held.workspace_id)

@@ -67,7 +67,7 @@ const whole = (db: Db) =>
 export const fileStore = {
   get: (db: Db, id: Id): Promise<FileRow | undefined> => whole(db).where('r.id', '=', id).executeTakeFirst(),
 
-  /** Those of these that are there, in the order of the ids. */
+  /** Files by their ids, in that order; those that are gone are absent. */
   async all(db: Db, ids: readonly Id[]): Promise<FileRow[]> {
     if (ids.length === 0) return []
     const rows = new Map((await whole(db).where('r.id', 'in', ids).execute()).map((row) => [row.id, row]))
@@ -103,7 +103,7 @@ export const fileStore = {
       .execute()
   },
 
-  /** What is below a folder as it is, or, of one in the trash, as it went there: folders before what is in them. */
+  /** Files below a folder as it is, or, of one in the trash, as it went there: folders before what is in them. */
   below: (db: Db, { id, trashed_with }: Pick<FileRow, 'id' | 'trashed_with'>, limit: number): Promise<FileRow[]> =>
     whole(db)
       .where(sql<boolean>`f.ancestors @> array[${id}::text]`)

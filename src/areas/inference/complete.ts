@@ -11,7 +11,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
 
-/** What calls of models need. */
+/** Handles that calls of models use. */
 export interface InferenceHandles extends HasEndpoints, Pick<GatewayFaces, 'completeTurn'> {}
 
 /** A call that has begun: its first chunk is there, so what can be refused has been refused. */
@@ -75,7 +75,7 @@ export async function askerOf(
   return refuse('not_found', { param: 'model', message: noSuchModel(model, told) })
 }
 
-/** Who works in a workspace that the credential is not bound to uses what that workspace has first. */
+/** The caller as they act in a workspace that the credential is not bound to: they use what it has first. */
 function actingIn(principal: Principal, workspaceId: Id): Principal {
   const { credential, personalWorkspaceId } = principal
   const bound = credential.kind === 'session' ? null : credential.workspaceId

@@ -20,7 +20,7 @@ const toolCall = {
   arguments: text.describe('JSON text.'),
 }
 
-/** What a message of a request may hold: the parts of an answer go back as they came. */
+/** Parts of a message of a request: those of an answer go back as they came. */
 export const InputPart = z
   .discriminatedUnion('type', [
     z.strictObject({ type: z.literal('text'), text }),

@@ -39,7 +39,7 @@ export const inferenceService = implementWith<Context<InferenceHandles>>()(infer
     if (background && credential.kind === 'server' && credential.run !== undefined)
       refuse('invalid_parameter', { param: 'background', message: 'Within a run, ask without `background`.' })
     if (!background) return (await complete(ctx, ask, workspaceId, ctx.signal)).completed
-    // What can be known now is said now.
+    // A refusal that can be known now is said now.
     turnOf(ask)
     await askerOf(ctx, ask.model, workspaceId)
     return startOperation(ctx, textOperation, { ...ask, workspaceId }, { workspaceId })

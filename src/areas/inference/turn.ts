@@ -4,7 +4,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { Tool, CanonicalRequest, CanonicalMessage, CanonicalPart } from '#gateway/model/canonical-request.ts'
 import type { InputMessage, InputPart, inference } from './contract.ts'
 
-/** What both calls ask. */
+/** Parameters of both calls. */
 export type Ask = Omit<Input<(typeof inference.endpoints)['text_stream']>, 'workspace_id'>
 
 /** A request → the CanonicalRequest in the middle of every translation. */

@@ -57,7 +57,7 @@ async function byBareName(ctx: Context<HasEndpoints>, name: string): Promise<Sho
   return row && rows.every(({ slug }) => slug === row.slug) ? showModel(row, row.endpoint.slug, 'available') : null
 }
 
-/** What the caller can call now, and what the catalogue knows beside it. */
+/** Models that the caller can call now, and those that the catalogue knows beside them. */
 async function modelsOf(ctx: Context<HasEndpoints>, wanted: Wanted): Promise<ShownModel[]> {
   const served = (await ctx.engine.endpoints.models(ctx.principal)).filter(({ kind }) => kind === 'text')
   const available = served.map((row) => showModel(row, row.endpoint.slug, 'available'))

@@ -50,7 +50,7 @@ export async function confirm(ctx: Context, token: string): Promise<{ id: Id; em
   const { id, email } = await callersAccount(ctx)
   const until = Number(/^(\d{10})-/.exec(token)?.[1] ?? 0)
   if (!isSameText(token, tokenOf(ctx, id, email, until)))
-    refuse('invalid_parameter', { param: 'token', message: 'This is no token for your address.' })
+    refuse('invalid_parameter', { param: 'token', message: 'This is not a token for your address.' })
   if (until * 1000 < ctx.now().getTime())
     refuse('link_expired', { message: 'The token was good for a day. Ask for another.' })
   await verifyEmail(ctx, id)

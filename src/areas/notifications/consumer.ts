@@ -13,7 +13,7 @@ const LONG_SECONDS = 30
 
 type Source = (engine: Engine, event: Happened) => Promise<Omit<Word, 'toldOf'>[]>
 
-/** What is worth a word, and to whom. The id of its event is kept with each notification, so that a repeat tells nobody twice. */
+/** Events that people are notified of. The id of the event is kept with each notification, so that a repeat tells nobody twice. */
 const sources: Readonly<Record<string, Source>> = {
   'run.completed': async (engine, event) => runEnded(engine, event, false),
   'run.failed': async (engine, event) => runEnded(engine, event, false),
@@ -175,7 +175,7 @@ async function operationEnded(engine: Engine, event: Happened) {
   }))
 }
 
-/** Whoever made it happen included: it is their own work. */
+/** Its maker included: it is their own work. */
 const accountsOf = ({ channels }: Happened): Id[] =>
   channels.filter((channel) => channel.startsWith('user:')).map((channel) => channel.slice(5))
 

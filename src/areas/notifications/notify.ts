@@ -23,7 +23,7 @@ export interface Word {
   senderId?: Id | null
   resource?: { type: string; id: string } | null
   actionUrl?: string | null
-  /** What it tells of, such as an event's id: told once per person, however often this is called. */
+  /** An event's id or the like: told once per person, however often this is called. */
   toldOf: string | null
 }
 
@@ -41,7 +41,7 @@ export async function notify(engine: Engine, db: Db, word: Word, at = new Date()
   if (!person) return null
   const wanted = await preferences.of(db, word.to, word.type)
   const elsewhere = (['email', 'push'] as const).filter((channel) => wanted[channel].enabled)
-  // What somebody sends is there for its sender to see, wanted or not.
+  // A message of a person is there for its sender to see, wanted or not.
   if (!wanted.in_app.enabled && elsewhere.length === 0 && !word.senderId) return null
   const row = await notificationStore.insert(db, {
     id: newId(),

@@ -205,7 +205,7 @@ export const notificationService = implementWith<Context<HasPushKeys>>()(
       if (!isPushKey(keys.p256dh))
         refuse('invalid_parameter', {
           param: 'keys.p256dh',
-          message: 'This is no point of P-256: nothing can be sealed for it.',
+          message: 'This is not a point of P-256: nothing can be sealed for it.',
         })
       return ctx.transaction(async (ctx) => {
         const row = await pushStore.save(ctx.db, ctx.engine.secrets, {

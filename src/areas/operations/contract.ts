@@ -54,7 +54,7 @@ export const operations = area(
     await: endpoint('GET /operations/:id/await', {
       summary: 'Wait briefly for a transition or the end of an operation',
       description:
-        'Answers as soon as the status is another than `since_status`, at once when the operation has ended, and at the latest after `timeout_seconds`. A timeout is no error: the answer is the present state.',
+        'Answers as soon as the status is another than `since_status`, at once when the operation has ended, and at the latest after `timeout_seconds`. A timeout is not an error: the answer is the present state.',
       scope: 'operation:read',
       on: 'operation',
       query: {

@@ -8,7 +8,7 @@ import { tell, wake } from './events.ts'
 import { showOperation } from './show.ts'
 import { jobKey, operations } from './store.ts'
 
-/** What a running operation may use beside its context. */
+/** Tools of a running operation beside its context. */
 export interface Running {
   id: Id
   /** Fires within a second of a cancellation, when its time is over, and when the server stops. */
@@ -19,13 +19,13 @@ export interface Running {
   progress(fraction: number): void
 }
 
-/** What came of an operation. */
+/** The end of an operation. */
 export interface Outcome {
-  /** What it was about was stopped meanwhile: it ends as `cancelled`, with what there is of a result. */
+  /** Its subject was stopped meanwhile: it ends as `cancelled`, with what there is of a result. */
   cancelled?: boolean
-  /** What the call would have answered. */
+  /** The answer that the call would have had. */
   result?: unknown
-  /** What `/content` gives: text, or a file of the drive. */
+  /** For `/content`: text, or a file of the drive. */
   content?: { type: string; text: string } | { fileId: Id }
   resource?: { type: string; id: string }
   cost?: Nano | null
@@ -39,7 +39,7 @@ export interface OperationKind<I extends object = object, H = unknown> {
   /** From its start; then it ends as `expired`. */
   expiresInSeconds: number
   contentSeconds: number
-  /** What the account must still be allowed in the operation's workspace when it begins; null: `run` checks for itself. */
+  /** The scope that the account must still have in the operation's workspace when it begins; null: `run` checks for itself. */
   scope: Scope | null
 }
 

@@ -187,7 +187,7 @@ export const operations = {
       .returningAll()
       .executeTakeFirst()) ?? null,
 
-  /** What the watchers of these need to know. */
+  /** States of these operations, for their watchers. */
   states: async (db: Db, ids: readonly Id[]): Promise<{ id: Id; status: Status; cancel_requested_at: Date | null }[]> =>
     db.selectFrom('operations').select(['id', 'status', 'cancel_requested_at']).where('id', 'in', ids).execute(),
 

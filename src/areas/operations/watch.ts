@@ -53,7 +53,7 @@ export class OperationWatch {
     this.#looking = true
     while (this.#again && this.#watched.size > 0) {
       this.#again = false
-      // Who comes while this look is under way gets the next one: what this one saw may be older than what they know.
+      // Watchers that come while this look is under way get the next one: what this one saw may be older than what they know.
       const asked = [...this.#watched].map(([id, watchers]) => ({ id, watchers, those: [...watchers] }))
       try {
         const states = new Map(

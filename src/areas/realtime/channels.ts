@@ -37,7 +37,7 @@ export interface Readable {
   shared: boolean
 }
 
-/** What the caller may hear on a channel; null where it may not read it, or there is none. */
+/** A channel with what the caller may hear on it; null where it may not read it, or there is none. */
 export async function readable(ctx: Context, channel: Channel): Promise<Readable | null> {
   const workspaceId = await placeOf(ctx, channel)
   if (workspaceId === 'nowhere') return null
@@ -81,7 +81,7 @@ async function placeOf(ctx: Context, channel: Channel): Promise<Id | null | 'now
   }
 }
 
-/** What its own endpoint shows of it, so that one rule holds for both; null where that refuses. */
+/** A thing as its own endpoint shows it, so that one rule holds for both; null where that refuses. */
 async function seen(ctx: Context, name: string, id: Id): Promise<unknown> {
   try {
     return await ctx.invoke(name, { id })
@@ -116,7 +116,7 @@ export async function channelOf(ctx: Context, words: string): Promise<Readable> 
   )
 }
 
-/** Who speaks in a workspace, or where something is shared with them, must be more than a viewer there. */
+/** Refuses speakers who are no more than a viewer in the workspace, or of what is shared with them. */
 export function checkSpeaker({ place }: Readable): void {
   if (place) checkPlace(place, 'realtime:write')
 }

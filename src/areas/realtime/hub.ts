@@ -42,7 +42,7 @@ export class Hub {
     })
   }
 
-  /** Who follows which channels in this process. */
+  /** Subscriptions of a channel in this process. */
   readers(channel: string): ReadonlySet<Reader> {
     return this.#readers.get(channel) ?? NOBODY
   }
@@ -61,7 +61,7 @@ export class Hub {
     }
     if (this.#stop === null) {
       this.#stop = this.#follow()
-      // What came between the look that gave the reader its position and now woke nobody here.
+      // Changes between the look that gave the reader its position and now woke nobody here.
       this.#wake()
     }
     void this.#catchUp(reader)

@@ -17,7 +17,7 @@ export interface Start {
   frames: readonly Buffer[]
 }
 
-/** What a subscription asks of the hub. */
+/** The hub, as a subscription knows it. */
 interface Following {
   add(reader: Reader, head: bigint): void
   remove(reader: Reader): void
@@ -26,7 +26,7 @@ interface Following {
 
 /** A subscription. `position` is how far it has come in the log of changes. There are thousands: it holds what it must. */
 export class Reader implements Feed {
-  /** What it follows, and with which rights as they are now. */
+  /** Channels that it follows, with its rights as they are now. */
   readonly channels: Map<string, Readable>
   position: bigint
   /** Whether changes reach it as they come; before that it catches up from the log. */
@@ -89,7 +89,7 @@ export class Reader implements Feed {
     if (this.channels.size === 0) this.end()
   }
 
-  /** What it follows may have gone elsewhere. */
+  /** Asks again whether it may follow: a chat may have gone elsewhere. */
   async doubt(): Promise<void> {
     await this.#sink?.recheck()
   }

@@ -22,7 +22,7 @@ import { type Grantee, type NamedShare, shareStore } from './store.ts'
 /** A resource is shared so often at most. */
 const MOST = 1_000
 
-/** What a call may name a share by. */
+/** The names of a share in a call. */
 interface Named {
   share_id?: Id | undefined
   resource_type?: SharedType | undefined
@@ -99,7 +99,7 @@ export const shareService = implement(shares, {
     const grantee = which.grantee ?? granteeOf({ user_id, email, workspace_id })
     return changeRights(ctx, async (ctx) => {
       const row = await shareFor(ctx, { ...which, ...(grantee && { grantee }) })
-      // Who it was given to may give it back; members of its workspace may take it back.
+      // The account that it was given to may give it back; members of its workspace may take it back.
       if (!isOwn(ctx, row)) await resourceFor(ctx, row.resource_type, row.resource_id, 'edit')
       await tell(ctx, 'share.revoked', row)
       await shareStore.delete(ctx.db, row.id)
@@ -154,7 +154,7 @@ export async function claimShare(ctx: Context, token: string): Promise<ReturnTyp
   })
 }
 
-/** What is shared, for a member of its workspace who may do with it what the share gives; to others it is not there. */
+/** The shared resource, for a member of its workspace who may do with it what the share gives; to others it is not there. */
 async function resourceFor(
   ctx: Context,
   type: SharedType,

@@ -142,7 +142,7 @@ export const shareStore = {
     return rows[0]
   },
 
-  /** What resources are called. */
+  /** Names of resources. */
   async titles(db: Db, ids: readonly Id[]): Promise<Map<Id, string | null>> {
     const { rows } = await sql<{ id: Id; title: string | null }>`
       select id, title from chats where id = any(${ids}::ulid[])

@@ -101,7 +101,7 @@ async function reach(ctx: Context, robots: Robots, url: URL): Promise<Retrieved>
 async function readPage(ctx: Context, { url, bytes }: Retrieved, type: string | null): Promise<Read> {
   if (bytes.length === 0) return bare('')
   const charset = /charset\s*=\s*"?([\w:.-]+)/i.exec(type ?? '')?.[1]
-  // Who serves downloads often says no more of them than that they are bytes.
+  // Servers of downloads often say no more of them than that they are bytes.
   const untold = type === null || /octet-stream/.test(type)
   const kind =
     kindOf(type, untold ? url.pathname : '') ??

@@ -2,7 +2,7 @@ import robotsParser from 'robots-parser'
 import type { Outbound } from '#engine/http-client/outbound.ts'
 import { RetrieveFailed, retrieve } from '#engine/http-client/retrieve.ts'
 
-/** What this server calls itself, and what robots.txt files may name. */
+/** The name of this server, which robots.txt files may name. */
 export const AGENT = 'UkiyoFetch'
 export const USER_AGENT = `Mozilla/5.0 (compatible; ${AGENT}/1.0; fetches at a user's request)`
 

@@ -10,7 +10,7 @@ interface SetUp {
   key: string
 }
 
-/** Those that the instance is set up with, in the order in which they are asked. `…_BASE_URL` leads elsewhere. */
+/** Providers that the instance is set up with, in the order in which they are asked. `…_BASE_URL` leads elsewhere. */
 export function providersOf({ environment }: Config): SetUp[] {
   const said = (name: string): string => environment[name]?.trim().replace(/\/+$/, '') ?? ''
   const all = [

@@ -7,7 +7,7 @@ export const matches = (patterns: readonly string[], type: string): boolean =>
       pattern === '*' || pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1))),
   )
 
-/** What can be sent: an endpoint hears what its workspace hears. */
+/** Types that can be sent: an endpoint gets what its workspace hears. */
 export const sendable = ({ list }: EventTable): EventType[] =>
   list.filter(({ channels }) => channels.includes('workspace'))
 

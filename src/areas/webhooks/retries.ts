@@ -5,7 +5,7 @@ const HOUR = 3_600
 const ladder = [5, 30, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 3 * HOUR, 4 * HOUR, 5 * HOUR, 8 * HOUR]
 const LONGEST = 8 * HOUR
 
-/** What follows the attempt of this number (1 is the first): seconds until the next, or null when it was the last. */
+/** Seconds from the attempt of this number (1 is the first) until the next, or null when it was the last. */
 export function nextAttempt(attempt: number, retryAfter: string | undefined, chance = Math.random()): number | null {
   const step = ladder[attempt - 1]
   if (step === undefined) return null

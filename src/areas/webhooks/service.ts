@@ -96,7 +96,7 @@ export const webhookService = implement(
             ...(name !== undefined && { name }),
             ...(url !== undefined && { url }),
             ...(events && { events: [...new Set(events)] }),
-            // Who changes what is sent, or where to, or has it sent again, answers for it with their own rights.
+            // A caller who changes what is sent, or where to, or has it sent again, answers for it with their own rights.
             ...((events ?? url ?? (turned && status === 'enabled' ? status : undefined)) !== undefined && {
               scopes: readableScopes(ctx),
               account_id: ctx.principal.accountId,
@@ -190,7 +190,7 @@ async function send(
 const deliveryOf = async (ctx: Context, endpointId: Id, id: Id): Promise<DeliveryRow> =>
   (await deliveryStore.get(ctx.db, endpointId, id)) ?? refuse('not_found', { param: 'delivery_id' })
 
-/** What of the workspace the caller may read, and so have sent; null is all. */
+/** Scopes within which the caller may read the workspace, and so have its events sent; null is all. */
 function readableScopes({ principal, workspace }: Context): string[] | null {
   const permissions = workspace!.membership.permissions
   if (principal.credential.kind === 'session' && permissions === null) return null

@@ -32,7 +32,7 @@ interface EndpointTable {
   failing_since: Date | null
   last_success_at: Date | null
   created_by: Id | null
-  /** Who answers for what is sent there. */
+  /** The account that answers for what is sent there. */
   account_id: Id | null
   created_at: Generated<Date>
   updated_at: Generated<Date>

@@ -169,7 +169,7 @@ export const members = area(
       scope: 'member:write',
       consent: 'person',
       on: 'workspace',
-      // What everybody in the workspace has: to leave it must not need more. The rule for others is the service's.
+      // A scope that everybody in the workspace has: to leave it must not need more. The rule for others is the service's.
       onScope: 'user:read',
       reply: deleted,
       errors: ['last_owner'],

@@ -2,7 +2,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { Membership } from '#kernel/principal.ts'
 import { type Role, atLeast, grants } from '#kernel/scopes.ts'
 
-/** What somebody has in a workspace, or is to have. */
+/** A place in a workspace that somebody has, or is to have. */
 export interface Grant {
   role: Role
   permissions: readonly string[] | null

@@ -71,7 +71,7 @@ export const memberService = implement(members, {
   },
 })
 
-/** What `permit` asked of the caller's membership as this process knew it, asked again of the one that is held. */
+/** Asks the membership that is held for what `permit` asked of the one that this process knew. */
 export function checkManager({ me, workspace }: Held): void {
   const place = placeOf(me, workspace.status)
   checkPlace(place, 'member:write', 'admin')

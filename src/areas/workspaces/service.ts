@@ -164,7 +164,7 @@ async function put(ctx: Context, status: 'archived' | 'active') {
 const show = async (ctx: Context, row: CountedWorkspace, place: Pick<Membership, 'role' | 'permissions'>) =>
   showWorkspace(row, place, (await spentIn(ctx, [row])).get(row.id) ?? 0n)
 
-/** What each has spent in the present period of its budget. Not within a transaction: it asks the ledger. */
+/** Spent by each in the present period of its budget. Not within a transaction: it asks the ledger. */
 const spentIn = (ctx: Context, rows: readonly CountedWorkspace[]): Promise<Map<Id, Nano>> =>
   ctx.engine.ledger.spent(rows.map(({ id, spend_cap_period: period }) => ({ id, period })))
 
@@ -228,7 +228,7 @@ export async function checkMet(
     refuse('not_found', { param, message })
 }
 
-/** What an invitation says to whom. */
+/** An invitation as a notification tells of it. */
 export async function invitationOf(
   db: Db,
   id: Id,

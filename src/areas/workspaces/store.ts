@@ -93,7 +93,7 @@ export const workspaceStore = {
     await db.deleteFrom('workspaces').where('id', '=', id).execute()
   },
 
-  /** Those that have a budget, with who manages them. */
+  /** Workspaces that have a budget, with who manages them. */
   async budgeted(
     db: Db,
   ): Promise<{ id: Id; name: string; spend_cap_nano: Nano; spend_cap_period: Period; managers: Id[] }[]> {

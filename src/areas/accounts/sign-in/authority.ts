@@ -12,7 +12,7 @@ import { type Role, grants } from '#kernel/scopes.ts'
 import type { Period } from '#kernel/time.ts'
 import { SESSION_IDLE_SECONDS } from './sessions.ts'
 
-/** What is known of a secret: whose it is, or why it is refused. Forgotten when a right of the account changes. */
+/** A secret that was looked up: whose it is, or why it is refused. Forgotten when a right of the account changes. */
 type Known = { principal: Principal; used: () => void } | { refused: Code; accountId: Id }
 
 const MOST_KNOWN = 100_000
@@ -63,7 +63,7 @@ export async function createAuthority(
   })
   const timer = setInterval(() => void flushUsed(), USED_FLUSH_MS)
 
-  /** What was asked for before a change was heard of may be from before it: it serves this one call. */
+  /** A look-up that began before a change was heard of may be from before it: it serves this one call. */
   function remember(key: string, entry: Known, heardBefore: number): Known {
     if (heard !== heardBefore) return entry
     // A full memory starts again rather than grow: what is in use comes back with its next call.

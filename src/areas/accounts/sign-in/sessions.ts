@@ -10,9 +10,9 @@ export const SESSION_IDLE_SECONDS = 14 * 86_400
 export const SESSION_MAX_SECONDS = 90 * 86_400
 export const MAX_SESSIONS = 100
 
-/** 256 random bits; the database holds only the hash. */
 /** Starts a session and has the answer set its cookie. The oldest beyond the maximum ends. */
 export async function startSession(ctx: Context, accountId: string): Promise<SessionRow> {
+  // 256 random bits; the database holds only the hash.
   const token = randomBytes(32).toString('base64url')
   const expiresAt = new Date(ctx.now().getTime() + SESSION_MAX_SECONDS * 1000)
   const row = await sessionStore.insert(ctx.db, {
@@ -24,7 +24,7 @@ export async function startSession(ctx: Context, accountId: string): Promise<Ses
     expires_at: expiresAt,
   })
   if (await sessionStore.trim(ctx.db, accountId, MAX_SESSIONS)) {
-    // What ended is still known to the processes that served it.
+    // A session that ended is still known to the processes that served it.
     await rightsChanged(ctx.db, [accountId])
     ctx.afterCommit(() => void ctx.engine.rights.refresh())
   }

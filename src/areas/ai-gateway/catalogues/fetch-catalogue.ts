@@ -16,14 +16,14 @@ const LARGEST = 20
 /** A catalogue that was fetched and understood. */
 export interface FetchedCatalogue {
   sha256: string
-  /** What it would be stored as after the newest one. Refuses a list that lost half of its prices, unless forced to. */
+  /** The row that it would be stored as after the newest one. Refuses a list that lost half of its prices, unless forced to. */
   against(
     newest: { source_url: string; priced_count: number; snapshot: string } | undefined,
     force: boolean,
   ): Omit<CatalogueRow, 'id' | 'created_by' | 'created_at'> & { snapshot: string }
 }
 
-/** What the operator's address answers, checked whole. Refuses with 502 and 504. */
+/** Fetches the catalogue of the operator's address, checked whole. Refuses with 502 and 504. */
 export async function fetchCatalogue({ engine, signal, now }: Context): Promise<FetchedCatalogue> {
   const url = new URL(engine.config.catalogueUrl)
   const bytes = await bytesAt(engine, url, signal)
@@ -77,12 +77,12 @@ function understood(bytes: Buffer, day: string, version: string): Fetched {
   } catch (error) {
     if (!(error instanceof NoCatalogue || error instanceof SyntaxError)) throw error
     return refuse('provider_error', {
-      message: `What was fetched is no catalogue. ${error instanceof NoCatalogue ? error.message : 'It is no JSON.'}`,
+      message: `What was fetched is not a catalogue. ${error instanceof NoCatalogue ? error.message : 'It is not JSON.'}`,
     })
   }
 }
 
-/** What the models of the instance become. */
+/** The difference that another catalogue makes to the models of the instance. */
 function changes(before: Snapshot | null, snapshot: Snapshot) {
   const shipped = shippedCatalogue()
   const earlier = before === null ? shipped : mergeFetched(shipped, before)

@@ -17,7 +17,7 @@ export interface Row extends Listed {
   source: Source
 }
 
-/** What an endpoint serves: the models it was given, else the catalogue's and, where it was asked, what it says itself. */
+/** Models of an endpoint: those it was given, else the catalogue's and, where it was asked, those of its own list. */
 export function rowsOf(source: Source, asked: readonly AskedModel[] | null, catalogue: Catalogue): Row[] {
   if (source.from === 'simulated') return simModels.map((model) => fromCatalogue(source, model, catalogue))
   if (source.models.length > 0) return source.models.map((model) => fromGiven(source, model, catalogue))

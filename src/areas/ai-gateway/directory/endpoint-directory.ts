@@ -12,13 +12,13 @@ import type { Principal } from '#kernel/principal.ts'
 import { type Catalogue, shippedCatalogue } from '#gateway/catalogue/catalogue.ts'
 import { originOf } from '../endpoints/address.ts'
 import type { AskFailed } from '../lists/ask-provider.ts'
-import { AGAIN_MS, AskedLists } from '../lists/known-lists.ts'
+import { AGAIN_MS, KnownLists } from '../lists/known-lists.ts'
 import { CATALOGUE, readCatalogue } from '../catalogues/catalogue-store.ts'
 import { environmentSources } from '../endpoints/environment.ts'
 import { type AskedModel, probe } from '../lists/list-models.ts'
 import { discoveredSources } from '../lists/local-engines.ts'
-import { type Owned, type Reach, ownedOf, partsOf, reachableRows, resolve } from './reach.ts'
-import { type Owners, ownersOf } from './usable-owners.ts'
+import { type OwnerOffers, type Reach, indexOffers, partsOf, reachableRows, resolve } from './reach.ts'
+import { type UsableOwners, usableOwnersOf } from './usable-owners.ts'
 import type { Row } from '../catalogues/rows.ts'
 import { hasKey } from '../endpoints/presets.ts'
 import { resealAll } from '../endpoints/sealing.ts'
@@ -54,7 +54,7 @@ export interface DirectoryParts {
   outbound: Outbound
 }
 
-/** Owners in memory at the same time; a full memory starts again. */
+/** UsableOwners in memory at the same time; a full memory starts again. */
 const MOST_OWNERS = 50_000
 const MOST_NAMES = 2_000
 const ASK_MS = 5_000
@@ -83,7 +83,7 @@ export async function createDirectory({
   const fixed = environmentSources(config, log, startedAt)
   const looked = discoveredSources(config, startedAt)
 
-  const owned = new Map<Id, Owned | Promise<Owned>>()
+  const byOwner = new Map<Id, OwnerOffers | Promise<OwnerOffers>>()
   const views = new WeakMap<Principal, View>()
   const ownerOf = new Map<Id, Id>()
   const watchers = new Watchers(servingOf)
@@ -91,7 +91,7 @@ export async function createDirectory({
   let epoch = 0
   let lookedAt = -Infinity
 
-  const asked = new AskedLists(outbound, log, relist)
+  const asked = new KnownLists(outbound, log, relist)
   let catalogue = shippedCatalogue()
   let renewing: Promise<void> = Promise.resolve()
   const rights: RightsWatch = await watchRights(postgres, bus, log, (id) =>
@@ -103,33 +103,33 @@ export async function createDirectory({
   /** Another catalogue: whatever was put together from the one before is put together again. */
   async function renew(): Promise<void> {
     catalogue = await readCatalogue(postgres.db, log, catalogue)
-    for (const ownerId of owned.keys()) relist(ownerId)
+    for (const ownerId of byOwner.keys()) relist(ownerId)
     epoch++
   }
 
   /** A provider said something new about what it serves. */
   function relist(ownerId: Id): void {
-    const before = owned.get(ownerId)
+    const before = byOwner.get(ownerId)
     if (before === undefined) return
     if (before instanceof Promise)
-      return void before.then(() => owned.get(ownerId) !== before && relist(ownerId)).catch(() => {})
-    owned.set(
+      return void before.then(() => byOwner.get(ownerId) !== before && relist(ownerId)).catch(() => {})
+    byOwner.set(
       ownerId,
-      ownedOf(ownerId, before.sources, (source) => asked.of(source), catalogue),
+      indexOffers(ownerId, before.sources, (source) => asked.of(source), catalogue),
     )
     epoch++
   }
 
   /** Of an account, a workspace or the instance: whatever changed there is read again. */
   function forget(ownerId: Id): void {
-    if (!owned.delete(ownerId)) return
+    if (!byOwner.delete(ownerId)) return
     epoch++
     watchers.look(ownerId)
   }
 
   async function servingOf(ownerId: Id): Promise<ReadonlySet<Id>> {
     try {
-      const { sources } = await ownedBy(ownerId)
+      const { sources } = await offersBy(ownerId)
       return new Set(sources.map(({ endpoint }) => endpoint.id))
     } catch (error) {
       log.warn({ error }, 'provider endpoints cannot be read')
@@ -148,26 +148,26 @@ export async function createDirectory({
     }
   }
 
-  function ownedBy(ownerId: Id): Owned | Promise<Owned> {
-    const known = owned.get(ownerId)
+  function offersBy(ownerId: Id): OwnerOffers | Promise<OwnerOffers> {
+    const known = byOwner.get(ownerId)
     if (known !== undefined) return known
-    if (owned.size >= MOST_OWNERS) owned.clear()
+    if (byOwner.size >= MOST_OWNERS) byOwner.clear()
     const loading = load(ownerId).then(
       (loaded) => {
-        // What was changed while it was read is read again by the next call.
-        if (owned.get(ownerId) === loading) owned.set(ownerId, loaded)
+        // An owner that was changed while it was read is read again by the next call.
+        if (byOwner.get(ownerId) === loading) byOwner.set(ownerId, loaded)
         return loaded
       },
       (error: unknown) => {
-        if (owned.get(ownerId) === loading) owned.delete(ownerId)
+        if (byOwner.get(ownerId) === loading) byOwner.delete(ownerId)
         throw error
       },
     )
-    owned.set(ownerId, loading)
+    byOwner.set(ownerId, loading)
     return loading
   }
 
-  async function load(ownerId: Id): Promise<Owned> {
+  async function load(ownerId: Id): Promise<OwnerOffers> {
     const rows = await endpointStore.enabledOf(postgres.db, ownerId)
     // Older ones may lack what is asked of new ones.
     const stored = rows.filter(hasKey).flatMap((row) => sourceOf(row) ?? [])
@@ -175,22 +175,23 @@ export async function createDirectory({
     // Without its list an endpoint would serve nothing; one that does not answer is not waited for again.
     const silent = sources.filter((source) => mustAsk(source) && !isDiscovered(source) && !asked.wasAsked(source))
     await Promise.all(silent.map((source) => asked.ask(source, ASK_MS)))
-    return ownedOf(ownerId, sources, (source) => asked.of(source), catalogue)
+    return indexOffers(ownerId, sources, (source) => asked.of(source), catalogue)
   }
 
   function viewOf(principal: Principal): View | Promise<View> {
     const known = views.get(principal)
     if (known !== undefined && known.epoch === epoch) return renewed(known)
     const before = epoch
-    const owners = ownersOf(principal)
-    const parts = [...owners.own, INSTANCE, ...owners.further].map(ownedBy)
-    if (!parts.some((part) => part instanceof Promise)) return remember(principal, owners, parts as Owned[], before)
+    const owners = usableOwnersOf(principal)
+    const parts = [...owners.own, INSTANCE, ...owners.further].map(offersBy)
+    if (!parts.some((part) => part instanceof Promise))
+      return remember(principal, owners, parts as OwnerOffers[], before)
     return Promise.all(parts.map((part) => Promise.resolve(part))).then((loaded) =>
       remember(principal, owners, loaded, before),
     )
   }
 
-  function remember(principal: Principal, { own }: Owners, parts: readonly Owned[], at: number): View {
+  function remember(principal: Principal, { own }: UsableOwners, parts: readonly OwnerOffers[], at: number): View {
     const reach: Reach = {
       own: parts.slice(0, own.length),
       instance: parts[own.length]!,
@@ -259,7 +260,7 @@ export async function createDirectory({
     log.warn({ error }, 'keys of provider endpoints were not sealed again'),
   )
   // Loaded ahead, so that the first call waits for one owner less; and engines are looked for while the server starts.
-  void Promise.resolve(ownedBy(INSTANCE)).then(look, (error: unknown) =>
+  void Promise.resolve(offersBy(INSTANCE)).then(look, (error: unknown) =>
     log.warn({ error }, 'provider endpoints cannot be read'),
   )
 
@@ -310,7 +311,7 @@ export async function createDirectory({
   }
 }
 
-/** What a provider answered is for the eyes of whoever brought it: it may tell of their account. */
+/** A provider's answer is for the eyes of whoever brought it: it may tell of their account. */
 function refuseUnknown({ from, endpoint: { slug } }: Source, { message, status }: AskFailed): never {
   const silent = `The endpoint \`${slug}\` does not say which models it serves.`
   const why = from === 'account' ? `${silent} ${message}` : `${silent} Whoever brought it can test it.`
@@ -325,7 +326,7 @@ function refuseUnknown({ from, endpoint: { slug } }: Source, { message, status }
 
 const isDiscovered = ({ from }: Source): boolean => from === 'discovered'
 
-/** What an administrator set up at the same address is that, and is not found once more. */
+/** Engines that were looked for, but those whose address an administrator has set up. */
 function unlessGiven(looked: readonly Source[], given: readonly Source[]): Source[] {
   const places = new Set(given.map(({ endpoint }) => originOf(endpoint.baseUrl)))
   return looked.filter(({ endpoint }) => !places.has(originOf(endpoint.baseUrl)))

@@ -5,7 +5,7 @@ import { type Row, rowsOf } from '../catalogues/rows.ts'
 import { type Source, catalogueProviderOf } from '../endpoints/sources.ts'
 
 /** All that an account, a workspace or the instance offers, looked up by any name of a model. */
-export interface Owned {
+export interface OwnerOffers {
   ownerId: Id
   sources: readonly Source[]
   rows: readonly Row[]
@@ -16,12 +16,12 @@ export interface Owned {
   bare: ReadonlyMap<string, readonly Row[]>
 }
 
-export function ownedOf(
+export function indexOffers(
   ownerId: Id,
   sources: readonly Source[],
   askedOf: (source: Source) => readonly AskedModel[] | null,
   catalogue: Catalogue,
-): Owned {
+): OwnerOffers {
   const exact = new Map<string, Row[]>()
   const alias = new Map<string, Row[]>()
   const bare = new Map<string, Row[]>()
@@ -45,16 +45,16 @@ function put(map: Map<string, Row[]>, key: string, row: Row): void {
   else map.set(key, [row])
 }
 
-/** What a caller reaches. */
+/** Endpoints that a caller reaches. */
 export interface Reach {
   /** The caller's own, what it works in first. */
-  own: readonly Owned[]
-  instance: Owned
+  own: readonly OwnerOffers[]
+  instance: OwnerOffers
   /** Of further workspaces. Their names take nothing away from anybody's. */
-  further: readonly Owned[]
+  further: readonly OwnerOffers[]
 }
 
-export const partsOf = ({ own, instance, further }: Reach): Owned[] => [...own, instance, ...further]
+export const partsOf = ({ own, instance, further }: Reach): OwnerOffers[] => [...own, instance, ...further]
 
 const none: readonly Row[] = []
 
@@ -75,7 +75,10 @@ export function resolve({ own, instance, further }: Reach, model: string): reado
   return apart.length > 0 ? apart : first(further, (owned) => owned.bare.get(name))
 }
 
-function first(all: readonly Owned[], rowsIn: (owned: Owned) => readonly Row[] | undefined): readonly Row[] {
+function first(
+  all: readonly OwnerOffers[],
+  rowsIn: (owned: OwnerOffers) => readonly Row[] | undefined,
+): readonly Row[] {
   for (const owned of all) {
     const rows = rowsIn(owned)
     if (rows) return rows

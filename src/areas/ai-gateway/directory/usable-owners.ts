@@ -3,8 +3,8 @@ import { type Membership, type Principal, membershipIn } from '#kernel/principal
 import { atLeast } from '#kernel/scopes.ts'
 
 /** Whose endpoints a caller may use. */
-export interface Owners {
-  /** What it works in first. */
+export interface UsableOwners {
+  /** The caller's account and the workspace that it works in, in the order in which they serve it. */
   own: Id[]
   further: Id[]
 }
@@ -14,7 +14,7 @@ export interface Owners {
  * workspace, and what it starts in the background, gets that one's alone, for the key may be in other hands. An unbound
  * caller reaches further workspaces too.
  */
-export function ownersOf(principal: Principal): Owners {
+export function usableOwnersOf(principal: Principal): UsableOwners {
   const { accountId, personalWorkspaceId, credential, memberships } = principal
   const bound = credential.kind === 'session' ? null : credential.workspaceId
   const usable = (id: Id): boolean => {

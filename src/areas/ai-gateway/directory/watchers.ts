@@ -2,7 +2,7 @@ import type { Id } from '#kernel/ids.ts'
 
 const nothing = (): void => {}
 
-/** Who is to hear that an endpoint no longer serves, by its owner. */
+/** Watchers of endpoints, by their owner: they hear that one no longer serves. */
 export class Watchers {
   readonly #byOwner = new Map<Id, Set<{ id: Id; gone: () => void }>>()
   readonly #serving: (ownerId: Id) => Promise<ReadonlySet<Id>>

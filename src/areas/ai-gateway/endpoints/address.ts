@@ -15,7 +15,7 @@ export function checkBaseUrl(words: string, shape: Shape, policy: AddressPolicy 
   if (url.search !== '' || url.hash !== '') return wrong('`base_url` must not have a query or a fragment.')
   if (policy !== null) checkAddress(url, policy, administers)
   const path = url.pathname.replace(/\/+$/, '')
-  // What clients of these two append begins with the version.
+  // Paths that clients of these two append begin with the version.
   const bare = shape === 'anthropic-messages' || shape === 'ollama' ? path.replace(/\/v1$/, '') : path
   return url.origin + bare
 }

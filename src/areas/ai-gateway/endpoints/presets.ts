@@ -111,7 +111,7 @@ export function checkHasKey(endpoint: Keyed): void {
   if (message !== null) refuse('missing_parameter', { param: 'api_key', message })
 }
 
-/** What would give it the key that it lacks; null: it lacks none. */
+/** The step that would give it the key that it lacks; null: it lacks none. */
 export function whyKeyless(endpoint: Keyed): string | null {
   if (hasKey(endpoint)) return null
   const { id, key_headers, base_url } = presetOf(endpoint.preset)!

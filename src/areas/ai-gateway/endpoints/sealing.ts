@@ -32,7 +32,7 @@ export const openSecrets = (secrets: Secrets, row: EndpointRow): { apiKey: strin
   headers: openHeaders(secrets, row),
 })
 
-/** What would make its secrets readable again; null: they are. */
+/** The step that would make its secrets readable again; null: they are. */
 export function whyUnreadable(secrets: Secrets, row: EndpointRow): string | null {
   if (!opens(() => openKey(secrets, row)))
     return 'Its key cannot be opened with the root keys of this instance: give it again.'

@@ -12,7 +12,7 @@ export interface Source {
   ownerId: Id
   workspaceId: Id | null
   endpoint: ProviderEndpoint
-  /** What it was given; empty: the catalogue's, or the provider is asked. */
+  /** Models that it was given; empty: the catalogue's, or the provider is asked. */
   models: readonly EndpointModel[]
   /** ISO 8601. */
   createdAt: string

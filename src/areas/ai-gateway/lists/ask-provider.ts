@@ -8,7 +8,7 @@ import { upstreamOf } from '#gateway/providers/transport/upstream.ts'
 /** A provider did not answer as it should. The sentence is safe to show. */
 export class AskFailed extends Error {
   override name = 'AskFailed'
-  /** What it answered; null: nothing, or nothing that can be read. */
+  /** The status of its answer; null: it gave none that can be read. */
   readonly status: number | null
 
   constructor(message: string, status: number | null = null) {
@@ -18,7 +18,7 @@ export class AskFailed extends Error {
 }
 
 const MOST_BYTES = 32 << 20
-/** What nobody serves: asked for where the model stands in the address. */
+/** A model that nobody serves: asked for where the model stands in the address. */
 export const NO_MODEL = 'uk-no-such-model'
 
 /** One short question to a provider: the JSON of its answer. Throws `AskFailed`. `path` stands below its base. */

@@ -8,7 +8,7 @@ import type { Source } from '../endpoints/sources.ts'
 
 /** A provider is asked no sooner again than this, whatever it answered. */
 export const AGAIN_MS = 30_000
-/** What it said is renewed after this, while it goes on being used; who said nothing is asked sooner. */
+/** Its list is renewed after this, while it goes on being used; a provider that gave none is asked sooner. */
 const STALE_MS = 300_000
 const MOST = 10_000
 
@@ -22,8 +22,8 @@ interface Known {
   running: Promise<void> | null
 }
 
-/** What providers said when they were asked for their models, in this process's memory. */
-export class AskedLists {
+/** Lists of models that providers gave when they were asked, in this process's memory. */
+export class KnownLists {
   readonly #known = new Map<string, Known>()
   readonly #outbound: Outbound
   readonly #log: Log
@@ -45,7 +45,7 @@ export class AskedLists {
     return known === undefined || known.models !== null ? null : known.failure
   }
 
-  /** Who was silent a moment ago is asked again soon, and less and less often. */
+  /** Asks a provider that was silent a moment ago again soon, and less and less often. */
   askSilent(source: Source, timeoutMs: number): Promise<void> {
     const failures = this.#known.get(keyOf(source))?.failures ?? 0
     return this.ask(source, timeoutMs, failures === 0 ? AGAIN_MS : Math.min(AGAIN_MS, 500 * 2 ** failures))

@@ -24,7 +24,7 @@ const YEAR_3000 = Date.UTC(3000, 0)
 /** For what an Ollama tells of all its models, where nobody said how long to wait. */
 const SHOW_MS = 10_000
 
-/** What an endpoint serves, from the provider itself, each model once. Throws `AskFailed`. */
+/** Models of an endpoint, from the provider itself, each once. Throws `AskFailed`. */
 export async function askModels(
   outbound: Outbound,
   endpoint: ProviderEndpoint,

@@ -59,7 +59,7 @@ export function discoveredSources({ environment, localEngines }: Config, at: str
   })
 }
 
-/** What an engine serves that is looked for. Throws `AskFailed` where nobody answers, or somebody else. */
+/** Models of an engine that is looked for. Throws `AskFailed` where nobody answers, or somebody else. */
 export async function askDiscovered(
   outbound: Outbound,
   endpoint: ProviderEndpoint,

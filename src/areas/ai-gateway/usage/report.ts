@@ -109,7 +109,7 @@ function viewOf(
     : { whose: { accountId, workspaceIds: [id] }, of: 'account' }
 }
 
-/** What keys and people are called, gone ones left out. */
+/** Names of keys and people, gone ones left out. */
 async function namesOf({ db }: Context, keys: readonly Id[], accounts: readonly Id[]): Promise<Map<Id, string>> {
   const { rows } = await sql<{ id: Id; name: string }>`select id, name from api_keys where id = any(${keys}::ulid[])
     union all select id, name from accounts where id = any(${accounts}::ulid[])`.execute(db)

@@ -8,7 +8,7 @@ import { type Nano, toUsd } from '#kernel/money.ts'
 
 const periods = ['day', 'week', 'month', 'total'] as const
 
-/** What OpenRouter's clients ask of their key, their credits and their calls, from the ledger and the record of calls. */
+/** A key, its credits and its calls as OpenRouter's clients ask for them, from the ledger and the record of calls. */
 export const createUsageLookup = ({
   postgres: { db },
   ledger,

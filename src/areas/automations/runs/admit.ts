@@ -18,7 +18,7 @@ export interface Firing {
   skip: SkipReason | null
 }
 
-/** What came of firings: the rows that are new, and the runs that have to give way to them. */
+/** Rows that firings have made, and the runs that have to give way to them. */
 export interface Admitted {
   rows: AutomationRunRow[]
   giveWay: Id[]
@@ -60,7 +60,7 @@ export async function admit(
   })
   const inserted: AutomationRunRow[] = []
   for (let i = 0; i < rows.length; i += 1_000) inserted.push(...(await runStore.insert(db, rows.slice(i, i + 1_000))))
-  // What gives way to a run of the same batch was never there before.
+  // A run that gives way to one of the same batch was never there before.
   const made = new Set(inserted.map(({ id }) => id))
   const instead = rows.filter(({ id }) => giveWay.has(id)).map(({ id }) => id)
   for (const id of instead)

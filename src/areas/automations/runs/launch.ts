@@ -44,7 +44,7 @@ async function inTurn({ postgres, bus }: Engine, id: Id, work: (db: Db, run: Aut
   bus.poke('outbox')
 }
 
-/** Who made an automation, in the rights that it was made with; `automationId` where they act for this one alone. */
+/** The maker of an automation, in the rights that it was made with; `automationId` where they act for this one alone. */
 export async function ownerOf<H>(
   engine: Engine<H>,
   automation: AutomationRow,

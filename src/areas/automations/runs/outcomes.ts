@@ -25,16 +25,16 @@ export const automationConsumer = (engine: Engine): Consumer => ({
     async () =>
     ({ data }) =>
       data.automation_run_id !== null,
-  handle: ({ resource_id }) => hear(engine, [resource_id as Id]),
+  handle: ({ resource_id }) => settleRuns(engine, [resource_id as Id]),
   together: (events) =>
-    hear(
+    settleRuns(
       engine,
       events.map(({ resource_id }) => resource_id as Id),
     ),
 })
 
-async function hear(engine: Engine, runIds: readonly Id[]): Promise<void> {
-  const heard = await engine.postgres.db.transaction().execute(async (db) => {
+async function settleRuns(engine: Engine, runIds: readonly Id[]): Promise<void> {
+  const settled = await engine.postgres.db.transaction().execute(async (db) => {
     const held = await runStore.holdOf(db, runIds)
     if (held.length === 0) return null
     const outcomes = await outcomesOf(db, runIds)
@@ -56,9 +56,9 @@ async function hear(engine: Engine, runIds: readonly Id[]): Promise<void> {
     for (const { run, told } of others) await settle(db, run, told)
     return { more: await runStore.waits(db, [...new Set(held.map(({ run }) => run.automation_id))]) }
   })
-  if (heard === null) return
+  if (settled === null) return
   engine.bus.poke('outbox')
-  if (heard.more) engine.bus.poke('automations')
+  if (settled.more) engine.bus.poke('automations')
 }
 
 /** Many that have gone well: what `end` does for each, in a few statements. */
@@ -120,7 +120,7 @@ async function skipped(db: Db, { id, status }: AutomationRunRow, error: ErrorBod
   })
 }
 
-/** What no event told of, and what has gone on for too long. One that cannot be tended holds up none of the others. */
+/** Ends runs that no event told of, and those that have gone on for too long. One that fails holds up none of the others. */
 export async function tendRuns(engine: Engine<ChatHandles>): Promise<void> {
   const { db } = engine.postgres
   const each = async <T>(all: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> => {
@@ -135,6 +135,6 @@ export async function tendRuns(engine: Engine<ChatHandles>): Promise<void> {
   }
   await each(await runStore.superseded(db), (id) => stopRuns(engine, [id], 'cancelled'))
   await each(await runStore.unstopped(db), ({ id, chat_id }) => stopRun(engine, chat_id, id))
-  await each(await runStore.unheard(db), (runId) => hear(engine, [runId]))
+  await each(await runStore.unsettled(db), (runId) => settleRuns(engine, [runId]))
   await each(await runStore.overdue(db), ({ id }) => stopRuns(engine, [id], 'timed_out'))
 }

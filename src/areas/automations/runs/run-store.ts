@@ -128,7 +128,7 @@ export const runStore = {
       .limit(limit)
       .execute(),
 
-  /** Those that are not there yet; a tick or webhook that somebody has written already stays as it is. */
+  /** Writes runs that are not there yet; a tick or webhook that somebody has written already stays as it is. */
   insert: (
     db: Db,
     rows: readonly Pick<
@@ -149,7 +149,7 @@ export const runStore = {
       ? Promise.resolve([])
       : db
           .insertInto('automation_runs')
-          // What ends as it is made does so not before.
+          // A run that ends as it is made ends not before it was made.
           .values(rows.map((row) => ({ ...row, completed_at: row.completed_at && sql<Date>`clock_timestamp()` })))
           .onConflict((conflict) => conflict.doNothing())
           .returningAll()
@@ -233,7 +233,7 @@ export const runStore = {
     )
   },
 
-  /** Those that a firing was to replace and nobody stopped: whoever took it may have died. */
+  /** Runs that a firing was to replace and nobody stopped: whoever took it may have died. */
   async superseded(db: Db): Promise<Id[]> {
     const { rows } = await sql<{ id: Id }>`
       select x.id from automation_runs x join automations a on a.id = x.automation_id
@@ -252,7 +252,7 @@ export const runStore = {
     return rows
   },
 
-  /** Those that have gone on for longer than they may. */
+  /** Runs that have gone on for longer than they may. */
   async overdue(db: Db): Promise<AutomationRunRow[]> {
     const { rows } =
       await sql<AutomationRunRow>`select x.* from automation_runs x join automations a on a.id = x.automation_id
@@ -262,8 +262,8 @@ export const runStore = {
     return rows
   },
 
-  /** Those whose chat's run has ended without a word having come of it. */
-  async unheard(db: Db): Promise<Id[]> {
+  /** Runs whose run of a chat has ended, and no event of that has come. */
+  async unsettled(db: Db): Promise<Id[]> {
     const { rows } = await sql<{
       run_id: Id
     }>`select x.run_id from automation_runs x left join runs u on u.id = x.run_id
@@ -273,7 +273,7 @@ export const runStore = {
   },
 
   async stats(db: Db, where: { automationId: Id } | { workspaceId: Id }): Promise<Map<Id, Stats>> {
-    // Those that never ran have cost nothing: they are there, too.
+    // Automations that never ran have cost nothing: they are there, too.
     const of =
       'automationId' in where
         ? sql`a.id = ${where.automationId}`

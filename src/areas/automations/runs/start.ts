@@ -26,7 +26,7 @@ const JUDGED_MS = 1_000
 export interface Started {
   /** How many were held: they have begun, have ended, or are among `alone`. */
   held: number
-  /** Those that are to be started one by one: they speak in a chat that is there, or something of all went wrong. */
+  /** Runs that are to be started one by one: they speak in a chat that is there, or something of all went wrong. */
   alone: Id[]
   /** The workspace behind which the next look begins; null: all were looked at. */
   after: Id | null
@@ -123,7 +123,7 @@ async function beginAll(engine: Engine<ChatHandles>, db: Db, held: readonly Id[]
 /** Whether an automation's owner may open a chat with the agent; undefined: that is not known yet. */
 type Judge = (automation: AutomationRow, agentId: Id) => Promise<NewChatPermit> | undefined
 
-/** What the owners of these runs may do, asked once for all of theirs. */
+/** Judges what the owners of these runs may do, once for all of theirs. */
 async function judging(engine: Engine<ChatHandles>, runIds: readonly Id[], signal: AbortSignal): Promise<Judge> {
   const { db } = engine.postgres
   const automations = (await automationStore.ofRuns(db, runIds)).filter((automation) => asleepBy(automation) === null)

@@ -57,7 +57,7 @@ function cronOf(pattern: string, timezone: string): Cron {
   } catch (error) {
     return refuse('invalid_cron', {
       param: 'schedule',
-      message: `\`${pattern.slice(0, 100)}\` is no cron schedule of 5 or 6 fields, such as \`0 9 * * 1-5\`: ${error instanceof Error ? error.message.slice(0, 120) : ''}`,
+      message: `\`${pattern.slice(0, 100)}\` is not a cron schedule of 5 or 6 fields, such as \`0 9 * * 1-5\`: ${error instanceof Error ? error.message.slice(0, 120) : ''}`,
     })
   }
 }

@@ -23,7 +23,7 @@ export class Zone {
     })
   }
 
-  /** What the clock shows at this moment. */
+  /** The time that the clock shows at this moment. */
   wall(at: number): number {
     const parts: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {}
     for (const { type, value } of this.#format.formatToParts(at)) parts[type] = Number(value)

@@ -5,7 +5,7 @@ import type { Bytes } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { FileRow } from '../store.ts'
 
-/** What a browser may show by itself without running anything of it (contract, part 2). */
+/** Types that a browser may show by itself without running anything of them (contract, part 2). */
 const shown =
   /^(image\/(png|jpeg|gif|webp|avif|bmp|tiff|x-icon|vnd\.microsoft\.icon|apng|heic|heif)|audio\/[\w.+-]+|video\/[\w.+-]+|application\/pdf|text\/plain)$/
 

@@ -50,7 +50,7 @@ const sign = ({ secrets }: Engine, terms: Terms, { trashings }: Pick<FileRow, 't
     )
     .toString('base64url')
 
-/** What a link opens. 401 for one that we did not sign, 410 for one that is over, 404 where the file is gone. */
+/** Opens a link. 401 for one that we did not sign, 410 for one that is over, 404 where the file is gone. */
 export async function openLink(engine: Engine, method: string, url: string): Promise<Bytes> {
   if (method !== 'GET' && method !== 'HEAD')
     refuse('method_not_allowed', { message: 'A link takes GET, HEAD.', headers: { allow: 'GET, HEAD' } })
@@ -65,7 +65,7 @@ export async function openLink(engine: Engine, method: string, url: string): Pro
     once: searchParams.get('once') ?? '',
     disposition: searchParams.get('disposition') === null ? 'inline' : 'attachment',
   }
-  // What is signed has one spelling.
+  // A signature counts in one spelling.
   const asMinted =
     String(terms.expires) === searchParams.get('expires') &&
     searchParams.get('once') !== '' &&

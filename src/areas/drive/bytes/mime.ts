@@ -69,7 +69,7 @@ const byEnding: Record<string, string> = {
   '.gguf': UNKNOWN,
 }
 
-/** What a file is: by its first bytes, else by its name, else by what the sender says, else text or not. */
+/** The type of a file: by its first bytes, else by its name, else by what the sender says, else text or not. */
 export async function mimeTypeOf(head: Uint8Array, name: string, said: string | null): Promise<string> {
   const named = byEnding[extname(name).toLowerCase()]
   const { fileTypeFromBuffer } = await import('file-type')

@@ -75,7 +75,7 @@ async function make(ctx: Context<HasThumbnails>, sha256: string, pixels: number)
   const leave = () => {
     one.askers -= 1
     if (one.askers === 0) {
-      // Who asks from now on asks anew.
+      // Callers from now on begin anew.
       forget()
       one.left.abort(signal.reason)
     }

@@ -71,7 +71,7 @@ function gramCondition(query: Exclude<GramQuery, null>): RawBuilder<unknown> {
   return sql`(${sql.join(parts, 'all' in query ? sql` and ` : sql` or `)})`
 }
 
-export const findingStore = {
+export const findStore = {
   async paths(db: Db, range: Range): Promise<{ id: Id; path: string }[]> {
     // Few may pass the condition: then all are looked at at once, not one by one in the order of the index.
     const order = range.like === '%' ? inOrder : sql`left(f.path, 400) || ''`
@@ -100,7 +100,7 @@ export const findingStore = {
     return rows
   },
 
-  /** What is known of the text of some bytes. */
+  /** The text of some bytes, as far as it is known. */
   async learnt(db: Db, sha256: string): Promise<{ text: string | null; reason: string | null }> {
     const { rows } = await sql<{
       text: string | null

@@ -4,7 +4,7 @@ import { type Glob, InvalidGlob, compileGlobs } from '#engine/search-engine/glob
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { cursorOf, positionOf } from '#kernel/paging.ts'
-import { type Position, findingStore } from './find-store.ts'
+import { type Position, findStore } from './find-store.ts'
 import { within } from './within.ts'
 import { showFile } from '../show.ts'
 import { fileStore } from '../store.ts'
@@ -64,7 +64,7 @@ export async function findByGlob(ctx: Context, { cursor, limit, ...asked }: Aske
   let looked = 0
   let breath = performance.now() + TURN_MS
   for (let window = Math.max(FIRST, limit + 1); hits.length <= limit; window = Math.min(MOST, window * 4)) {
-    const rows = await findingStore.paths(ctx.db, {
+    const rows = await findStore.paths(ctx.db, {
       ...where,
       kind: asked.type === 'any' ? null : asked.type,
       below,

@@ -12,7 +12,7 @@ import type { Id } from '#kernel/ids.ts'
 import { cursorOf, positionOf, wholeAt } from '#kernel/paging.ts'
 import type { GrepRow } from '../contract-finding.ts'
 import { within } from './within.ts'
-import { type Candidate, findingStore } from './find-store.ts'
+import { type Candidate, findStore } from './find-store.ts'
 import { TURN_MS, belowOf, globOf, listOf, place, positionAt } from './glob.ts'
 
 const MOST_MS = 10_000
@@ -61,7 +61,7 @@ export async function grep(ctx: Context, { cursor, limit, ...asked }: GrepAsked)
   let done = false
   let breath = performance.now() + TURN_MS
   for (let window = asked.totals ? MOST : FIRST; !done; window = Math.min(MOST, window * 4)) {
-    const rows = await findingStore.candidates(
+    const rows = await findStore.candidates(
       ctx.db,
       { ...where, kind: 'file', below, like: '%', fold: false, from: from && { ...from, included }, limit: window },
       pattern.grams,
@@ -234,7 +234,7 @@ function* tasksOf(files: readonly Candidate[]): Generator<Candidate[]> {
 
 async function scanPart(ctx: Context, part: Candidate[], task: Task, afterLine: number, first: Id | undefined) {
   const { blobs, scanner } = ctx.engine
-  const texts = await findingStore.texts(
+  const texts = await findStore.texts(
     ctx.db,
     part.filter(({ plain, has_text }) => !plain && has_text).map(({ sha256 }) => sha256),
   )
@@ -276,7 +276,7 @@ type Skip = Exclude<Scanned['skipped'], null>
 /** Why a file cannot be searched, as far as it is known before. */
 function unsearchable({ waiting, reason, size_bytes, plain, has_text, mime_type, name }: Candidate): Skip | null {
   if (reason !== null) return reason as Skip
-  // What nobody has looked at yet is searched as it is, unless it is too large for that.
+  // A file that nobody has looked at yet is searched as it is, unless it is too large for that.
   if (waiting)
     return Number(size_bytes) > MOST_PLAIN || isOffice(kindOf(mime_type, name)) ? ('not_indexed_yet' as Skip) : null
   return plain || has_text ? null : ('not_indexed_yet' as Skip)

@@ -6,7 +6,7 @@ import type { Context } from '#engine/context.ts'
 import { Unreadable, kindOf } from '#engine/text/documents/document.ts'
 import { MOST_STEPS, stepsOf } from '#engine/search-engine/regex/steps.ts'
 import { refuse } from '#kernel/errors.ts'
-import { findingStore } from '../find/find-store.ts'
+import { findStore } from '../find/find-store.ts'
 import { TURN_MS } from '../find/glob.ts'
 import { type Encoding, type Line, MOST_TEXT_BYTES, countLines, eachLine, encodingOf } from './lines.ts'
 import type { FileRow } from '../store.ts'
@@ -58,16 +58,16 @@ export async function readText(ctx: Reading, row: Read, asked: Asked): Promise<T
     }
     return { ...(await linesOf(read, 'utf-8', asked)), extracted: true }
   }
-  // What only calls itself a document may be text.
+  // A file that only calls itself a document may be text.
   if (encoding === null || (document !== null && encoding !== 'utf-8'))
     return refuse('unsupported_media_type', {
-      message: `This is no text but ${mime_type}${document === null ? '' : ` that cannot be read (${document})`}: download it.`,
+      message: `This is not text but ${mime_type}${document === null ? '' : ` that cannot be read (${document})`}: download it.`,
       details: { mime_type, ...(document !== null && { reason: document }) },
     })
   return { ...(await linesOf(parts, encoding, asked)), extracted: false }
 }
 
-/** What was read out of a document, or why nothing was; null for what is none. One that is new is read now. */
+/** The text of a document, or why there is none; null for a file that is not a document. One that is new is read now. */
 async function documentText(
   ctx: Reading,
   { sha256, mime_type, name, size_bytes }: Read,
@@ -81,7 +81,7 @@ async function documentText(
     throw error
   })
   if (left.size > 0) refuse('unavailable', { message: 'The text of this document is being read. Ask again soon.' })
-  const { text, reason } = await findingStore.learnt(ctx.db, of.sha256)
+  const { text, reason } = await findStore.learnt(ctx.db, of.sha256)
   return text === null ? (reason ?? 'binary') : { text }
 }
 

@@ -23,7 +23,7 @@ export const fileSearchable: Searchable = {
 
   async changed({ postgres: { db } }, events) {
     const ids = events.flatMap(({ resource_id }) => (resource_id === null ? [] : [resource_id]))
-    // What lies below a folder has other paths when the folder has; a `.git` makes its folder a repository.
+    // Files below a folder have other paths when the folder has; a `.git` makes its folder a repository.
     const folders = events.flatMap(({ type, resource_id, data }) =>
       resource_id !== null && data.kind === 'folder' && /\.(updated|moved|restored)$/.test(type) ? [resource_id] : [],
     )

@@ -8,7 +8,7 @@ import { numbered } from './names.ts'
 import { type FileRow, fileStore } from '../store.ts'
 
 const MOST_ENTRIES = 100_000
-/** What is packed already gets no smaller. */
+/** Types that are packed already, and get no smaller. */
 const packed = /^(image\/(?!svg|bmp|tiff)|audio\/|video\/)|zip|gzip|compressed|x-7z|rar|pdf|openxmlformats|opendocument/
 
 /** A folder as a ZIP, written while it is read: nothing of it is held. What changes meanwhile comes as it was. */

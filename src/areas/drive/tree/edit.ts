@@ -10,7 +10,7 @@ import { setContent, staging } from './write.ts'
 export interface Edit {
   name: string | null
   content: Buffer | null
-  /** What the caller saw, or null to write over whatever is there. */
+  /** The state that the caller saw, or null to write over whatever is there. */
   expected: Date | null
 }
 

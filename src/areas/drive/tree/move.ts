@@ -89,7 +89,7 @@ async function place(ctx: Context, row: FileRow, { workspaceId, folder }: Target
   await updateResource(ctx, row.id, { workspace_id: workspaceId })
 }
 
-/** What lies below a folder follows it. What is in the trash keeps the path that it had. */
+/** Moves all that lies below a folder with it. Files in the trash keep the path that they had. */
 async function anchorBelow(ctx: Context, row: FileRow, { path, ancestors }: { path: string; ancestors: string[] }) {
   await sql`update files set
       ancestors = ${ancestors}::text[] || ancestors[array_position(ancestors, ${row.id}::text):],
@@ -164,7 +164,7 @@ export const restore = (ctx: Context, before: FileRow): Promise<FileRow> =>
     for (let n = 2; await fileStore.named(ctx.db, row.workspace_id, folder?.id ?? null, name); n++)
       name = numbered(row.name, n)
     const unit = (await unitOf(ctx, row)).filter((id) => id !== row.id)
-    // Those below first: they are found by where the folder lay.
+    // The files below first: they are found by where the folder lay.
     await sql`update files set trashed = false, trashed_with = null where id = any(${unit}::ulid[])`.execute(ctx.db)
     await place(ctx, row, { workspaceId: row.workspace_id, folder }, name)
     await sql`update resources set status = 'active', trashed_from = null, trashed_at = null, trashed_by = null,

@@ -27,7 +27,7 @@ function whatIsWrong(name: string): string | null {
   return null
 }
 
-/** What a sender calls a file may hold anything: kept as far as it can be. */
+/** A sender's name for a file may hold anything: kept as far as it can be. */
 export function tamed(given: string): string {
   const name = given
     .toWellFormed()

@@ -21,7 +21,7 @@ const MOST_NUMBERS = 1_000
 export interface NewFile {
   name: string
   onConflict: OnConflict
-  /** What the sender calls its type. */
+  /** Its type, as the sender says it. */
   said: string | null
 }
 

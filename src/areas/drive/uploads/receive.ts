@@ -11,9 +11,9 @@ import { checkKept, checkLength, upload } from './locate-upload.ts'
 import { type UploadRow, uploadStore } from './upload-store.ts'
 import { type OnConflict, checkFree, putFile, staging } from '../tree/write.ts'
 
-/** What came is kept so long after the last byte. */
+/** An upload is kept so long after its last byte. */
 const KEPT_MS = 24 * 3_600_000
-/** What is held in memory of one sender before it goes to the store. */
+/** Bytes of one sender that are held in memory before they go to the store. */
 const PART_BYTES = 8 << 20
 const MOST_OPEN = 1_000
 
@@ -120,7 +120,7 @@ export async function append(ctx: Context, given: Append): Promise<{ offset: num
       if (bytes.length > 0) pending.push({ start: at, staged: await ctx.engine.blobs.stage(once(bytes)) })
       at += bytes.length
       if (checksum === null && at !== length) await commit()
-      // What broke off the body, passed on once its bytes are safe.
+      // The error that broke off the body, passed on once its bytes are safe.
       if (left !== null) throw left
     }
     if (hash && checksum && !hash.digest().equals(checksum.digest))

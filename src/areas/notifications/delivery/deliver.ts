@@ -56,7 +56,7 @@ async function mailDue(engine: Engine, accountId: Id): Promise<void> {
   })
 }
 
-/** What was read, deleted or switched off before it went out is old news. */
+/** Notifications that are still to go out: those that were read, deleted or switched off before are old news. */
 async function wanted(db: Db, accountId: Id, due: readonly DeliveryRow[]): Promise<NotificationRow[]> {
   const rows = await notificationStore.byIds(
     db,

@@ -58,7 +58,7 @@ export const deliveryStore = {
       .skipLocked()
       .execute(),
 
-  /** What is due and nobody who lives has claimed, claimed for this process. */
+  /** Claims deliveries that are due and that no living process has claimed. */
   claim: async (
     db: Db,
     { accountId, channel, processId }: { accountId: Id; channel: 'email' | 'push'; processId: Id },
@@ -76,7 +76,7 @@ export const deliveryStore = {
     return rows.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   },
 
-  /** What was claimed and is not closed is anybody's again. */
+  /** Gives deliveries that were claimed and not closed back to everybody. */
   release: async (db: Db, ids: readonly Id[]): Promise<void> => {
     await sql`update notification_deliveries set claimed_by = null
       where id = any(${ids}::ulid[]) and status = 'waiting'`.execute(db)

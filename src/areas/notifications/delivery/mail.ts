@@ -1,7 +1,7 @@
 import { type Mail, escapeHtml, htmlOf } from '#engine/mail/mail.ts'
 import type { NotificationRow } from '../store.ts'
 
-/** What is due to somebody as one mail: alone under its own title, together as a list. */
+/** Notifications as one mail: one alone under its own title, several as a list. */
 export function notificationMail(
   to: string,
   rows: readonly Pick<NotificationRow, 'title' | 'body' | 'action_url' | 'created_at'>[],

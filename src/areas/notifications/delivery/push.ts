@@ -74,7 +74,7 @@ export async function push(
     vapidDetails: { subject: contactOf(engine), publicKey, privateKey },
     TTL: DAY_SECONDS,
     urgency: severity === 'error' || severity === 'warning' ? 'high' : 'normal',
-    // What is sent twice replaces itself while it waits (RFC 8030, 5.4).
+    // A push that is sent twice replaces itself while it waits (RFC 8030, 5.4).
     topic: id,
   })
   try {

@@ -1,4 +1,4 @@
-/** What the server itself tells people of, and where they hear of it unless they say otherwise. */
+/** Types of notifications that the server itself sends, and where people get them unless they say otherwise. */
 export const channels = ['in_app', 'email', 'push'] as const
 export type Channel = (typeof channels)[number]
 export const digests = ['none', 'hourly', 'daily'] as const

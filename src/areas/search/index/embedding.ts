@@ -10,7 +10,7 @@ import type { Principal } from '#kernel/principal.ts'
 import { passagesOf } from './passages.ts'
 import { packed, signs } from './vectors.ts'
 
-/** What embedding needs of others. */
+/** Handles that embedding uses. */
 export interface SearchHandles extends HasEndpoints {
   /** Texts as vectors, metered. */
   embed(

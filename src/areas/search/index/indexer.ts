@@ -9,7 +9,7 @@ import { fileSearchable, learnFile } from '#areas/drive/service.ts'
 import { type SearchHandles, createEmbedder } from './embedding.ts'
 import { writeRows } from './rows.ts'
 
-/** What is found. An area that comes to have something adds itself here. */
+/** Areas that can be searched. One that comes to have something adds itself here. */
 const sources: readonly Searchable[] = [fileSearchable, chatSearchable, agentSearchable]
 const BATCH = 200
 /** More than this at once is left to a job, so that what comes behind it is not kept waiting. */
@@ -43,7 +43,7 @@ async function take(engine: Engine, events: readonly Happened[]): Promise<void> 
   await engine.jobs.add(engine.postgres, 'search.embed', {}, { key: 'search.embed' })
 }
 
-/** What comes next is read here while the database writes what was read before. */
+/** Reads the next documents while the database writes those before. */
 async function refresh(engine: Engine, source: Searchable, ids: readonly Id[]): Promise<void> {
   let writing: Promise<void> = Promise.resolve()
   for (let at = 0; at < ids.length; at += BATCH) {
@@ -89,7 +89,7 @@ const jobs = (engine: Engine, embed: Embed): Record<string, JobHandler> => ({
 const FIRST_INDEX = 'search.indexed.2'
 
 const schedules = (engine: Engine, embed: Embed): Schedule[] => [
-  // What was written before there was an index, once; and what no model could embed at its time.
+  // Documents from before there was an index, once; and those that no model could embed at their time.
   every('search.begin', 86_400, async () => {
     const { rowCount } = await engine.postgres.pool.query(
       `insert into instance (name, value) values ($1, 'true') on conflict do nothing`,

@@ -41,7 +41,7 @@ async function writeHeld(
     names: forIndex(clean(apart(`${one.title}\n${one.keywords}`)).slice(0, 10_000)),
     body: clean(one.body),
   }))
-  /** What the index takes for the body, where that is not the body itself. */
+  /** The body as the index takes it, where that is not the body itself. */
   const words = rows.map(({ body }) => (isUnspaced(body) ? forIndex(body) : null))
   const column = <K extends keyof (typeof rows)[number]>(name: K) => rows.map((row) => row[name])
   const { rows: written } = await sql<{ id: Id }>`with given as (

@@ -37,7 +37,7 @@ const WINDOWED = 24
 /** With more workspaces it takes longer to look them up than to look at their rows. */
 const MOST_WORKSPACES = 64
 
-/** What the index of words can tell of `visible`. */
+/** `visible` as far as the index of words can tell it. */
 function near(reach: Reach): RawBuilder<unknown> {
   const workspaces = [...new Set(reach.flatMap((one) => one.workspaces))]
   const all = reach.every(({ shared, sharedFolders }) => shared.length + sharedFolders.length === 0)
@@ -71,7 +71,7 @@ export const queryStore = {
     return rows.map(({ row_id }) => row_id)
   },
 
-  /** Those whose title is written like this, typos and all. */
+  /** Rows whose title is written like this, typos and all. */
   async byTitle(db: Db, reach: Reach, question: string): Promise<bigint[]> {
     const { rows } = await db.transaction().execute(async (db) => {
       await sql`select set_config('pg_trgm.word_similarity_threshold', ${ALIKE}, true)`.execute(db)

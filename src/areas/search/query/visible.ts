@@ -10,7 +10,7 @@ import { spaceOf } from '../index/vectors.ts'
 
 export type SearchType = (typeof searchTypes)[number]
 
-/** What a list of each type asks of its reader: search asks the same. */
+/** Scopes that a list of each type asks of its reader: search asks the same. */
 const scopeOf: Record<SearchType, Scope> = {
   file: 'drive:read',
   note: 'drive:read',
