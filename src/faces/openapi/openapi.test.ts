@@ -9,26 +9,32 @@ import { loadContracts } from '#areas/contracts.ts'
 import { list } from '#kernel/registry.ts'
 import { newestVersion } from '#kernel/version.ts'
 import { things } from '#test/every-kind.ts'
-import { type Operation, openapi } from './openapi.ts'
+import { refusalsByStatus } from '../refusals.ts'
+import { type Document, type Operation, type Response, openapi } from './openapi.ts'
 
 const run = promisify(execFile)
 const root = new URL('../../../', import.meta.url)
 const options = { origin: 'http://127.0.0.1:4242', version: newestVersion }
 
-/** What the linter says of a description; throws where it finds an error. */
-async function lint(document: object): Promise<void> {
+async function inFile(document: object, use: (file: string) => Promise<unknown>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'uk-openapi-'))
   try {
     const file = join(folder, 'openapi.json')
     await writeFile(file, JSON.stringify(document))
-    await run(process.execPath, ['node_modules/@redocly/cli/bin/cli.js', 'lint', file, '--config', 'redocly.yaml'], {
-      cwd: root,
-      env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
-    }).catch((error: { stderr: string; stdout: string }) => assert.fail(`${error.stdout}${error.stderr}`))
+    await use(file)
   } finally {
     await rm(folder, { recursive: true })
   }
 }
+
+const redocly = (args: string[]) =>
+  run(process.execPath, ['node_modules/@redocly/cli/bin/cli.js', ...args, '--config', 'redocly.yaml'], {
+    cwd: root,
+    env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
+  }).catch((error: { stderr: string; stdout: string }) => assert.fail(`${error.stdout}${error.stderr}`))
+
+/** What the linter says of a description; throws where it finds an error. */
+const lint = (document: object) => inFile(document, (file) => redocly(['lint', file]))
 
 test('the description of all areas passes the linter', async () => lint(openapi(await loadContracts(), options)))
 test('the description of every kind of endpoint passes the linter', () => lint(openapi([things], options)))
@@ -54,7 +60,13 @@ test('every endpoint is described once, by its own name', async () => {
 
 test('each kind of reply has its own answer', () => {
   const { paths, components } = openapi([things], options)
-  const answer = (path: string, method: string): Record<string, unknown> => paths[path]![method]!.responses
+  const answer = (path: string, method: string): Record<string, unknown> =>
+    Object.fromEntries(
+      Object.entries(paths[path]![method]!.responses).map(([status, one]) => [
+        status,
+        '$ref' in one ? components.responses![one.$ref.split('/').at(-1)!] : one,
+      ]),
+    )
   const content = (path: string, method: string, status = '200') => {
     const { content } = answer(path, method)[status] as { content: Record<string, { schema: { properties: object } }> }
     return Object.entries(content).map(([type, { schema }]) => [type, Object.keys(schema.properties ?? {})])
@@ -82,7 +94,7 @@ test('each kind of reply has its own answer', () => {
 })
 
 test('who may call shows in scope, credentials and refusals', () => {
-  const { paths } = openapi([things], options)
+  const { paths, components } = openapi([things], options)
   const get = paths['/things/{id}']!.get as Operation
   assert.equal(get['x-uk-scope'], 'chat:read')
   assert.equal(get['x-uk-cli'], 'uk things get')
@@ -90,5 +102,24 @@ test('who may call shows in scope, credentials and refusals', () => {
   assert.deepEqual(Object.keys(get.responses), ['200', '304', '400', '401', '403', '404', '429', '500', '503'])
   const forget = paths['/things/forget']!.post as Operation
   assert.deepEqual(forget.security, [{ session: [] }])
-  assert.match(JSON.stringify(forget.responses['403']), /cookie_session_required/)
+  assert.deepEqual(forget.responses['403'], { $ref: '#/components/responses/CookieSessionRequiredOrCrossSite' })
+  assert.match(JSON.stringify(components.responses!.CookieSessionRequiredOrCrossSite), /cookie_session_required/)
+})
+
+test('a reader that resolves references finds every refusal of every endpoint', async () => {
+  const areas = await loadContracts()
+  await inFile(openapi(areas, options), async (file) => {
+    const whole = `${file}.whole.json`
+    await redocly(['bundle', file, '--dereferenced', '--output', whole])
+    const { paths } = JSON.parse(await readFile(whole, 'utf8')) as Document
+    for (const { endpoint } of list(areas)) {
+      const operation = paths[endpoint.path.replace(/:(\w+)/g, '{$1}')]![endpoint.method.toLowerCase()]!
+      for (const [status, may] of refusalsByStatus(endpoint)) {
+        const { description, content } = operation.responses[status] as Response
+        const said = [...description.matchAll(/^`(\w+)`: ./gm)].map(([, code]) => code)
+        assert.deepEqual(said, may, `${endpoint.method} ${endpoint.path} ${status}`)
+        assert.ok(content!['application/json']!.schema.properties, 'the shape of an error')
+      }
+    }
+  })
 })

@@ -9,13 +9,14 @@ import {
   type Parameter,
   type Response,
   about,
+  answerHeaders,
   envelopeParts,
   headers,
   parameters,
   ref,
   refusalResponse,
-  responses,
   securitySchemes,
+  successes,
 } from './shared.ts'
 import { refusalsByStatus } from '../refusals.ts'
 import { type Described, type Schema, describe } from '../schemas.ts'
@@ -35,10 +36,11 @@ export function openapi(areas: readonly Area[], { origin, version }: OpenapiOpti
   const listed = list(areas)
   const described = describe(inputsOf(listed), outputsOf(listed))
   const schemas: Record<string, Schema> = { ...described.components, ...envelopeParts }
+  const responses: Record<string, Response> = { ...successes }
   const paths: Document['paths'] = {}
   for (const one of listed) {
     const path = one.endpoint.path.replace(/:(\w+)/g, '{$1}')
-    ;(paths[path] ??= {})[one.endpoint.method.toLowerCase()] = operationOf(one, described, schemas)
+    ;(paths[path] ??= {})[one.endpoint.method.toLowerCase()] = operationOf(one, described, schemas, responses)
   }
   return {
     openapi: '3.1.1',
@@ -83,7 +85,12 @@ const outputsOf = (listed: readonly Listed[]): Record<string, z.ZodType> =>
     }),
   )
 
-function operationOf(listed: Listed, described: Described, schemas: Record<string, Schema>): Operation {
+function operationOf(
+  listed: Listed,
+  described: Described,
+  schemas: Record<string, Schema>,
+  shared: Record<string, Response>,
+): Operation {
   const { name, area, endpoint } = listed
   const { auth = 'any', scope, consent, summary, description } = endpoint
   const body = described.inputs[`${name} body`]
@@ -115,7 +122,9 @@ function operationOf(listed: Listed, described: Described, schemas: Record<strin
     }),
     responses: {
       ...successOf(listed, described, schemas),
-      ...Object.fromEntries(refusalsByStatus(endpoint).map(([status, may]) => [status, refusalResponse(status, may)])),
+      ...Object.fromEntries(
+        refusalsByStatus(endpoint).map(([status, may]) => [status, refusalResponse(status, may, shared)]),
+      ),
     },
   }
 }
@@ -175,36 +184,31 @@ function successOf(
   { name, endpoint }: Listed,
   { outputs }: Described,
   schemas: Record<string, Schema>,
-): Record<string, Response> {
+): Operation['responses'] {
   const reply: Reply = endpoint.reply
   const { status = 200, auth = 'any', method } = endpoint
   const of = outputs[name] ?? {}
   const further = outputs[`${name} further`]
-  const answerHeaders = {
-    'X-Request-Id': ref('headers', 'RequestId'),
-    'X-Service-Version': ref('headers', 'ServiceVersion'),
-    ...((auth === 'any' || auth === 'session') && {
-      RateLimit: ref('headers', 'RateLimit'),
-      'RateLimit-Policy': ref('headers', 'RateLimitPolicy'),
-    }),
-  }
+  const known = auth === 'any' || auth === 'session'
+  const { RateLimit: _, 'RateLimit-Policy': __, ...toAnybody } = answerHeaders
+  const carried = known ? answerHeaders : toAnybody
+  const same = (name: keyof typeof successes) =>
+    known ? ref('responses', name) : { ...successes[name], headers: carried }
   const json = (description: string, schema: Schema): Response => ({
     description,
-    headers: { ...answerHeaders, ...(method === 'GET' && reply.kind === 'one' && { ETag: ref('headers', 'ETag') }) },
+    headers: { ...carried, ...(method === 'GET' && reply.kind === 'one' && { ETag: ref('headers', 'ETag') }) },
     content: { 'application/json': { schema, example: exampleOf(schema, schemas) } },
   })
   const raw = (description: string, type: string, schema: Schema): Response => ({
     description,
-    headers: answerHeaders,
+    headers: carried,
     content: { [type]: { schema } },
   })
   switch (reply.kind) {
     case 'one':
       return {
         [status]: json(saying[status], data(of)),
-        ...(method === 'GET' && {
-          304: { description: 'Not changed since the `ETag` in `If-None-Match`.', headers: answerHeaders },
-        }),
+        ...(method === 'GET' && { 304: same('NotModified') }),
       }
     case 'operation':
       return {
@@ -254,13 +258,13 @@ function successOf(
         206: raw('The part that `Range` asked for.', '*/*', { type: 'string', format: 'binary' }),
         302: {
           description: 'The bytes are at `Location`.',
-          headers: { ...answerHeaders, Location: ref('headers', 'Location') },
+          headers: { ...carried, Location: ref('headers', 'Location') },
         },
       }
     case 'deleted':
-      return { [status]: json('Done.', ref('schemas', 'Deleted')) }
+      return { [status]: same('Deleted') }
     case 'none':
-      return { 204: { description: 'Done; the answer has no body.', headers: answerHeaders } }
+      return { 204: { description: 'Done; the answer has no body.', headers: carried } }
   }
 }
 

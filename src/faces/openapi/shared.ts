@@ -41,10 +41,14 @@ export interface Document {
 export const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` })
 
 // ── refusals ────────────────────────────────────────────────────────────────
-/** Sets of codes that most endpoints share, described once. */
-const shared = new Map<string, string>()
-export const responses: Record<string, Response> = {}
+/** Sets of codes that most endpoints share, and what they are called. */
+const named = new Map<string, ReadonlySet<Code>>()
 for (const [name, ...may] of [
+  ['BadRequest', 'unknown_parameter', 'unsupported_version'],
+  ['BadBody', 'malformed_json', 'unknown_parameter', 'unsupported_version'],
+  ['BadQuery', 'invalid_parameter', 'missing_parameter', 'unknown_parameter', 'unsupported_version'],
+  ['BadPage', 'invalid_parameter', 'missing_parameter', 'unknown_parameter', 'invalid_cursor', 'unsupported_version'],
+  ['BadInput', 'malformed_json', 'invalid_parameter', 'missing_parameter', 'unknown_parameter', 'unsupported_version'],
   [
     'Unauthenticated',
     'missing_credentials',
@@ -54,24 +58,37 @@ for (const [name, ...may] of [
     'session_expired',
   ],
   ['SignedOut', 'missing_credentials', 'session_expired'],
-  ['NotFound', 'not_found'],
-  ['PreconditionFailed', 'precondition_failed'],
-  ['PayloadTooLarge', 'payload_too_large'],
-  ['UnsupportedMediaType', 'unsupported_media_type'],
   ['Misdirected', 'misdirected_request'],
   ['RateLimited', 'rate_limited', 'concurrency_limited'],
-  ['InternalError', 'internal_error'],
-  ['Unavailable', 'unavailable'],
-] as [string, ...Code[]][]) {
-  const inOrder = codes.filter((code) => may.includes(code))
-  shared.set(inOrder.join(), name)
-  responses[name] = refused(describeCode(inOrder[0]!).status, inOrder)
+] as [string, ...Code[]][])
+  named.set(name, new Set(may))
+
+/** A response of the document: put among its `responses` under a name that its codes give, and referred to. */
+export function refusalResponse(
+  status: number,
+  may: readonly Code[],
+  responses: Record<string, Response>,
+): { $ref: string } {
+  const name = nameOf(may)
+  responses[name] ??= refused(status, may)
+  return ref('responses', name)
 }
 
-export function refusalResponse(status: number, may: readonly Code[]): Response | { $ref: string } {
-  const name = shared.get(may.join())
-  return name === undefined ? refused(status, may) : ref('responses', name)
+/** `BadInputOrInvalidTimeZone`: the largest set that has a name, then what comes on top of it. */
+function nameOf(may: readonly Code[]): string {
+  const all = new Set(may)
+  const [base, inBase] = [...named]
+    .filter(([, set]) => set.isSubsetOf(all))
+    .toSorted(([, a], [, b]) => b.size - a.size)[0] ?? [null, new Set<Code>()]
+  const more = may.filter((code) => !inBase.has(code)).map(pascal)
+  return [...(base === null ? [] : [base]), ...more].join('Or')
 }
+
+const pascal = (code: string): string =>
+  code
+    .split('_')
+    .map((word) => word[0]!.toUpperCase() + word.slice(1))
+    .join('')
 
 function refused(status: number, may: readonly Code[]): Response {
   const { type, message } = describeCode(may[0]!)
@@ -151,6 +168,29 @@ export const parameters = {
     schema: { type: 'string' },
   },
 }
+
+/** What every answer to somebody known carries. */
+export const answerHeaders = {
+  'X-Request-Id': ref('headers', 'RequestId'),
+  'X-Service-Version': ref('headers', 'ServiceVersion'),
+  RateLimit: ref('headers', 'RateLimit'),
+  'RateLimit-Policy': ref('headers', 'RateLimitPolicy'),
+}
+
+/** Answers of calls that succeed which are the same everywhere. */
+export const successes = {
+  NotModified: { description: 'Not changed since the `ETag` in `If-None-Match`.', headers: answerHeaders },
+  Deleted: {
+    description: 'Done.',
+    headers: answerHeaders,
+    content: {
+      'application/json': {
+        schema: ref('schemas', 'Deleted'),
+        example: { deleted: true, id: '01KAJ8R3T2M6QK5W9V0XBZC4DE' },
+      },
+    },
+  },
+} satisfies Record<string, Response>
 
 const header = (description: string, type = 'string') => ({ description, schema: { type } })
 export const headers = {
