@@ -1,5 +1,5 @@
-/** `npm run check`: types, lint, format and what nobody uses. Each tool's own output is shown; the first failure counts. */
-import { spawnSync } from 'node:child_process'
+/** `npm run check`: types, lint, format and what nobody uses, all at once. Each tool's own output is shown as it ends. */
+import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
@@ -11,13 +11,17 @@ const checks: [string, string[]][] = [
   ['unused', ['node_modules/knip/bin/knip.js', '--no-progress']],
 ]
 
-let failed = false
-for (const [name, [program, ...args]] of checks) {
-  const { status } = spawnSync(process.execPath, [join(root, program!), ...args], {
-    cwd: root,
-    stdio: ['ignore', 'inherit', 'inherit'],
-  })
-  process.stdout.write(`${status === 0 ? '✔' : '✖'} ${name}\n`)
-  if (status !== 0) failed = true
-}
-process.exit(failed ? 1 : 0)
+const passed = await Promise.all(
+  checks.map(async ([name, [program, ...args]]) => {
+    const child = spawn(process.execPath, [join(root, program!), ...args], {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let said = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (said += part.toString()))
+    const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
+    process.stdout.write(`${said}${code === 0 ? '✔' : '✖'} ${name}\n`)
+    return code === 0
+  }),
+)
+process.exit(passed.every(Boolean) ? 0 : 1)

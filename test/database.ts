@@ -24,6 +24,8 @@ let idle: NodeJS.Timeout | undefined
 const TEMPLATE = 'ukiyo_template'
 /** Hooks of a file run in the order they were made, so the server goes when its last database has been gone for a moment. */
 const IDLE_MS = 150
+/** Nobody keeps these databases: what makes one survive a crash is tested on PostgreSQLs of their own. */
+const UNSAFE = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', autovacuum: 'off' }
 
 /** `like`: a database that nobody uses any more, to begin as it is. */
 export async function testDatabase(like?: TestDatabase): Promise<TestDatabase> {
@@ -32,7 +34,7 @@ export async function testDatabase(like?: TestDatabase): Promise<TestDatabase> {
   const connection = await serverConnection()
   const database = `t_${randomBytes(6).toString('hex')}`
   await admin(connection, (client) =>
-    client.query(`create database ${database} template ${like?.connection.database ?? TEMPLATE}`),
+    client.query(`create database ${database} template ${like?.connection.database ?? TEMPLATE} strategy file_copy`),
   )
   const dataDir = mkdtempSync(join(tmpdir(), 'ukiyo-test-'))
   return {
@@ -76,9 +78,14 @@ export async function startTestPostgres(): Promise<{ connection: pg.PoolConfig; 
   await using stack = new AsyncDisposableStack()
   const dataDir = mkdtempSync(join(roomForRun(), 'ukiyo-postgres-'))
   stack.defer(() => rmSync(dataDir, { recursive: true, force: true }))
-  const { connection } = stack.use(await startPostgres({ dataDir, log: () => {} }))
-  await admin(connection, (client) => client.query('create database ukiyo_template'))
-  const pool = new pg.Pool({ ...connection, database: 'ukiyo_template', max: 2 })
+  const { connection } = stack.use(await startPostgres({ dataDir, log: () => {}, settings: UNSAFE }))
+  await admin(connection, async (client) => {
+    // Both sides work out a password's 4,096 rounds at each connection, and there are thousands.
+    await client.query('set scram_iterations = 1')
+    await client.query(`alter role ${connection.user} password '${connection.password}'`)
+    await client.query(`create database ${TEMPLATE}`)
+  })
+  const pool = new pg.Pool({ ...connection, database: TEMPLATE, max: 2 })
   try {
     await migrate(pool)
     // What jobs keep for themselves, so that not every server of a test makes it again.

@@ -2,7 +2,9 @@
  * What `npm run test:long` last said: raw in `test/long-runs.json`, as a table in `docs/long-runs.md`. A reporter of
  * node:test: passed as `--test-reporter`, it answers a JSON line per test.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import type { TestEvent } from 'node:test/reporters'
 
@@ -44,8 +46,44 @@ export default async function* longFigures(source: AsyncIterable<TestEvent>): As
   if (last) yield `${JSON.stringify(last)}\n`
 }
 
+/** Each in a process of its own, one at a time: what takes long wants the machine for itself. */
+export async function runLong(
+  files: readonly string[],
+  environment: Record<string, string>,
+): Promise<{ passed: number; failed: number; skipped: number }> {
+  const figures = join(tmpdir(), `ukiyo-long-${process.pid}.jsonl`)
+  const runner = spawn(
+    process.execPath,
+    [
+      '--test',
+      '--test-concurrency=1',
+      '--test-reporter=spec',
+      '--test-reporter-destination=stdout',
+      '--test-reporter=./test/long-figures.ts',
+      `--test-reporter-destination=${figures}`,
+      '--test-timeout=3600000',
+      ...files,
+    ],
+    { cwd: root, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...environment } },
+  )
+  let tail = ''
+  runner.stdout.on('data', (part: Buffer) => {
+    process.stdout.write(part)
+    tail = (tail + part.toString()).slice(-200_000)
+  })
+  const stop = (signal: NodeJS.Signals) => runner.kill(signal)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop)
+  const status = await new Promise<number>((resolve) => runner.on('close', (code) => resolve(code ?? 1)))
+  keepFigures(readFileSync(figures, 'utf8'))
+  rmSync(figures)
+  const count = (word: string): number =>
+    Number([...tail.matchAll(new RegExp(`^ℹ ${word} (\\d+)$`, 'gm'))].at(-1)?.[1] ?? 0)
+  const failed = count('fail') + count('cancelled')
+  return { passed: count('pass'), failed: failed || Number(status !== 0), skipped: count('skipped') }
+}
+
 /** Puts these in place of what was known of the same tests. */
-export function keepFigures(lines: string): void {
+function keepFigures(lines: string): void {
   const fresh = lines
     .split('\n')
     .filter(Boolean)

@@ -1,13 +1,14 @@
 /**
- * `npm test`: types, lint and format, then every `*.test.ts` on one PostgreSQL of this run. Arguments narrow it to
+ * `npm test`: types, lint and format beside every `*.test.ts`, all on one PostgreSQL of this run. Arguments narrow it to
  * files whose path holds one of them: `npm test -- accounts`. `--long` runs `*.long.ts` instead.
  */
-import { spawn, spawnSync } from 'node:child_process'
-import { globSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { spawn } from 'node:child_process'
+import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { startTestPostgres } from './database.ts'
-import { keepFigures } from './long-figures.ts'
+import { runLong } from './long-figures.ts'
+import { runFiles } from './crew.ts'
+import type { Outcome } from './worker.ts'
 
 const root = join(import.meta.dirname, '..')
 const args = process.argv.slice(2)
@@ -15,7 +16,9 @@ const long = args.includes('--long')
 const words = args.filter((arg) => !arg.startsWith('--'))
 
 const files = globSync(
-  ['src/**', 'test/**', 'bench/**', 'web/src/**'].map((folder) => `${folder}/*.${long ? 'long' : 'test'}.ts`),
+  ['src/**', 'test/**', 'bench/**', 'tools/**', 'web/src/**'].map(
+    (folder) => `${folder}/*.${long ? 'long' : 'test'}.ts`,
+  ),
   { cwd: root },
 )
   .filter((file) => !file.includes('node_modules'))
@@ -26,46 +29,45 @@ if (files.length === 0) {
   process.exit(1)
 }
 
-if (words.length === 0 && !long) {
-  const check = spawnSync(process.execPath, [join(root, 'test/check.ts')], { cwd: root, stdio: 'inherit' })
-  if (check.status !== 0) process.exit(check.status ?? 1)
+const { connection, stop } = await startTestPostgres()
+const environment = { UKIYO_TEST_POSTGRES: JSON.stringify(connection) }
+const all = !long && words.length === 0
+const [{ passed, failed, skipped }, checked] = await Promise.all([
+  long ? runLong(files, environment) : runShort(),
+  all ? check() : true,
+])
+await stop()
+process.stdout.write(
+  `\n${passed} passed, ${failed} failed, ${skipped} skipped${checked ? '' : '; types, lint, format or unused code failed'}\n`,
+)
+process.exit(failed === 0 && checked ? 0 : 1)
+
+async function runShort(): Promise<{ passed: number; failed: number; skipped: number }> {
+  const outcomes: Outcome[] = []
+  await runFiles(files, environment, (outcome) => {
+    outcomes.push(outcome)
+    const [lines] = told(outcome)
+    process.stdout.write(`${outcome.failed ? '✖' : '✔'} ${outcome.file} (${outcome.seconds.toFixed(1)} s)\n${lines}\n`)
+  })
+  // What failed is said once more where the eye is.
+  for (const outcome of outcomes.filter(({ failed }) => failed > 0))
+    process.stdout.write(`\n✖ ${outcome.file}\n${told(outcome)[1]}\n`)
+  const sum = (count: (outcome: Outcome) => number): number => outcomes.reduce((all, one) => all + count(one), 0)
+  return { passed: sum((one) => one.passed), failed: sum((one) => one.failed), skipped: sum((one) => one.skipped) }
 }
 
-const figures = join(tmpdir(), `ukiyo-long-${process.pid}.jsonl`)
-const { connection, stop } = await startTestPostgres()
-const runner = spawn(
-  process.execPath,
-  [
-    '--test',
-    // What takes long wants the machine for itself.
-    `--test-concurrency=${long ? 1 : 3}`,
-    '--test-reporter=spec',
-    '--test-reporter-destination=stdout',
-    ...(long ? ['--test-reporter=./test/long-figures.ts', `--test-reporter-destination=${figures}`] : []),
-    `--test-timeout=${long ? 3_600_000 : 180_000}`,
-    ...files,
-  ],
-  {
-    cwd: root,
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, UKIYO_TEST_POSTGRES: JSON.stringify(connection) },
-  },
-)
-let tail = ''
-runner.stdout.on('data', (part: Buffer) => {
-  process.stdout.write(part)
-  tail = (tail + part.toString()).slice(-200_000)
-})
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => runner.kill(signal))
-const status = await new Promise<number>((resolve) => runner.on('close', (code) => resolve(code ?? 1)))
-await stop()
-if (long) {
-  keepFigures(readFileSync(figures, 'utf8'))
-  rmSync(figures)
+/** The lines of the tests, indented, and why some failed; the counts between them are summed up for all. */
+function told({ text }: Outcome): [lines: string, failures: string] {
+  const [lines = '', counts = ''] = text.split(/^ℹ tests \d+\n/m)
+  return [lines.trimEnd().replace(/^/gm, '  '), counts.replace(/^ℹ .*\n/gm, '').trim() || lines]
 }
-const count = (word: string): number =>
-  Number([...tail.matchAll(new RegExp(`^ℹ ${word} (\\d+)$`, 'gm'))].at(-1)?.[1] ?? 0)
-process.stdout.write(
-  `\n${count('pass')} passed, ${count('fail') + count('cancelled')} failed, ${count('skipped')} skipped\n`,
-)
-process.exit(status)
+
+/** Beside the tests; what the tools say is shown when all have ended. */
+async function check(): Promise<boolean> {
+  const child = spawn(process.execPath, [join(root, 'test/check.ts')], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (said += part.toString()))
+  const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
+  process.stdout.write(said)
+  return code === 0
+}

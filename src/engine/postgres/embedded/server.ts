@@ -28,10 +28,11 @@ export async function startServer(
   place: Place,
   socketDir: string,
   log: (line: string) => void,
+  settings?: Readonly<Record<string, string>>,
 ): Promise<RunningServer> {
   let stopping = false
   const ready = Promise.withResolvers<'ready'>()
-  const program = startProgram(binaries, 'postgres', serverArgs(place.cluster, socketDir), {
+  const program = startProgram(binaries, 'postgres', serverArgs(place.cluster, socketDir, settings), {
     cwd: '/',
     user: place.user,
     onLine(line) {

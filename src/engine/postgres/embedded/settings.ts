@@ -37,11 +37,18 @@ const settings: Record<string, string | number> = {
   log_checkpoints: 'off',
 }
 
-/** The arguments of `postgres` for a cluster and the folder of its socket. */
-export const serverArgs = (cluster: string, socketDir: string): string[] => [
+/** The arguments of `postgres` for a cluster and the folder of its socket; `other` settings win over ours. */
+export const serverArgs = (
+  cluster: string,
+  socketDir: string,
+  other: Readonly<Record<string, string>> = {},
+): string[] => [
   '-D',
   cluster,
-  ...Object.entries({ ...settings, cluster_name: clusterName(cluster), unix_socket_directories: socketDir }).flatMap(
-    ([name, value]) => ['-c', `${name}=${value}`],
-  ),
+  ...Object.entries({
+    ...settings,
+    ...other,
+    cluster_name: clusterName(cluster),
+    unix_socket_directories: socketDir,
+  }).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
 ]

@@ -25,10 +25,7 @@ export interface EmbeddedPostgres extends AsyncDisposable {
  * reading. Throws `StartRefused` when the owner has to act (a full disk, a platform without binaries, a cluster that
  * another server uses). The caller holds the data dir (`lockDataDir`).
  */
-export async function startPostgres(options: {
-  dataDir: string
-  log: (line: string) => void
-}): Promise<EmbeddedPostgres> {
+export async function startPostgres(options: Options): Promise<EmbeddedPostgres> {
   try {
     return await start(options)
   } catch (error) {
@@ -36,7 +33,14 @@ export async function startPostgres(options: {
   }
 }
 
-async function start({ dataDir, log }: { dataDir: string; log: (line: string) => void }): Promise<EmbeddedPostgres> {
+interface Options {
+  dataDir: string
+  log: (line: string) => void
+  /** In place of ours: a database that nobody keeps need not be safe. */
+  settings?: Readonly<Record<string, string>>
+}
+
+async function start({ dataDir, log, settings }: Options): Promise<EmbeddedPostgres> {
   const found = findPackage()
   makeDataDir(dataDir)
   const place = placeCluster(realpathSync(dataDir), databaseUser(log), log)
@@ -49,7 +53,7 @@ async function start({ dataDir, log }: { dataDir: string; log: (line: string) =>
   await clearLeftover(cluster, log)
   const host = makeSocketDir(user)
   cleanup.defer(() => removeSocketDir(host))
-  const server = await startServer(binaries, place, host, log)
+  const server = await startServer(binaries, place, host, log, settings)
   cleanup.defer(server.stop)
   const running = cleanup.move()
   return {

@@ -1,0 +1,106 @@
+/**
+ * Runs test files in a few processes that each take one file after another: most of what a file used to cost was
+ * loading the server, and running it before the engine had compiled it.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import type { Outcome } from './worker.ts'
+
+const root = join(import.meta.dirname, '..')
+/** Tests wait about as long as they work. */
+const WORKERS = availableParallelism() + 2
+/** A process that holds more gives way to a new one. */
+const MOST_BYTES = 900 << 20
+const TEST_MS = 180_000
+const FILE_MS = 900_000
+
+/** A file that changes what all of its process share, or measures the process, gets a fresh one for itself. */
+const ALONE =
+  /process\.(memoryUsage|cpuUsage|chdir|umask|on\()|process\.env\.\w+ = |delete process\.env|setFlagsFromString|globalThis\.set(Timeout|Interval) = |mock\.timers|PerformanceObserver/
+
+/** Runs the files, those first that take long; tells of each as it ends. */
+export async function runFiles(
+  files: readonly string[],
+  environment: Record<string, string>,
+  tell: (outcome: Outcome) => void,
+): Promise<void> {
+  const waiting = files
+    .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }))
+    .map(({ file, text }) => ({ file, alone: ALONE.test(text), weight: weight(text) }))
+    .toSorted((a, b) => b.weight - a.weight)
+  await Promise.all(
+    Array.from({ length: Math.min(WORKERS, waiting.length) }, async () => {
+      let worker: Worker | null = null
+      for (let next = waiting.shift(); next; next = waiting.shift()) {
+        if (next.alone) await worker?.end()
+        if (next.alone || !worker?.usable()) worker = startWorker(environment)
+        tell(await worker.run(next.file))
+        if (next.alone) await worker.end()
+      }
+      await worker?.end()
+    }),
+  )
+}
+
+/** How long a file may take, guessed from its text: browsers, rounds and processes of its own, then its length. */
+const weight = (text: string): number =>
+  text.length +
+  20_000 *
+    [/browser/i, /rounds|fast-check|seed/i, /fork\(|spawn\(|startProgram|child/].filter((sign) => sign.test(text))
+      .length
+
+interface Worker {
+  run(file: string): Promise<Outcome>
+  usable(): boolean
+  end(): Promise<void>
+}
+
+function startWorker(environment: Record<string, string>): Worker {
+  const child = fork(join(root, 'test/worker.ts'), {
+    cwd: root,
+    env: { ...process.env, ...environment },
+    execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=32', `--test-timeout=${TEST_MS}`],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  let said = ''
+  for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (part: Buffer) => (said += part.toString()))
+  let memory = 0
+  const closed = new Promise<string>((resolve) =>
+    child.on('close', (code, signal) => resolve(signal ?? `code ${code}`)),
+  )
+  return {
+    async run(file) {
+      const started = performance.now()
+      const late = setTimeout(() => child.kill('SIGKILL'), FILE_MS)
+      child.send(file)
+      const outcome = await Promise.race([answer(child), closed.then((how) => broken(file, how, started))])
+      clearTimeout(late)
+      memory = outcome.memory
+      const text = said + outcome.text
+      said = ''
+      return { ...outcome, text }
+    },
+    usable: () => child.connected && memory < MOST_BYTES,
+    async end() {
+      if (child.connected) child.disconnect()
+      // A handle that a file left open would keep it for ever.
+      child.kill('SIGKILL')
+      await closed
+    },
+  }
+}
+
+const answer = (child: ChildProcess): Promise<Outcome> =>
+  new Promise((resolve) => child.once('message', (outcome) => resolve(outcome as Outcome)))
+
+const broken = (file: string, how: string, started: number): Outcome => ({
+  file,
+  text: `✖ the process of ${file} ended with ${how}\n`,
+  passed: 0,
+  failed: 1,
+  skipped: 0,
+  seconds: (performance.now() - started) / 1000,
+  memory: Infinity,
+})
