@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findProvider } from '@pydantic/genai-prices'
 import { bareNamesOf, plainName, shippedCatalogue } from './catalogue.ts'
-import { condense } from './condense.ts'
+import { condense } from '../../../tools/catalogue/condense.ts'
 import { nanoPerMillion, pricesFor, type Prices } from './model.ts'
 
 const { models, sources, find } = shippedCatalogue()

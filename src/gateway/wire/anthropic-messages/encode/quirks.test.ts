@@ -15,7 +15,7 @@ test('the quirks of every Claude agree with the pinned source', () => {
     }
     thinkingLevelMap?: { off?: null; xhigh?: string }
   }
-  const source = new URL('../../../catalogue/sources/pi-ai-1.5.2/anthropic.json', import.meta.url)
+  const source = new URL('../../../../../tools/catalogue/sources/pi-ai-1.5.2/anthropic.json', import.meta.url)
   const models = Object.values(
     JSON.parse(readFileSync(source, 'utf8')) as Record<string, Record<string, SourceModel>>,
   ).flatMap((group) => Object.values(group))

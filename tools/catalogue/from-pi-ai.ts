@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { formatUsd } from '#kernel/money.ts'
-import { nanoPerMillion, type CatalogueModel, type Prices, type Pricing } from './model.ts'
+import { nanoPerMillion, type CatalogueModel, type Prices, type Pricing } from '#gateway/catalogue/model.ts'
 import { decimal, type Draft } from './draft.ts'
 
 const folder = new URL('sources/pi-ai-1.5.2/', import.meta.url)

@@ -1,7 +1,7 @@
 import { findProvider, type ModelInfo, type ModelPrice } from '@pydantic/genai-prices'
 import { formatUsd, fromUsd } from '#kernel/money.ts'
 import { decimal, type Draft } from './draft.ts'
-import type { Kind, Prices, Pricing } from './model.ts'
+import type { Kind, Prices, Pricing } from '#gateway/catalogue/model.ts'
 
 // The package carries no date of its own: this is when 0.1.8 was published to the npm registry.
 export const source = { name: '@pydantic/genai-prices', version: '0.1.8', date: '2026-09-23', licence: 'MIT' }

@@ -1,4 +1,4 @@
-import type { CatalogueModel } from './model.ts'
+import type { CatalogueModel } from '#gateway/catalogue/model.ts'
 
 /** What a source can say; the rest is in no source. */
 export type Draft = Omit<CatalogueModel, 'slug' | 'capability_index' | 'capability_index_source' | 'released_at'>

@@ -1,11 +1,11 @@
 // Makes snapshot.json of the sources, so that the server loads one small file and no pricing package:
-//   sh bin/run src/gateway/catalogue/condense.ts
+//   sh bin/run tools/catalogue/condense.ts
 import { writeFileSync } from 'node:fs'
-import type { Snapshot } from './catalogue.ts'
+import type { Snapshot } from '#gateway/catalogue/catalogue.ts'
 import type { Draft } from './draft.ts'
 import { fromGenaiPrices, source as genaiPrices } from './from-genai-prices.ts'
 import { fromPiAi, source as piAi } from './from-pi-ai.ts'
-import type { CatalogueModel } from './model.ts'
+import type { CatalogueModel } from '#gateway/catalogue/model.ts'
 
 /** Vendors of their own models first, then those who serve others', then the resellers: the order of the catalogue. */
 const providers: { name: string; piAi?: string; genaiPrices?: string }[] = [
@@ -64,7 +64,7 @@ function print({ sources, models }: Snapshot): string {
 
 if (import.meta.main) {
   const snapshot = condense()
-  writeFileSync(new URL('snapshot.json', import.meta.url), print(snapshot))
+  writeFileSync(new URL('../../src/gateway/catalogue/snapshot.json', import.meta.url), print(snapshot))
   process.stdout.write(
     `${snapshot.models.length} models, ${snapshot.models.filter((model) => model.pricing).length} with a price\n`,
   )
