@@ -59,7 +59,7 @@ for (const [name, ...may] of [
   ],
   ['SignedOut', 'missing_credentials', 'session_expired'],
   ['Misdirected', 'misdirected_request'],
-  ['RateLimited', 'rate_limited', 'concurrency_limited'],
+  ['TooManyRequests', 'rate_limited', 'concurrency_limited'],
 ] as [string, ...Code[]][])
   named.set(name, new Set(may))
 
