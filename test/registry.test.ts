@@ -1,3 +1,4 @@
+// Takes long: begun before others.
 /**
  * What holds for every endpoint, derived from the registry and asked over HTTP: nobody who adds an endpoint writes
  * these, and nobody can forget them.
