@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 
 export interface Outcome {
@@ -31,7 +31,27 @@ async function runFile(file: string): Promise<Outcome> {
   })
   void endWhenDone(file)
   for await (const part of events.compose(new spec())) outcome.text += part
+  const left = await leftOpen()
+  if (left.length > 0) {
+    outcome.failed += 1
+    outcome.text += `✖ ${file} leaves open what would keep its process from ending: ${left.join(', ')}\n`
+  }
   return { ...outcome, memory: process.memoryUsage.rss() }
+}
+
+/** What was there when this process began: its channel and its outputs. */
+const mine = process.getActiveResourcesInfo().length
+const CLOSING_MS = 10_000
+
+/** What keeps the event loop going after a file, once what was being closed is. */
+async function leftOpen(): Promise<string[]> {
+  const end = performance.now() + CLOSING_MS
+  for (;;) {
+    const open = process.getActiveResourcesInfo()
+    if (open.length <= mine) return []
+    if (performance.now() > end) return open
+    await sleep(10)
+  }
 }
 
 /** A run waits for its tests and ends when the process is about to; this one goes on, and tells it as soon as it may. */
