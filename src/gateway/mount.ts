@@ -7,13 +7,13 @@ import { scanBody } from './scan-body.ts'
 import { type CompleteTurn, createCompleteTurn } from './call/complete.ts'
 import { type Embed, createEmbed } from './call/embed.ts'
 import { boundaryOf, readForm } from './model/form.ts'
-import { Generation } from './call/generation.ts'
+import { ModelRequest } from './call/model-request.ts'
 import { Health } from './routing/health.ts'
 import { recalled } from './kept/recall.ts'
 import { listModels, showModel } from './surfaces/list-models.ts'
 import type { Gateway, GatewayParts } from './call/parts.ts'
 import type { ErrorAnswer } from './wire/problem.ts'
-import { Call } from './call/call.ts'
+import { SurfaceCall } from './call/surface-call.ts'
 import { compatAPassed } from './surfaces/compat-a/passed.ts'
 import { compatACompact, compatAResponses } from './surfaces/compat-a/responses.ts'
 import { passStored } from './surfaces/stored-responses.ts'
@@ -162,13 +162,13 @@ function run(request: GatewayRequest, operation: Operation, id: string): void {
     case 'generate':
       return request.readBody((bytes) =>
         request.after(withRecalled(request, bodyOf(request, bytes)), (body) =>
-          new Generation(new Call(request, body, request.surface.format, true)).start(),
+          new SurfaceCall(new ModelRequest(request, body, request.surface.format, true)).start(),
         ),
       )
     case 'count_tokens':
       return request.readBody((bytes) =>
         request.after(withRecalled(request, readBody(bytes, scanBody)), (body) =>
-          new Generation(new Call(request, body, request.surface.count!.format, false)).start(),
+          new SurfaceCall(new ModelRequest(request, body, request.surface.count!.format, false)).start(),
         ),
       )
     case 'models':

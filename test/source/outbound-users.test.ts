@@ -12,9 +12,9 @@ const root = join(import.meta.dirname, '../..')
  */
 const users: Record<string, [credential: string, party: string]> = {
   // By an account, to a provider's endpoint with its key.
-  'src/gateway/call/surface-attempt.ts': ['upstream.credential', 'request.caller.payer.accountId'],
+  'src/gateway/call/surface-call.ts': ['upstream.credential', 'this.payer.accountId'],
   'src/gateway/translation/upstream-stream.ts': ['upstream.credential', 'party'],
-  'src/gateway/call/embed.ts': ['credential', 'party'],
+  'src/gateway/call/embed.ts': ['credential', 'this.payer.accountId'],
   'src/gateway/surfaces/stored-responses.ts': ['credential', 'caller.payer.accountId'],
   // By the endpoint itself: its list of models, its test, its token.
   'src/areas/ai-gateway/lists/ask-provider.ts': ['upstream.credential', 'endpoint.id'],

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Served } from '#gateway/call/direct-attempt.ts'
+import type { Served } from '#gateway/call/complete.ts'
 import type { FinishReason } from '#gateway/model/canonical-request.ts'
 import type { Chunk } from '#gateway/model/canonical-request.ts'
 import type { Id } from '#kernel/ids.ts'

@@ -1,9 +1,8 @@
 import type { HasEndpoints } from '#areas/ai-gateway/service.ts'
 import type { Context } from '#engine/context.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
-import type { Completion } from '#gateway/call/complete.ts'
+import type { Completion, Served } from '#gateway/call/complete.ts'
 import type { GatewayFaces } from '#gateway/mount.ts'
-import type { Served } from '#gateway/call/direct-attempt.ts'
 import type { Chunk, CanonicalRequest } from '#gateway/model/canonical-request.ts'
 import { lossesHeader } from '#gateway/translation/translate.ts'
 import { noSuchModel, toldModels } from '#gateway/routing/model-names/unknown-model.ts'
@@ -22,13 +21,13 @@ export interface Begun extends AsyncDisposable {
   gone(): boolean
 }
 
-/** Calls the model and waits for its first word. Refuses as `completeTurn` does. */
+/** Calls the model and waits for its first word, or where it is wanted whole for its last. Refuses as `completeTurn` does. */
 export async function begin(
   ctx: Context<InferenceHandles>,
   turn: CanonicalRequest,
   id: Id,
   workspaceId: Id,
-  signal: AbortSignal,
+  { signal, whole }: { signal: AbortSignal; whole: boolean },
 ): Promise<Begun> {
   const acting = await askerOf(ctx, turn.model, workspaceId)
   const ended = new AbortController()
@@ -37,6 +36,7 @@ export async function begin(
     signal: AbortSignal.any([signal, ended.signal]),
     payer: payerOf(ctx.principal, workspaceId),
     surface: 'inference',
+    whole,
   })
   const iterator = completion[Symbol.asyncIterator]()
   const first = await iterator.next()

@@ -1,6 +1,5 @@
 import { defineOperation, startOperation } from '#areas/operations/service.ts'
 import type { Context } from '#engine/context.ts'
-import { refusalOf } from '#gateway/model/refusal.ts'
 import { refuse } from '#kernel/errors.ts'
 import { implementWith } from '#kernel/implement.ts'
 import { type Id, newId } from '#kernel/ids.ts'
@@ -48,7 +47,7 @@ export const inferenceService = implementWith<Context<InferenceHandles>>()(infer
   async text_stream(ctx, input) {
     const { workspace_id: _, ...ask } = input
     const answer = new Answer(newId(), ctx.now())
-    const call = await begin(ctx, turnOf(ask), answer.id, ctx.workspace!.id, ctx.signal)
+    const call = await begin(ctx, turnOf(ask), answer.id, ctx.workspace!.id, { signal: ctx.signal, whole: false })
     return narrate(ctx, answer, call)
   },
 })
@@ -60,13 +59,9 @@ async function complete(
   signal: AbortSignal,
 ): Promise<{ completed: Completed; cost: bigint | null }> {
   const answer = new Answer(newId(), ctx.now())
-  await using call = await begin(ctx, turnOf(ask), answer.id, workspaceId, signal)
+  await using call = await begin(ctx, turnOf(ask), answer.id, workspaceId, { signal, whole: true })
   try {
-    for await (const chunk of call.chunks) {
-      // Half an answer is none where it can't be seen that it is half.
-      if (chunk.type === 'error') throw refusalOf(chunk.error)
-      answer.add(chunk)
-    }
+    for await (const chunk of call.chunks) answer.add(chunk)
   } catch (error) {
     if (call.gone()) refuse('no_route', { message: 'The provider endpoint was disabled or deleted.' })
     throw error

@@ -1,229 +1,182 @@
-import { refuse } from '#kernel/errors.ts'
-import type { Id } from '#kernel/ids.ts'
-import { toUsd } from '#kernel/money.ts'
-import type { Usage } from '#kernel/usage.ts'
-import { type Body, type Edit, locate } from '../model/body.ts'
-import { isWrapped, lossesOnTheWay } from '../providers/transport/losses.ts'
-import { choose } from '../routing/choose.ts'
-import { costOf } from '../model/cost.ts'
-import type { PassthroughFormat } from '../passthrough/formats/format.ts'
-import type { Listed, Offer } from '../model/offer.ts'
-import { namesAddress } from '../translation/fetched-media.ts'
-import { keptInBody } from '../kept/find.ts'
-import { refuseKept } from '../kept/refuse.ts'
-import { type Asked, type Candidate, newSeed } from '../routing/router.ts'
-import type { AnswerAbout } from '../model/answer-about.ts'
-import { raised } from '../wire/shared/least-output.ts'
-import { LIMIT } from '../wire/shared/losses.ts'
-import { refusesHistory } from '../wire/openai-chat/quirks.ts'
-import type { Demands } from '../surfaces/surface.ts'
-import { formatOf, vendorOf } from '../providers/supports.ts'
-import { unknownModel } from '../routing/model-names/unknown-model.ts'
-import { Translation, type Way, isServed, lossless, passesThrough } from '../translation/translate.ts'
-import { askForUsage } from '../passthrough/forwarded-body.ts'
-import type { Loss } from '../model/canonical-request.ts'
-import { askedModels } from '../routing/model-names/variants.ts'
-import type { GatewayRequest } from '../request.ts'
-import { conversationOf } from '../routing/cache-affinity.ts'
-import { seedIn, sketchOf, strictIn, constraintsFor } from '../routing/constraints.ts'
+import type { IncomingHttpHeaders } from 'node:http'
+import { Refusal } from '#kernel/errors.ts'
+import { newId } from '#kernel/ids.ts'
+import type { UpstreamFault } from '../model/canonical-request.ts'
+import { isRetryable } from '../model/fault-rules.ts'
+import { scrub } from '../wire/scrub.ts'
+import type { Reading } from '../model/in-progress.ts'
+import { RetryPolicy, type Step } from '../routing/retry.ts'
+import type { Candidate } from '../routing/router.ts'
+import type { Way } from '../translation/translate.ts'
+import type { Asker } from './asker.ts'
+import { Attempt } from './attempt.ts'
 
-const none: readonly never[] = []
-type Chosen = readonly Candidate[]
+const none: readonly Candidate[] = []
 
-/** What a client asks of a model, who may serve it, and how each of them is asked. */
+/**
+ * One call of a model, whoever asks: one attempt after the other, or two that race, until an answer has begun or nobody
+ * is left to ask. No promise is made where the next step can be taken at once.
+ */
 export class Call {
-  readonly request: GatewayRequest
-  readonly body: Body
-  readonly format: PassthroughFormat
-  /** False: tokens are counted and nothing is generated or charged. */
-  readonly metered: boolean
-  readonly model: string
-  readonly streaming: boolean
-  /** Where the model's name stands in the body; null: nowhere. */
-  readonly place: { start: number; end: number } | null
-  /** OpenAI's shape says what was used only when asked: then it is asked for in the client's place. */
-  readonly usageEdit: Edit | null
-  /** Null: the model is asked for as it is, by whoever serves it. */
-  readonly #demands: Demands | null
-  #seed = 0
-  #unserved: readonly string[] = none
-  #translation: Translation | null = null
-  /** Null: one offer alone can serve, or nothing tells this conversation from others. */
-  #conversation: string | null = null
+  readonly asker: Asker
+  #candidates = none
+  // Made when the first one fails: most calls never need it.
+  #policy: RetryPolicy | null = null
+  #attempt: Attempt | null = null
+  /** Asked beside the first, because that one takes long. */
+  #rival: Attempt | null = null
+  #waiting: NodeJS.Timeout | null = null
+  #hedging: NodeJS.Timeout | null = null
 
-  constructor(request: GatewayRequest, body: Body, format: PassthroughFormat, metered: boolean) {
-    this.request = request
-    this.body = body
-    this.format = format
-    this.metered = metered
-    const model = body.value('model')
-    request.surface.refuseHead?.(request.incoming.headers)
-    this.#demands = request.surface.demands?.(body) ?? null
-    const named = this.#demands === null ? (model ?? format.usualModel) : this.#demands.models[0]
-    if (named !== undefined && named !== null && typeof named !== 'string')
-      refuse('invalid_parameter', { message: '`model` must be a string.', param: 'model' })
-    if (!named) refuse('missing_parameter', { message: 'You must provide a `model` parameter.', param: 'model' })
-    this.model = named
-    this.streaming = metered && body.value('stream') === true && format.media === undefined
-    this.place = body.has('model') ? locate(body, 'model') : null
-    this.usageEdit = this.streaming && format.usageOption ? askForUsage(body) : null
+  constructor(asker: Asker) {
+    this.asker = asker
   }
 
-  /** Who may serve it, best first: at least one, or it is refused. */
-  candidates(then: (candidates: readonly Candidate[]) => void): void {
-    const { request } = this
-    const { directory } = request.gateway
-    const { principal } = request.caller
-    this.#seed = seedIn(request.incoming.headers['x-uk-seed']) ?? newSeed()
-    const strict = strictIn(request.incoming.headers['x-uk-strict'])
-    const found = (candidates: Chosen): void =>
-      then(strict ? lossless(candidates, (offer) => this.lossesTo(offer, this.wayTo(offer))) : candidates)
-    if (this.#demands === null)
-      request.after(directory.offers(principal, this.model), (offers) => {
-        const only = this.#only(offers)
-        if (only !== null) found(only)
-        else this.#chosen([{ model: this.model, offers }], found)
-      })
-    else
-      request.after(askedModels(directory, principal, this.#demands.models), (asked) => {
-        this.#unserved = asked.flatMap(({ model, offers }) => (offers.length === 0 ? [model] : []))
-        this.#chosen(asked, found)
-      })
+  /** The one that is heard, or was asked last. */
+  get attempt(): Attempt | null {
+    return this.#attempt
   }
 
-  /** What the caller is listed is read only where a name leads nowhere. */
-  #chosen(asked: readonly Asked[], found: (candidates: Chosen) => void): void {
-    const { request } = this
-    if (asked.every(({ offers }) => offers.length > 0)) found(this.#choose(asked, none))
-    else
-      request.after(request.gateway.directory.models(request.caller.principal), (offered) =>
-        found(this.#choose(asked, offered)),
-      )
+  /** Asks the first of these. `patienceMs`: after so long without a first byte the next one is asked as well; null: never. */
+  start(candidates: readonly Candidate[], patienceMs: number | null): void {
+    this.#candidates = candidates
+    this.#begin(candidates[0]!)
+    if (patienceMs !== null && candidates.length > 1) this.#hedging = setTimeout(() => this.#hedge(), patienceMs)
   }
 
-  /** Most models are served by one offer alone, which then is asked whatever old data says that it cannot do. */
-  #only(offers: readonly Offer[]): Chosen | null {
-    const [offer] = offers
-    if (offers.length !== 1 || !isServed(this.request.surface, offer!)) return null
-    return [{ offer: offer!, asked: this.model, variant: '', weight: 1, reason: '' }]
+  /** Nobody wants the answer any more: what was produced is paid for. */
+  leave(): void {
+    this.#quiet()
+    this.#attempt?.leave()
+    this.#rival?.leave()
   }
 
-  #choose(asked: readonly Asked[], offered: readonly Listed[]): Chosen {
-    const { surface, gateway, caller, incoming } = this.request
-    this.#conversation = conversationOf(caller.limitId, this.body.json, incoming.headers['x-session-id'])
-    const cacheHolder = this.#conversation === null ? null : gateway.cacheAffinity.of(this.#conversation)
-    const constraints = {
-      ...(cacheHolder !== null && { cacheHolder }),
-      ...constraintsFor(
-        sketchOf(this.body.json, this.format.limitFields),
-        this.#seed,
-        (offer) => isServed(surface, offer),
-        (billing) => gateway.engine.ledger.guards(caller.payer, billing),
-      ),
-      ...this.#demands?.constraints,
+  #begin(candidate: Candidate): void {
+    const { asker } = this
+    let way: Way | null
+    try {
+      way = asker.wayTo(candidate.offer)
+    } catch (error) {
+      // What this one's shape has no place for, the next one's may have.
+      const step = error instanceof Refusal && this.#candidates.length > 1 ? this.#plan().next() : null
+      if (step === null) throw error
+      return this.#take(step)
     }
-    return choose(asked, constraints, gateway.health, this.#demands?.together ?? false, {
-      unserved: (model) => unknownModel(surface, model, offered, this.#demands !== null),
-      shapes: (shapes) =>
-        surface.translates
-          ? `\`${this.model}\` is served in the shape ${shapes}, which ${surface.name} does not translate to.`
-          : `\`${this.model}\` does not serve ${this.format.path}.`,
+    const first = this.#attempt === null
+    const attempt = new Attempt(
+      this,
+      candidate,
+      way,
+      first ? asker.id : newId(),
+      first ? asker.startedAt : performance.now(),
+    )
+    this.#attempt = attempt
+    attempt.start((error) => {
+      const rival = this.#rival
+      if (attempt !== this.#attempt || rival === null) return this.#fail(error, candidate)
+      // Without money for the first one the other goes on alone.
+      this.#attempt = rival
+      this.#rival = null
     })
   }
 
-  lossesTo(offer: Offer, way: Way | null): readonly Loss[] {
-    const given = this.#lossesBy(offer, way)
-    if (this.#demands === null) return given
-    const own = this.#demands.lossesTo(offer)
-    const { heeded } = this.#demands
-    const others = given.filter((name) => !heeded.has(name))
-    return own.length === 0 ? others : [...new Set([...own, ...others])]
-  }
-
-  /** By the client's own name for a limit that had to be raised. */
-  #lossesBy(offer: Offer, way: Way | null): readonly Loss[] {
-    const { body } = this
-    const { limitFields, shape } = this.format
-    const limit = limitFields.find((name) => typeof body.value(name) === 'number')
-    if (way !== null) return way.losses.map((name) => (name === LIMIT ? (limit ?? name) : name))
-    const losses = lossesOnTheWay(offer.endpoint, body, this.request.incoming.headers)
-    if (limit === undefined) return losses
-    const asked = body.value(limit) as number
-    return raised(asked, shape) === asked ? losses : [...losses, limit]
-  }
-
-  /** How this offer is asked; null: with the client's own bytes. */
-  wayTo(offer: Offer): Way | null {
-    const { surface } = this.request
-    // Wrapped, a count would need a request of another kind: it is a guess.
-    const counted = !this.metered && isWrapped(offer.endpoint)
-    const averse = refusesHistory(vendorOf(offer.endpoint), this.body)
-    const asIs =
-      passesThrough(surface, offer) &&
-      !counted &&
-      !averse &&
-      !namesAddress(this.body, offer.endpoint) &&
-      !surface.foreign(this.body)
-    if (!asIs) return this.translation.to(offer)
-    this.#refuseStrangers(offer)
-    return null
-  }
-
-  /** In an account that many share, what lies there may be somebody else's; behind a cloud's door it is out of reach. */
-  #refuseStrangers({ endpoint }: Offer): void {
-    if (endpoint.billing === 'byok' && !isWrapped(endpoint)) return
-    const found = keptInBody(this.body, endpoint.billing !== 'byok')
-    if (found !== null) refuseKept(found)
-  }
-
-  /** The request as it is read for whoever speaks another shape. */
-  get translation(): Translation {
-    const { json } = this.body
-    return (this.#translation ??= new Translation(
-      this.request.surface,
-      this.metered ? json : { ...json, max_tokens: 16 },
-      this.request.incoming.headers,
-    ))
-  }
-
-  /** The client's body, without what only means something here. */
-  bodyFor(offer: Offer): Body {
-    return this.#demands === null ? this.body : this.#demands.bodyFor(offer, this.#unserved)
-  }
-
-  /** What its answer by this candidate says of itself. */
-  about(id: Id, { offer, asked }: Candidate): AnswerAbout {
-    const { body } = this
-    return {
-      format: formatOf(offer),
-      id,
-      // Of several models the answer says which one it is.
-      model: this.#demands === null ? asked : offer.slug,
-      created: Math.floor(Date.now() / 1000),
-      provider: offer.endpoint.slug,
-      billing: offer.endpoint.billing,
-      // Most answers tell nothing of it, and then it is not parsed.
-      get request() {
-        return body.json
-      },
-      costOf: (usage, reported) => {
-        const { nano } = costOf(usage, offer, reported ?? undefined, null)
-        return nano === null ? null : toUsd(nano)
-      },
+  /** The first has not begun in the time that it was given. */
+  #hedge(): void {
+    const { asker } = this
+    if (asker.gone || this.#attempt?.over !== false) return
+    const candidate = this.#plan().rival()
+    if (candidate === null) return
+    try {
+      const rival = new Attempt(this, candidate, asker.wayTo(candidate.offer), newId(), performance.now())
+      this.#rival = rival
+      asker.gateway.engine.metrics.gateway.further('hedge')
+      // Without money for two the first one goes on alone.
+      rival.start((error) => {
+        if (this.#rival === rival) this.#rival = null
+        else this.#fail(error, candidate)
+      })
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      this.#rival = null
     }
   }
 
-  /** What this answer's cache usage tells of where the conversation is held. */
-  noteCache(offer: Offer, usage: Usage): void {
-    if (this.#conversation !== null) this.request.gateway.cacheAffinity.note(this.#conversation, offer, usage)
+  #plan(): RetryPolicy {
+    const { startedAt, gateway } = this.asker
+    return (this.#policy ??= new RetryPolicy(this.#candidates, gateway.health, { startedAt }))
   }
 
-  forgetCache(): void {
-    if (this.#conversation !== null) this.request.gateway.cacheAffinity.forget(this.#conversation)
+  #take({ candidate, waitMs }: Step): void {
+    const again = (): void => {
+      try {
+        this.#begin(candidate)
+      } catch (error) {
+        this.#fail(error, candidate)
+      }
+    }
+    if (waitMs === 0) again()
+    else this.#waiting = setTimeout(again, waitMs)
   }
 
-  /** What the client is told of its way. */
-  routeTo(candidate: Candidate | null): string {
-    return candidate === null ? `seed=${this.#seed}` : `provider=${candidate.offer.endpoint.slug}; seed=${this.#seed}`
+  /** An attempt's answer begins. Of two that race the other one is left. */
+  begin(one: Attempt, contentType: string, length: number | null, provider: IncomingHttpHeaders): void {
+    const { asker } = this
+    if (this.#hedging) clearTimeout(this.#hedging)
+    if (this.#rival !== null) {
+      const loser = one === this.#rival ? this.#attempt! : this.#rival
+      this.#attempt = one
+      this.#rival = null
+      asker.outrun?.(loser, loser.leave())
+    }
+    const losses = asker.lossesOf(one)
+    for (const name of losses) asker.gateway.engine.metrics.loss(asker.surface, one.offer.endpoint.shape, name)
+    asker.begin(one, losses, contentType, length, provider)
+  }
+
+  /** An attempt came to nothing, and nobody has seen anything of it. */
+  failed(one: Attempt, why: UpstreamFault): void {
+    const { asker } = this
+    if (asker.makesDo?.(why)) return
+    const { candidate } = one
+    const { gateway, conversation } = asker
+    const { gateway: tallies } = gateway.engine.metrics
+    const policy = this.#plan()
+    policy.failed(candidate, why)
+    tallies.fault(why.kind)
+    if (conversation !== null) gateway.cacheAffinity.forget(conversation)
+    const other = one === this.#rival ? this.#attempt : this.#rival
+    this.#rival = null
+    if (other !== null && !other.over) {
+      this.#attempt = other
+      return
+    }
+    const step = asker.gone ? null : policy.next()
+    if (step !== null) {
+      tallies.further(step.candidate === candidate ? 'retry' : 'fallback')
+      return this.#take(step)
+    }
+    const { endpoint } = candidate.offer
+    const fault = scrub(why, endpoint)
+    const previous = policy.previous.map(({ candidate: { offer }, fault: earlier }) => ({
+      provider: offer.endpoint.slug,
+      message: scrub(earlier, offer.endpoint).message,
+      status: earlier.status ?? null,
+    }))
+    const exhausted = policy.failures > 1 && isRetryable(fault)
+    this.#fail({ ...fault, provider: endpoint.slug, previous }, candidate, exhausted)
+  }
+
+  ended(one: Attempt, reading: Reading, why: UpstreamFault | null): void {
+    this.asker.ended(one, reading, why)
+  }
+
+  #fail(failure: unknown, candidate: Candidate, exhausted = false): void {
+    this.#quiet()
+    this.asker.failed(failure, candidate, exhausted)
+  }
+
+  #quiet(): void {
+    if (this.#hedging) clearTimeout(this.#hedging)
+    if (this.#waiting) clearTimeout(this.#waiting)
   }
 }

@@ -1,20 +1,29 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { addAbortListener } from 'node:events'
 import type { Payer } from '#engine/ledger/ledger.ts'
-import { Refusal, refuse } from '#kernel/errors.ts'
 import { type Id, newId } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
 import type { Principal } from '#kernel/principal.ts'
-import type { Billing } from '#kernel/usage.ts'
-import { RetryPolicy } from '../routing/retry.ts'
-import { choose } from '../routing/choose.ts'
-import type { Gateway } from './parts.ts'
+import type { Billing, Usage } from '#kernel/usage.ts'
+import type { CanonicalRequest, Chunk, Loss } from '../model/canonical-request.ts'
+import type { Offer } from '../model/offer.ts'
 import { refusalOf } from '../model/refusal.ts'
-import { newSeed } from '../routing/router.ts'
-import { noSuchModel } from '../routing/model-names/unknown-model.ts'
-import type { Chunk, CanonicalRequest } from '../model/canonical-request.ts'
-import { type Served, DirectAttempt } from './direct-attempt.ts'
-import { type Way, isAsked, wayOf } from '../translation/translate.ts'
 import { conversationOf } from '../routing/cache-affinity.ts'
-import { sketchOf, constraintsFor } from '../routing/constraints.ts'
+import { choose } from '../routing/choose.ts'
+import { sketchOf } from '../routing/constraints.ts'
+import { noSuchModel } from '../routing/model-names/unknown-model.ts'
+import { type Candidate, newSeed } from '../routing/router.ts'
+import { isSimulated } from '../sim/offers.ts'
+import { type Way, isAsked, wayOf } from '../translation/translate.ts'
+import type { Asker } from './asker.ts'
+import type { Attempt } from './attempt.ts'
+import { Call } from './call.ts'
+import { callerOf } from './caller.ts'
+import { IteratedAnswer } from './iterated-answer.ts'
+import { liveConstraints } from './live-constraints.ts'
+import { guessInput } from '../model/weigh.ts'
+import { type WorstCase, inputBound } from './metering.ts'
+import type { Gateway } from './parts.ts'
+import { limitAt } from './worst-case.ts'
 
 export interface CompleteOptions {
   signal: AbortSignal
@@ -23,95 +32,206 @@ export interface CompleteOptions {
   surface: string
   /** The call's id in the ledger; made here when absent. A further attempt with another provider has an id of its own. */
   id?: Id
-  seed?: number
-  /** Which providers may serve it. */
-  only?: readonly string[]
+  /** The answer is of use only whole: what breaks off is asked for elsewhere, and there is no `error` chunk. */
+  whole?: boolean
+}
+
+/** Who served a call, and what it cost. */
+export interface Served {
+  id: Id
+  /** The platform's id of the model that served. */
+  model: string
+  provider: string
+  endpointId: Id
+  upstreamModel: string
+  billing: Billing
+  seed: number
+  /** What the translation could not carry. */
+  losses: readonly Loss[]
+  /** Null until the end. */
+  usage: Usage | null
+  /** Null until the end, and for a model without a price. */
+  cost: Nano | null
+  finishReason: string | null
 }
 
 /**
- * A model's answer to a CanonicalRequest. Iterate it once: the chunks as they come, the last one a `finish` or, when the answer broke
- * off after its beginning, an `error`. Before the first chunk it throws a Refusal: `not_found` (`param: 'model'`),
- * 402s, `no_route`, `context_length_exceeded`, `invalid_parameter`, `rate_limited`, `provider_error`, `timeout`. When the
- * signal fires or the consumer stops, the provider is left at once and what was produced is settled.
+ * A model's answer to a CanonicalRequest. Iterate it once: the chunks as they come, the last one a `finish` or, when the
+ * answer broke off after its beginning, an `error`. Before the first chunk it throws a Refusal: `not_found`
+ * (`param: 'model'`), 402s, `no_route`, `context_length_exceeded`, `invalid_parameter`, `rate_limited`,
+ * `provider_error`, `timeout`. When the signal fires or the consumer stops, the provider is left at once and what was
+ * produced is settled.
  */
 export interface Completion extends AsyncIterable<Chunk> {
   /** Null until the first chunk, or until it is left; whole after the last. */
   readonly served: Served | null
 }
 
+/** A model's answer, metered, for callers inside this process. */
 export type CompleteTurn = (principal: Principal, canonical: CanonicalRequest, options: CompleteOptions) => Completion
 
-/** The life of a metered call for callers inside this process. */
 export const createCompleteTurn =
   (gateway: Gateway): CompleteTurn =>
   (principal, canonical, options) => {
-    let served: Served | null = null
+    const call = new DirectCall(gateway, principal, canonical, options)
     return {
       get served() {
-        return served
+        return call.served
       },
-      [Symbol.asyncIterator]: () => run(gateway, principal, canonical, options, (now) => (served = now)),
+      [Symbol.asyncIterator]: () => call.chunks(),
     }
   }
 
-async function* run(
-  gateway: Gateway,
-  principal: Principal,
-  canonical: CanonicalRequest,
-  options: CompleteOptions,
-  tell: (served: Served) => void,
-): AsyncGenerator<Chunk, void, undefined> {
-  const { signal, only, seed = newSeed() } = options
-  signal.throwIfAborted()
-  const offers = await gateway.directory.offers(principal, canonical.model)
-  if (offers.length === 0)
-    refuse('not_found', {
-      // Who asks for it here is not known: areas that do know say what may have been meant.
-      message: noSuchModel(canonical.model, []),
-      param: 'model',
-    })
-  const conversation = offers.length > 1 ? conversationOf(principal.accountId, canonical, null) : null
-  const cacheHolder = conversation === null ? null : gateway.cacheAffinity.of(conversation)
-  const guards = (billing: Billing): boolean => gateway.engine.ledger.guards(options.payer, billing)
-  const constraints = {
-    ...constraintsFor(
-      sketchOf(canonical as unknown as Record<string, unknown>, ['max_output_tokens']),
-      seed,
-      isAsked,
-      guards,
-    ),
-    ...(only && { only }),
-    ...(cacheHolder !== null && { cacheHolder }),
+/** A call for a caller in this process, who iterates its answer. */
+class DirectCall implements Asker {
+  readonly gateway: Gateway
+  readonly payer: Payer
+  readonly surface: string
+  readonly id: Id
+  readonly startedAt = performance.now()
+  readonly metered = true
+  readonly streaming: boolean
+  conversation: string | null = null
+  readonly #principal: Principal
+  readonly #canonical: CanonicalRequest
+  readonly #signal: AbortSignal
+  readonly #seed = newSeed()
+  readonly #call: Call
+  readonly #begun = Promise.withResolvers<IteratedAnswer>()
+  #answer: IteratedAnswer | null = null
+  #shown: Attempt | null = null
+
+  constructor(
+    gateway: Gateway,
+    principal: Principal,
+    canonical: CanonicalRequest,
+    { signal, payer, surface, id = newId(), whole = false }: CompleteOptions,
+  ) {
+    this.gateway = gateway
+    this.payer = payer
+    this.surface = surface
+    this.id = id
+    this.streaming = !whole
+    this.#principal = principal
+    this.#canonical = canonical
+    this.#signal = signal
+    this.#call = new Call(this)
+    // Who has stopped to listen is told nothing.
+    this.#begun.promise.catch(() => {})
   }
-  const candidates = choose([{ model: canonical.model, offers }], constraints, gateway.health, false, {
-    unserved: (model) => noSuchModel(model, []),
-    shapes: (shapes) => `\`${canonical.model}\` is served in the shape ${shapes}, in which nobody can be asked this.`,
-  })
-  const policy = new RetryPolicy(candidates, gateway.health)
-  const { gateway: tallies } = gateway.engine.metrics
-  for (let id = options.id ?? newId(); ; id = newId()) {
-    const candidate = policy.current
-    let way: Way
+
+  get gone(): boolean {
+    return this.#signal.aborted
+  }
+
+  get served(): Served | null {
+    const attempt = this.#shown ?? this.#call.attempt
+    // Left before it said anything: what was read is paid for all the same.
+    if (attempt === null || (attempt !== this.#shown && attempt.settled === null)) return null
+    const { id, offer, way, settled } = attempt
+    const { endpoint, slug, upstreamModel } = offer
+    return {
+      id,
+      model: slug,
+      provider: endpoint.slug,
+      endpointId: endpoint.id,
+      upstreamModel,
+      billing: endpoint.billing,
+      seed: this.#seed,
+      losses: way!.losses,
+      usage: settled?.usage ?? null,
+      cost: settled?.cost ?? null,
+      finishReason: this.#answer?.finishReason ?? null,
+    }
+  }
+
+  async *chunks(): AsyncGenerator<Chunk, void, undefined> {
+    const signal = this.#signal
+    signal.throwIfAborted()
+    const offers = await this.gateway.directory.offers(this.#principal, this.#canonical.model)
+    signal.throwIfAborted()
+    using _leaving = addAbortListener(signal, () => {
+      this.#call.leave()
+      this.#begun.reject(signal.reason)
+    })
     try {
-      way = wayOf(canonical, candidate.offer)
+      this.#call.start(this.#candidates(offers), null)
+      const answer = await this.#begun.promise
+      yield* answer.chunks()
+      if (answer.finishReason === null) signal.throwIfAborted()
     } catch (error) {
-      // What this one's shape has no place for, the next one's may have.
-      if (error instanceof Refusal && candidates.length > 1 && policy.next() !== null) continue
+      // Whatever broke in an answer that was left, it broke because it was left.
+      signal.throwIfAborted()
       throw error
+    } finally {
+      this.#call.leave()
     }
-    const attempt = new DirectAttempt(gateway, candidate, canonical, way, options, id, seed)
-    const fault = yield* attempt.run(tell)
-    if (fault === null) {
-      const { usage } = attempt.served
-      if (conversation !== null && usage !== null) gateway.cacheAffinity.note(conversation, candidate.offer, usage)
-      return
+  }
+
+  #candidates(offers: readonly Offer[]): readonly Candidate[] {
+    const { model } = this.#canonical
+    const { gateway, payer } = this
+    const asked = this.#canonical as unknown as Record<string, unknown>
+    if (offers.length > 1) this.conversation = conversationOf(callerOf(this.#principal).limitId, asked, null)
+    const constraints = liveConstraints(gateway, payer, {
+      sketch: sketchOf(asked, ['max_output_tokens']),
+      seed: this.#seed,
+      conversation: this.conversation,
+      serves: isAsked,
+    })
+    return choose([{ model, offers }], constraints, gateway.health, false, {
+      // Who asks for it here is not known: areas that do know say what may have been meant.
+      unserved: () => noSuchModel(model, []),
+      shapes: (shapes) => `\`${model}\` is served in the shape ${shapes}, in which nobody can be asked this.`,
+    })
+  }
+
+  wayTo(offer: Offer): Way {
+    return wayOf(this.#canonical, offer)
+  }
+
+  inputBound({ way, offer }: Attempt): number {
+    return inputBound(way!.body, this.payer, offer.contextLength)
+  }
+
+  worstCase({ offer }: Attempt, inputTokens: number): WorstCase {
+    const { max_output_tokens: most, n = 1 } = this.#canonical
+    return {
+      inputTokens,
+      maxTokens: most === undefined ? null : limitAt(offer, most, offer.endpoint.shape),
+      n,
+      limitField: this.surface === 'inference' ? 'max_output_tokens' : null,
     }
-    if (conversation !== null) gateway.cacheAffinity.forget(conversation)
-    tallies.fault(fault.kind)
-    policy.failed(candidate, fault)
-    const step = policy.next()
-    if (step === null) throw refusalOf(fault)
-    tallies.further(step.candidate === candidate ? 'retry' : 'fallback')
-    if (step.waitMs > 0) await sleep(step.waitMs, undefined, { signal }).catch(() => signal.throwIfAborted())
+  }
+
+  guessInput(): number {
+    return guessInput(this.#canonical as unknown as Record<string, unknown>)
+  }
+
+  lossesOf({ way }: Attempt): readonly Loss[] {
+    return way!.losses
+  }
+
+  send(attempt: Attempt, limit: number | null): void {
+    const { outbound, engine } = this.gateway
+    const answer = new IteratedAnswer(attempt, this.#canonical, isSimulated(attempt.offer), !this.streaming)
+    this.#answer = answer
+    attempt.sent(answer)
+    const net = { outbound, outside: engine.outside, party: this.payer.accountId }
+    answer.open(attempt.way!.play(limit, net, answer.signal)).catch((error: unknown) => {
+      attempt.leave()
+      this.#begun.reject(error)
+    })
+  }
+
+  begin(attempt: Attempt): void {
+    this.#shown = attempt
+    this.#begun.resolve(this.#answer!)
+  }
+
+  ended(): void {}
+
+  failed(failure: unknown): void {
+    this.#begun.reject(failure instanceof Error ? failure : refusalOf(failure as Parameters<typeof refusalOf>[0]))
   }
 }

@@ -1,17 +1,28 @@
-import type { Payer } from '#engine/ledger/ledger.ts'
+import { addAbortListener } from 'node:events'
 import type { Outbound } from '#engine/http-client/outbound.ts'
 import { RetrieveFailed, retrieve } from '#engine/http-client/retrieve.ts'
-import { refuse } from '#kernel/errors.ts'
+import type { Payer } from '#engine/ledger/ledger.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
 import { usageOf } from '#kernel/usage.ts'
-import { dispatch } from '../providers/transport/dispatch.ts'
+import type { Loss, UpstreamFault } from '../model/canonical-request.ts'
+import { type AnswerInProgress, type Reading, unread } from '../model/in-progress.ts'
+import { parseJson } from '../model/json.ts'
 import type { Offer } from '../model/offer.ts'
-import { embeddingWireOf } from '../wire/embeddings.ts'
-import { Metering } from './metering.ts'
-import type { Gateway } from './parts.ts'
-import { newSeed, route } from '../routing/router.ts'
+import { refusalOf } from '../model/refusal.ts'
+import { dispatch } from '../providers/transport/dispatch.ts'
 import { upstreamOf } from '../providers/transport/upstream.ts'
+import { choose } from '../routing/choose.ts'
+import { noSuchModel } from '../routing/model-names/unknown-model.ts'
+import { newSeed } from '../routing/router.ts'
+import { embeddingWireOf } from '../wire/embeddings.ts'
+import { fault, readFault } from '../wire/faults.ts'
+import type { Asker } from './asker.ts'
+import type { Attempt } from './attempt.ts'
+import { Call } from './call.ts'
+import { liveConstraints } from './live-constraints.ts'
+import type { WorstCase } from './metering.ts'
+import type { Gateway } from './parts.ts'
 
 export interface EmbedOptions {
   signal: AbortSignal
@@ -27,6 +38,7 @@ export interface Embedded {
   vectors: Float32Array[]
 }
 
+/** Texts as vectors by a model that embeds, metered. Refuses like `completeTurn`. */
 export type Embed = (
   principal: Principal,
   model: string,
@@ -34,106 +46,170 @@ export type Embed = (
   options: EmbedOptions,
 ) => Promise<Embedded>
 
+export const createEmbed =
+  (gateway: Gateway): Embed =>
+  (principal, model, texts, options) =>
+    new EmbeddingCall(gateway, model, texts, options).run(principal)
+
 const MOST_BYTES = 64 << 20
 const TIMEOUT_MS = 60_000
 
-export const createEmbed =
-  (gateway: Gateway): Embed =>
-  async (principal, model, texts, options) => {
-    const offers = (await gateway.directory.offers(principal, model)).filter(
-      ({ endpoint }) => embeddingWireOf(endpoint.shape) !== null,
-    )
-    if (offers.length === 0)
-      refuse('not_found', { param: 'model', message: `The embedding model \`${model}\` does not exist here.` })
-    const { candidates } = route(offers, { seed: newSeed(), needs: [] }, gateway.health, model)
-    if (candidates.length === 0) refuse('no_route', { message: `No provider of \`${model}\` can embed now.` })
-    let failure: unknown
-    for (const { offer } of candidates.slice(0, 3))
-      try {
-        return { model: offer.slug, vectors: await attempt(gateway, offer, texts, options) }
-      } catch (error) {
-        if (!(error instanceof RetrieveFailed)) throw error
-        failure = error
-      }
-    return refuse('provider_error', { message: (failure as RetrieveFailed).message })
+/** A call for vectors: its answer is collected whole. */
+class EmbeddingCall implements Asker, AnswerInProgress {
+  readonly gateway: Gateway
+  readonly payer: Payer
+  readonly surface: string
+  readonly id: Id = newId()
+  readonly startedAt = performance.now()
+  readonly metered = true
+  readonly streaming = false
+  readonly conversation = null
+  /** Nothing is written. */
+  readonly characters = 0
+  readonly #model: string
+  readonly #texts: readonly string[]
+  readonly #bytes: number
+  readonly #signal: AbortSignal
+  readonly #answered = Promise.withResolvers<Embedded>()
+  #vectors: Float32Array[] = []
+
+  constructor(gateway: Gateway, model: string, texts: readonly string[], { signal, payer, surface }: EmbedOptions) {
+    this.gateway = gateway
+    this.payer = payer
+    this.surface = surface
+    this.#model = model
+    this.#texts = texts
+    this.#bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+    this.#signal = signal
   }
 
-async function attempt(
-  gateway: Gateway,
-  offer: Offer,
-  texts: readonly string[],
-  { signal, payer, surface }: EmbedOptions,
-): Promise<Float32Array[]> {
-  const metering = new Metering(gateway.engine.ledger, offer, { id: newId(), payer, surface })
-  const startedAt = performance.now()
-  // A token is at least a byte of the text.
-  const inputTokens = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
-  if (metering.guarded) await metering.reserve({ inputTokens, maxTokens: 0, n: 1 })
-  if (signal.aborted) metering.release()
-  signal.throwIfAborted()
-  metering.sent(inputTokens, { characters: 0 })
-  try {
-    const { vectors, tokens } = await ask(gateway, offer, texts, payer.accountId, signal)
-    metering.settle({
-      status: 'succeeded',
-      usage: usageOf({ input_tokens: tokens ?? Math.ceil(inputTokens / 4), requests: 1 }),
-      reportedUsd: undefined,
-      estimated: tokens === null,
-      finishReason: null,
-      firstTokenMs: null,
-      durationMs: performance.now() - startedAt,
-      streamed: false,
+  get gone(): boolean {
+    return this.#signal.aborted
+  }
+
+  async run(principal: Principal): Promise<Embedded> {
+    const signal = this.#signal
+    const model = this.#model
+    const offers = await this.gateway.directory.offers(principal, model)
+    signal.throwIfAborted()
+    const constraints = liveConstraints(this.gateway, this.payer, {
+      sketch: { tools: false, images: false, inputTokens: null, maxTokens: null },
+      seed: newSeed(),
+      conversation: null,
+      serves: ({ endpoint }) => embeddingWireOf(endpoint.shape) !== null,
     })
-    return vectors
-  } catch (error) {
-    metering.fail(performance.now() - startedAt, false)
-    throw error
+    const candidates = choose([{ model, offers }], constraints, this.gateway.health, false, {
+      unserved: () => noSuchModel(model, []),
+      shapes: (shapes) => `\`${model}\` is served in the shape ${shapes}, in which nobody can be asked for vectors.`,
+    })
+    const call = new Call(this)
+    using _leaving = addAbortListener(signal, () => {
+      call.leave()
+      this.#answered.reject(signal.reason)
+    })
+    call.start(candidates, null)
+    return await this.#answered.promise
+  }
+
+  wayTo(): null {
+    return null
+  }
+
+  /** A token is at least a byte of the text. */
+  inputBound(): number {
+    return this.#bytes
+  }
+
+  worstCase(_: Attempt, inputTokens: number): WorstCase {
+    return { inputTokens, maxTokens: 0, n: 1 }
+  }
+
+  guessInput(): number {
+    return Math.ceil(this.#bytes / 4)
+  }
+
+  lossesOf(): readonly Loss[] {
+    return []
+  }
+
+  send(attempt: Attempt): void {
+    attempt.sent(this)
+    this.#ask(attempt.offer)
+      .catch((error: unknown) => {
+        if (error instanceof RetrieveFailed) return fault(KINDS[error.why], error.message, null)
+        throw error
+      })
+      .then((answer) => {
+        if (attempt.over) return
+        if ('kind' in answer) return attempt.failed(answer)
+        const { vectors, tokens } = answer
+        this.#vectors = vectors
+        attempt.begin('', null, {})
+        const usage = tokens === null ? null : usageOf({ input_tokens: tokens })
+        attempt.ended({ ...unread(), usage, ended: true, closed: true }, null, performance.now(), 0)
+      })
+      .catch((error: unknown) => {
+        attempt.leave()
+        this.#answered.reject(error)
+      })
+  }
+
+  leave(): { reading: Reading; characters: number } {
+    return { reading: unread(), characters: 0 }
+  }
+
+  begin(): void {}
+
+  ended({ offer }: Attempt): void {
+    this.#answered.resolve({ model: offer.slug, vectors: this.#vectors })
+  }
+
+  failed(failure: unknown): void {
+    this.#answered.reject(failure instanceof Error ? failure : refusalOf(failure as UpstreamFault))
+  }
+
+  async #ask({
+    endpoint,
+    upstreamModel,
+  }: Offer): Promise<{ vectors: Float32Array[]; tokens: number | null } | UpstreamFault> {
+    const { outbound } = this.gateway
+    const wire = embeddingWireOf(endpoint.shape)!
+    const upstream = upstreamOf(endpoint)
+    const { origin, base, headers: own, mayBePrivate, credential } = upstream
+    const wrapped: Pick<Outbound, 'dispatch'> = {
+      dispatch: (send, handler) => dispatch(outbound, upstream, send, { model: upstreamModel, stream: false }, handler),
+    }
+    const { status, headers, bytes } = await retrieve(wrapped, {
+      url: new URL(`${origin}${base}${wire.path(upstreamModel)}`),
+      method: 'POST',
+      headers: own.filter((_, i) => own[i - (i % 2)] !== 'accept-encoding'),
+      body: Buffer.from(JSON.stringify(wire.body(upstreamModel, this.#texts))),
+      mayBePrivate,
+      mostBytes: MOST_BYTES,
+      timeoutMs: TIMEOUT_MS,
+      hops: 0,
+      credential,
+      party: this.payer.accountId,
+      signal: this.#signal,
+    })
+    if (status >= 300) return readFault(status, headers, bytes.toString())
+    const read = wire.read(parseJson(bytes.toString()), this.#texts.length)
+    if (read === null || read.vectors.some(({ length }) => length !== read.vectors[0]!.length))
+      return fault('garbage', `${endpoint.slug} answered something else than embeddings.`, null)
+    return { vectors: read.vectors.map(unit), tokens: read.tokens }
   }
 }
 
-async function ask(
-  { outbound }: Gateway,
-  { endpoint, upstreamModel }: Offer,
-  texts: readonly string[],
-  party: Id,
-  signal: AbortSignal,
-) {
-  const wire = embeddingWireOf(endpoint.shape)!
-  const upstream = upstreamOf(endpoint)
-  const { origin, base, headers, mayBePrivate, credential } = upstream
-  const wrapped: Pick<Outbound, 'dispatch'> = {
-    dispatch: (send, handler) => dispatch(outbound, upstream, send, { model: upstreamModel, stream: false }, handler),
-  }
-  const { status, bytes } = await retrieve(wrapped, {
-    url: new URL(`${origin}${base}${wire.path(upstreamModel)}`),
-    method: 'POST',
-    headers: headers.filter((_, i) => headers[i - (i % 2)] !== 'accept-encoding'),
-    body: Buffer.from(JSON.stringify(wire.body(upstreamModel, texts))),
-    mayBePrivate,
-    mostBytes: MOST_BYTES,
-    timeoutMs: TIMEOUT_MS,
-    hops: 0,
-    credential,
-    party,
-    signal,
-  })
-  if (status !== 200)
-    throw new RetrieveFailed('garbled', `${endpoint.slug} answered ${status} to a request for embeddings.`)
-  const read = wire.read(parse(bytes), texts.length)
-  if (read === null || read.vectors.some(({ length }) => length !== read.vectors[0]!.length))
-    throw new RetrieveFailed('garbled', `${endpoint.slug} answered something else than embeddings.`)
-  return { vectors: read.vectors.map(unit), tokens: read.tokens }
-}
+const KINDS = {
+  refused: 'unreachable',
+  unreachable: 'unreachable',
+  lost: 'unreachable',
+  too_slow: 'timeout',
+  too_large: 'garbage',
+  garbled: 'garbage',
+} as const
 
 function unit(values: readonly number[]): Float32Array {
   const length = Math.hypot(...values) || 1
   return Float32Array.from(values, (value) => value / length)
-}
-
-function parse(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString())
-  } catch {
-    return null
-  }
 }

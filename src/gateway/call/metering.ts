@@ -22,6 +22,9 @@ export interface Ask {
   limitField?: string | null
 }
 
+/** The most that an attempt may cost: an answer of so many tokens, or so many pictures (null: nobody can say how many). */
+export type WorstCase = Ask | { images: number | null; inputTokens: number }
+
 /** Below it an answer is of no use, and the call is refused instead. */
 export const LEAST_OUTPUT = 1_024
 /** What an answer is bounded to where no source knows the model's limit. */
@@ -80,11 +83,13 @@ export class Metering {
     return this.#ledger.books(this.call.payer, this.call.billing)
   }
 
-  /**
-   * Holds the worst case. Answers the `max_tokens` that the request must carry so that it stays the worst case; null:
-   * it may travel as it is. Refuses with 402, saying how many output tokens could be afforded.
-   */
-  async reserve({ inputTokens, maxTokens, n, limitField = null }: Ask): Promise<number | null> {
+  /** Holds it durably. Answers the `max_tokens` that the request must carry so that it stays the worst case; null: it may travel as it is. */
+  hold(worst: WorstCase): Promise<number | null> {
+    return 'images' in worst ? this.#holdImages(worst.images, worst.inputTokens) : this.#reserve(worst)
+  }
+
+  /** Refuses with 402, saying how many output tokens could be afforded. */
+  async #reserve({ inputTokens, maxTokens, n, limitField = null }: Ask): Promise<number | null> {
     const { call, offer } = this
     const { pricing, contextLength } = offer
     if (pricing === null) {
@@ -120,7 +125,7 @@ export class Metering {
   }
 
   /** The same for so many pictures. Null, as of sound, and pictures without a price of their own cannot be bounded. */
-  async holdImages(images: number | null, inputTokens: number): Promise<null> {
+  async #holdImages(images: number | null, inputTokens: number): Promise<null> {
     const { pricing } = this.offer
     if (images !== null && pricing?.image !== undefined)
       this.#reserved = worstCost(pricing, inputTokens, 0, 1) + worstImages(pricing.image, images)

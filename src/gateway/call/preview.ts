@@ -3,18 +3,18 @@ import { type Nano, toUsd } from '#kernel/money.ts'
 import type { Billing } from '#kernel/usage.ts'
 import type { Principal } from '#kernel/principal.ts'
 import { callerOf } from './caller.ts'
-import { tell } from '../routing/choose.ts'
+import { routed, tell } from '../routing/choose.ts'
 import { worstCost } from '../model/cost.ts'
 import type { Offer, Shape } from '../model/offer.ts'
 import { LEAST_OUTPUT, mostOutput } from './metering.ts'
 import type { Gateway } from './parts.ts'
 import { readPreferences } from '../routing/preferences.ts'
-import { type Candidate, type Route, newSeed, routeModels } from '../routing/router.ts'
+import { type Asked, type Candidate, type Route, newSeed } from '../routing/router.ts'
 import type { Excluded } from '../routing/filter.ts'
 import { noSuchModel, toldModels } from '../routing/model-names/unknown-model.ts'
 import { isServedIn } from '../translation/translate.ts'
 import { askedModels } from '../routing/model-names/variants.ts'
-import { constraintsFor } from '../routing/constraints.ts'
+import { liveConstraints } from './live-constraints.ts'
 
 /** What a call would ask, as far as its route hangs on it. */
 export interface PreviewRequest {
@@ -49,23 +49,24 @@ export const createPreviewRoute =
     const seed = given ?? newSeed()
     const { payer } = callerOf(principal)
     const asked = await askedModels(gateway.directory, principal, models)
-    const unserved = asked.find(({ offers, unknown }) => offers.length === 0 && unknown === undefined)
-    const first = asked.find(({ offers }) => offers.length > 0)?.offers[0]
-    const unknown = asked.find((one) => one.unknown !== undefined)?.unknown
-    if (first === undefined && unserved === undefined && unknown !== undefined) throw unknown
-    if (unserved !== undefined || first === undefined)
-      return refuse('not_found', {
-        message: noSuchModel(unserved?.model ?? '', await toldModels(gateway.directory, principal), true),
-        param: unserved === asked[0] ? 'model' : 'models',
-      })
+    const isServed = ({ offers }: Asked): boolean => offers.length > 0
+    const told = asked.every(isServed) ? [] : await toldModels(gateway.directory, principal)
     const { constraints: preferred, together } = readPreferences(provider, () => [...parameters])
-    const guards = (billing: Offer['endpoint']['billing']): boolean => gateway.engine.ledger.guards(payer, billing)
-    const serves = (offer: Offer): boolean => isServedIn(shape, offer)
     const constraints = {
-      ...constraintsFor({ tools, images, inputTokens, maxTokens }, seed, serves, guards),
+      ...liveConstraints(gateway, payer, {
+        sketch: { tools, images, inputTokens, maxTokens },
+        seed,
+        conversation: null,
+        serves: (offer) => isServedIn(shape, offer),
+      }),
       ...preferred,
     }
-    const route = routeModels(asked, constraints, gateway.health, together)
+    const route = routed(asked, constraints, gateway.health, together, (unserved) =>
+      refuse('not_found', {
+        message: noSuchModel(unserved.model, told, true),
+        param: unserved === asked[0] ? 'model' : 'models',
+      }),
+    )
     const spare = new Map<Billing, Nano | null>()
     for (const { offer } of route.candidates) {
       const { billing } = offer.endpoint
@@ -82,7 +83,7 @@ export const createPreviewRoute =
     }
     return {
       seed,
-      first,
+      first: asked.find(isServed)!.offers[0]!,
       candidates,
       excluded: tell([...unpaid, ...route.excluded], constraints).map(({ provider: slug, reason }) => ({
         provider: slug,

@@ -10,7 +10,7 @@ const told = (output: number, finishReason: string | null = null) => ({
   finishReason,
 })
 const used = (reading: Parameters<typeof usedBy>[0], complete: boolean, characters: number) => {
-  const { usage, estimated } = usedBy(reading, complete, characters, () => 7)
+  const { usage, estimated } = usedBy(reading, complete, characters, { guessInput: () => 7 })
   return [usage.input_tokens, usage.output_tokens, estimated]
 }
 

@@ -5,6 +5,12 @@ import type { RoutingConstraints } from './constraints.ts'
 import { excludedWords } from './explain.ts'
 import type { Lately } from './health.ts'
 
+/** What is said of a model that nobody serves, and of one that is served in shapes that cannot be spoken. */
+export interface Words {
+  unserved(model: string): string
+  shapes(shapes: string): string
+}
+
 /**
  * Who is asked for these models, in order; never nobody. Refuses with `not_found` what nobody serves, with
  * `unsupported_model` what is served only in shapes that cannot be spoken, else with `no_route` and the reason of each.
@@ -14,18 +20,30 @@ export function choose(
   constraints: RoutingConstraints,
   lately: Lately,
   together: boolean,
-  say: { unserved(model: string): string; shapes(shapes: string): string },
+  say: Words,
 ): readonly Candidate[] {
+  const route = routed(asked, constraints, lately, together, ({ model }) =>
+    refuse('not_found', { message: say.unserved(model), param: 'model' }),
+  )
+  return route.candidates.length > 0 ? route.candidates : nobody(asked, route.excluded, constraints, say.shapes)
+}
+
+/** The same where it may be nobody, as in a preview. */
+export function routed(
+  asked: readonly Asked[],
+  constraints: RoutingConstraints,
+  lately: Lately,
+  together: boolean,
+  refuseUnserved: (asked: Asked) => never,
+): Route {
   const served = asked.filter(({ offers }) => offers.length > 0)
   const route = routeModels(served, constraints, lately, together)
   const unserved = asked.find(({ offers, unknown }) => offers.length === 0 && unknown === undefined)
   // Whoever relays may know a name that nobody here does.
-  if (unserved !== undefined && !route.candidates.some(({ offer }) => relays(offer)))
-    refuse('not_found', { message: say.unserved(unserved.model), param: 'model' })
-  if (route.candidates.length > 0) return route.candidates
+  if (unserved !== undefined && !route.candidates.some(({ offer }) => relays(offer))) refuseUnserved(unserved)
   const unknown = asked.find((one) => one.unknown !== undefined)?.unknown
   if (served.length === 0 && unknown !== undefined) throw unknown
-  return nobody(asked, route.excluded, constraints, say.shapes)
+  return route
 }
 
 function nobody(

@@ -95,14 +95,20 @@ export class Translation {
     if (address !== null) refuseKept(address)
     const { losses, ...rest } = wayOf(this.canonical, offer)
     const way = { losses: union(this.#losses, losses), ...rest, ...(isSimulated(offer) && { body: this.#json }) }
-    refuseLost(way.losses)
     this.#ways.set(offer, way)
     return way
   }
 }
 
-/** How an offer is asked a CanonicalRequest, whoever asks it. Refuses what the offer's shape cannot be asked at all. */
+/** How an offer is asked a CanonicalRequest, whoever asks it. Refuses what the offer's shape cannot be asked, and what would be another
+ * question there. */
 export function wayOf(canonical: CanonicalRequest, offer: Offer): Way {
+  const way = anyWayOf(canonical, offer)
+  refuseLost(way.losses)
+  return way
+}
+
+function anyWayOf(canonical: CanonicalRequest, offer: Offer): Way {
   if (isSimulated(offer)) {
     const named = { ...canonical, model: offer.upstreamModel }
     return {

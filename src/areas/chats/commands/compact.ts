@@ -1,7 +1,6 @@
 import { agentFor } from '#areas/agents/service.ts'
 import type { Context } from '#engine/context.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
-import { refusalOf } from '#gateway/model/refusal.ts'
 import { refuse } from '#kernel/errors.ts'
 import { newId } from '#kernel/ids.ts'
 import { Answer } from '../agent/answer.ts'
@@ -52,12 +51,9 @@ export async function compact(outer: Context<ChatHandles>, chat: ChatRow, model:
   const completion = engine.completeTurn(
     principal,
     { model: chosen, messages },
-    { signal: outer.signal, payer, surface: 'chat' },
+    { signal: outer.signal, payer, surface: 'chat', whole: true },
   )
-  for await (const chunk of completion) {
-    if (chunk.type === 'error') throw refusalOf(chunk.error)
-    answer.add(chunk)
-  }
+  for await (const chunk of completion) answer.add(chunk)
   answer.end()
   const summary = answer.parts
     .map((part) => (part.type === 'text' ? part.text : ''))

@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { Context } from '#engine/context.ts'
 import { payerOf } from '#engine/ledger/payer.ts'
-import { refusalOf } from '#gateway/model/refusal.ts'
-import type { Served } from '#gateway/call/direct-attempt.ts'
+import type { Served } from '#gateway/call/complete.ts'
 import type { CanonicalMessage } from '#gateway/model/canonical-request.ts'
 import { judgesBudgets, lineageOf } from '../runs/budgets.ts'
 import type { GoalRow } from './goal-store.ts'
@@ -111,11 +110,15 @@ export async function judge(
     budgets: judgesBudgets(await lineageOf(ctx.engine.postgres, run.id)),
   })
   const request = { model, messages: questionOf(goal, path, answer) }
-  const completion = ctx.engine.completeTurn(ctx.principal, request, { signal: ctx.signal, payer, surface: 'judge' })
+  const completion = ctx.engine.completeTurn(ctx.principal, request, {
+    signal: ctx.signal,
+    payer,
+    surface: 'judge',
+    whole: true,
+  })
   let text = ''
   let finish: string | null = null
   for await (const chunk of completion) {
-    if (chunk.type === 'error') throw refusalOf(chunk.error)
     if (chunk.type === 'text') text += chunk.text
     if (chunk.type === 'finish') finish = chunk.reason
   }

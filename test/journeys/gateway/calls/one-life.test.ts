@@ -5,28 +5,45 @@ import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { until } from '#test/until.ts'
 import { startAnthropic } from '../../../vendors/anthropic/anthropic.ts'
+import { type Bedrock, startBedrock } from '../../../vendors/bedrock/bedrock.ts'
+import { startEmbedder } from '../../../vendors/embedder/embedder.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
-import type { Vendor } from '../../../vendors/vendor.ts'
+import { startOpenRouter } from '../../../vendors/openrouter/openrouter.ts'
+import type { Behaviour, Vendor } from '../../../vendors/vendor.ts'
 import { type World, gatewayWorld, priced, said } from '../world.ts'
 
 let world: World
 let near: Vendor
+let far: Vendor
 let anthropic: Vendor
+let bedrock: Bedrock
 
+// `gpt-4o` alone asks the near one, and the far one when that fails.
 before(async () => {
   near = await startOpenAI()
+  far = await startOpenAI()
   anthropic = await startAnthropic()
+  bedrock = await startBedrock()
   world = await gatewayWorld()
   await world.bring(near, 'near', { priority: 1, models: [priced('gpt-4o')] })
+  await world.bring(far, 'far', { priority: 2, models: [priced('gpt-4o')] })
   await world.bring(anthropic, 'an', {
     shape: 'anthropic-messages',
     base_url: anthropic.origin,
     models: [priced('claude-haiku-4-5')],
   })
+  await world.bring(bedrock, 'aws', {
+    preset: 'bedrock',
+    base_url: bedrock.origin,
+    api_key: `${bedrock.account.accessKeyId}:${bedrock.account.secretAccessKey}`,
+    shape: 'anthropic-messages',
+    headers: { 'x-uk-region': 'us-east-1' },
+    models: [priced('amazon.nova-pro-v1:0')],
+  })
 })
 after(async () => {
   await world[Symbol.asyncDispose]()
-  for (const vendor of [near, anthropic]) await vendor[Symbol.asyncDispose]()
+  for (const vendor of [near, far, anthropic, bedrock]) await vendor[Symbol.asyncDispose]()
 })
 
 /** The ways in, each with the path of a whole answer and of a stream. */
@@ -57,6 +74,7 @@ const stream = (way: WayIn, model: string, more: object = {}, signal: AbortSigna
     }),
     signal,
   })
+const provider = ({ headers }: { headers: Headers }) => /provider=(\w+)/.exec(headers.get('x-uk-route') ?? '')?.[1]
 const restore = async (...slugs: string[]) => {
   for (const slug of slugs) assert.equal((await whole('inference', `${slug}/gpt-4o`)).status, 200)
 }
@@ -66,6 +84,39 @@ const lastOf = async (surface: string, status: string) =>
     async () => (await world.calls()).find((call) => call.surface === surface && call.status === status),
     (call) => call !== undefined,
   ))!
+const metric = async (line: string): Promise<number> => {
+  const text = await (await fetch(`${world.server.origin}/metrics`)).text()
+  return Number(new RegExp(`^${line} (\\d+)`, 'm').exec(text)?.[1] ?? 0)
+}
+
+test('a whole answer that breaks in the middle is asked for elsewhere: nobody has seen any of it', async () => {
+  for (const way of Object.keys(ways) as WayIn[]) {
+    near.script({ reply: 'one two three four five six', garbage: 'closes socket' })
+    const answer = await whole(way, 'gpt-4o')
+    assert.deepEqual([answer.status, provider(answer)], [200, 'far'], `${way}: ${answer.text}`)
+    assert.ok(!answer.text.includes('one two'), answer.text)
+    await restore('near')
+  }
+})
+
+test('a conversation whose stream broke off goes wherever is best, and not back to the cache of who failed', async () => {
+  for (const way of ['compat-a', 'inference'] as const) {
+    const turn = async (behaviour: { near?: Behaviour; far?: Behaviour }) => {
+      if (behaviour.near) near.script(behaviour.near)
+      if (behaviour.far) far.script(behaviour.far)
+      const answer = await stream(way, 'gpt-4o', { messages: said(`the beginning by ${way}`) })
+      await answer.text()
+      return provider(answer)
+    }
+    const cached = { reply: 'cached', usage: { input: 2_000, output: 5, cached: 1_500 } }
+    assert.equal(await turn({ near: { status: 503 }, far: cached }), 'far')
+    await restore('near')
+    assert.equal(await turn({ far: { reply: 'one two three four', garbage: 'closes socket' } }), 'far', 'it is warm')
+    await restore('far')
+    assert.equal(await turn({}), 'near', way)
+  }
+})
+
 test('a stream that is left or breaks off costs what was written, also where its provider told a beginning only', async () => {
   const words = 'abcd '.repeat(60)
   const model = 'an/claude-haiku-4-5'
@@ -104,6 +155,45 @@ test('input that no provider counted is reckoned from all that was sent, tools a
   }
 })
 
+test('the record of a call tells who asked for a stream, the provider’s own last word, and its own time only', async () => {
+  for (const way of Object.keys(ways) as WayIn[]) {
+    await whole(way, 'an/claude-haiku-4-5')
+    const { streamed, finish_reason } = await lastOf(way, 'succeeded')
+    assert.deepEqual([streamed, finish_reason], [false, 'end_turn'], way)
+    await (await stream(way, 'an/claude-haiku-4-5')).text()
+    assert.equal((await lastOf(way, 'succeeded')).streamed, true, way)
+
+    near.script({ status: 503, delayMs: 400 })
+    assert.equal(provider(await whole(way, 'gpt-4o')), 'far')
+    const { duration_ms, first_token_ms } = await lastOf(way, 'succeeded')
+    assert.ok(duration_ms < 400 && first_token_ms! < 400, `${way}: ${duration_ms} ms, ${first_token_ms} ms`)
+    await restore('near')
+  }
+})
+
+test('what cannot be carried is counted for every way in, and refused where the question would be another one', async () => {
+  const line = (surface: string) =>
+    `uk_gateway_losses_total\\{surface="${surface}",shape="openai-chat",field="tools.strict"\\}`
+  const before = await metric(line('inference'))
+  await world.bring(near, 'terse', { preset: 'together', models: [priced('gpt-4o')] })
+  const parameters = { type: 'object', properties: {} }
+  const answer = await whole('inference', 'terse/gpt-4o', { tools: [{ name: 'now', parameters, strict: true }] })
+  assert.deepEqual([answer.status, answer.headers.get('x-uk-losses')], [200, 'tools.strict'], answer.text)
+  assert.equal(await metric(line('inference')), before + 1)
+
+  const asked = bedrock.requests.length
+  // Once tools were called, Converse must be shown them, and knows no word for calling none.
+  const messages = [
+    ...said('hello'),
+    { role: 'assistant', content: '', tool_calls: [{ id: 'a', name: 'now', arguments: '{}' }] },
+    { role: 'tool', content: 'noon', tool_call_id: 'a' },
+  ]
+  const forbidden = { messages, tools: [{ name: 'now', parameters }], tool_choice: 'none' }
+  const refused = await whole('inference', 'aws/amazon.nova-pro-v1:0', forbidden)
+  assert.deepEqual([refused.status, refused.body.error.param], [400, 'tool_choice'], refused.text)
+  assert.equal(bedrock.requests.length, asked, 'before anything was spent')
+})
+
 test('an answer in words that does not end is broken off, for the platform’s own callers too', async () => {
   const delta = (text: string) =>
     `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta: { content: text }, finish_reason: null }] })}\n\n`
@@ -133,4 +223,49 @@ test('an answer in words that does not end is broken off, for the platform’s o
     vendor.closeAllConnections()
     vendor.close()
   }
+})
+
+test('embeddings take the same turns: elsewhere first, who failed is set aside, then again; and they are counted', async () => {
+  await using one = await startEmbedder()
+  await using other = await startEmbedder()
+  await using here = await gatewayWorld({ UK_EMBEDDING_MODEL: 'text-embedding-3-small' })
+  const models = [priced('text-embedding-3-small')]
+  await here.bring(one, 'one', { instance: true, priority: 1, models })
+  const { id } = await here.bring(other, 'other', { instance: true, priority: 2, models })
+  const route = 'POST /v1/embeddings'
+  const asked = (vendor: Vendor) => vendor.requests.filter(({ path }) => path === '/v1/embeddings').length
+  const find = async () => {
+    const { body } = await here.person.get('/search?q=kitten&mode=semantic')
+    return body.degraded as string[]
+  }
+  one.script({ on: route, status: 503 })
+  assert.deepEqual([await find(), asked(one), asked(other)], [[], 1, 1])
+  assert.deepEqual([await find(), asked(one), asked(other)], [[], 1, 2], 'it is set aside for a while')
+
+  await here.person.patch(`/ai-gateway/provider-endpoints/${id}`, { enabled: false })
+  one.script({ on: route, status: 503 })
+  assert.deepEqual([await find(), asked(one)], [[], 3], 'it passes by itself')
+  one.script({ on: route, status: 400 })
+  assert.deepEqual([(await find()).length, asked(one)], [1, 4], 'at fault is the question')
+
+  const text = await (await fetch(`${here.server.origin}/metrics`)).text()
+  assert.match(text, /uk_gateway_calls_total\{surface="search",status="succeeded"\} 3/)
+  assert.match(text, /uk_gateway_calls_total\{surface="search",status="failed"\} 3/)
+  assert.match(text, /uk_gateway_further_attempts_total\{why="fallback"\} 1/)
+  assert.match(text, /uk_gateway_further_attempts_total\{why="retry"\} 1/)
+})
+
+test('a preview finds the candidates that a call finds: a name that only a relay may know leads there', async () => {
+  await using openrouter = await startOpenRouter()
+  const base_url = `${openrouter.origin}/api/v1`
+  await world.bring(openrouter, 'relay', { preset: 'openrouter', base_url, models: [priced('openai/gpt-4o-mini')] })
+  const models = ['relay/openai/gpt-4o-mini', 'google/gemini-3-flash']
+  const live = await world.key.post('/compat-c/v1/chat/completions', { models, messages: said('hello') })
+  assert.deepEqual([live.status, provider(live)], [200, 'relay'], live.text)
+  const preview = await world.person.post('/ai-gateway/routing-preview', { model: models[0], models: [models[1]] })
+  assert.equal(preview.status, 200, preview.text)
+  assert.deepEqual(
+    preview.body.data.candidates.map((one: { provider: string }) => one.provider),
+    ['relay'],
+  )
 })

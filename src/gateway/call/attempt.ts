@@ -1,0 +1,169 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Id } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
+import type { Usage } from '#kernel/usage.ts'
+import type { UpstreamFault } from '../model/canonical-request.ts'
+import type { AnswerInProgress, AttemptListener, Reading } from '../model/in-progress.ts'
+import type { Offer } from '../model/offer.ts'
+import type { Candidate } from '../routing/router.ts'
+import type { Way } from '../translation/translate.ts'
+import type { Asker } from './asker.ts'
+import type { Call } from './call.ts'
+import { Metering } from './metering.ts'
+import { usedBy } from './settle.ts'
+
+/** One candidate asked: its money held, the request sent, what became of it told to health, cache affinity and ledger. */
+export class Attempt implements AttemptListener {
+  /** The call's in the ledger. */
+  readonly id: Id
+  readonly candidate: Candidate
+  /** How it is asked; null: by the asker's own bytes. */
+  readonly way: Way | null
+  readonly startedAt: number
+  readonly #call: Call
+  readonly #asker: Asker
+  /** Null: tokens are counted and nothing is generated or charged. */
+  readonly #metering: Metering | null
+  #answer: AnswerInProgress | null = null
+  /** At most; only where money is held. */
+  #inputTokens = 0
+  #beganAt = 0
+  #over = false
+  #settled: { usage: Usage; cost: Nano | null } | null = null
+
+  /** `startedAt` by the clock of `performance.now()`. */
+  constructor(call: Call, candidate: Candidate, way: Way | null, id: Id, startedAt: number) {
+    this.#call = call
+    this.#asker = call.asker
+    this.id = id
+    this.candidate = candidate
+    this.way = way
+    this.startedAt = startedAt
+    const { gateway, payer, surface, metered } = call.asker
+    this.#metering = metered ? new Metering(gateway.engine.ledger, candidate.offer, { id, payer, surface }) : null
+  }
+
+  get offer(): Offer {
+    return this.candidate.offer
+  }
+
+  /** Nothing more comes of it. */
+  get over(): boolean {
+    return this.#over
+  }
+
+  /** What was used and what it cost (null: the model has no price), once it is over. */
+  get settled(): { usage: Usage; cost: Nano | null } | null {
+    return this.#settled
+  }
+
+  /** Throws what refuses it at once; what refuses it later goes to `refused`. */
+  start(refused: (error: unknown) => void): void {
+    const metering = this.#metering
+    if (metering === null || !metering.guarded) return this.#send(null)
+    this.#hold(metering)
+      .then((limit) => {
+        if (this.#over || this.#asker.gone) metering.release()
+        else this.#send(limit)
+      })
+      .catch(refused)
+  }
+
+  async #hold(metering: Metering): Promise<number | null> {
+    this.#inputTokens = this.#asker.inputBound(this)
+    return metering.hold(this.#asker.worstCase(this, this.#inputTokens))
+  }
+
+  #send(limit: number | null): void {
+    try {
+      this.#asker.send(this, limit)
+    } catch (error) {
+      this.#metering?.release()
+      throw error
+    }
+  }
+
+  /** The request leaves, and this is where its answer goes. */
+  sent(answer: AnswerInProgress): void {
+    this.#answer = answer
+    this.#metering?.sent(this.#inputTokens, answer)
+  }
+
+  begin(contentType: string, length: number | null, provider: IncomingHttpHeaders): void {
+    this.#beganAt = performance.now()
+    this.#call.begin(this, contentType, length, provider)
+  }
+
+  failed(fault: UpstreamFault): void {
+    this.#over = true
+    this.#answer = null
+    const { gateway, surface, streaming } = this.#asker
+    if (this.#metering !== null) {
+      gateway.engine.metrics.gateway.call(surface, 'failed', null)
+      this.#metering.fail(performance.now() - this.startedAt, streaming)
+    }
+    this.#call.failed(this, fault)
+  }
+
+  ended(reading: Reading, why: UpstreamFault | null, firstByteAt: number, characters: number): void {
+    this.#over = true
+    this.#answer = null
+    const broken = why ?? reading.fault
+    const { gateway, conversation } = this.#asker
+    if (broken === null) {
+      const now = performance.now()
+      const written = reading.usage?.output_tokens ?? 0
+      gateway.health.succeeded(this.offer, firstByteAt - this.startedAt, now - this.startedAt, written, now)
+      if (conversation !== null && reading.usage !== null)
+        gateway.cacheAffinity.note(conversation, this.offer, reading.usage)
+    } else {
+      gateway.health.failed(this.offer, broken)
+      if (conversation !== null) gateway.cacheAffinity.forget(conversation)
+    }
+    // Before it is told: who hears of the end may ask what it cost, and may not come back.
+    this.#settle(reading, broken === null ? 'succeeded' : 'failed', firstByteAt, characters)
+    this.#call.ended(this, reading, why)
+  }
+
+  /** Its answer is not wanted any more: what was produced is paid for. Answers what it cost, null where nobody knows. */
+  leave(): Nano | null {
+    this.#over = true
+    const answer = this.#answer
+    if (answer === null) return 0n
+    this.#answer = null
+    const { reading, characters } = answer.leave()
+    return this.#settle(reading, 'cancelled', this.#beganAt, characters)
+  }
+
+  /** `firstByteAt` 0: before its answer began. */
+  #settle(
+    reading: Reading,
+    status: 'succeeded' | 'failed' | 'cancelled',
+    firstByteAt: number,
+    characters: number,
+  ): Nano | null {
+    const metering = this.#metering
+    if (metering === null) return 0n
+    const asker = this.#asker
+    asker.gateway.engine.metrics.gateway.call(
+      asker.surface,
+      status,
+      firstByteAt === 0 ? null : firstByteAt - asker.startedAt,
+    )
+    const { usage, estimated } = usedBy(reading, status === 'succeeded', characters, asker)
+    const cost = metering.settle({
+      status,
+      usage,
+      reportedUsd: reading.reportedUsd,
+      audio: reading.audio,
+      unpriced: reading.unpriced === true,
+      estimated,
+      finishReason: reading.finishReason,
+      firstTokenMs: firstByteAt === 0 ? null : firstByteAt - this.startedAt,
+      durationMs: performance.now() - this.startedAt,
+      streamed: asker.streaming,
+    })
+    this.#settled = { usage, cost }
+    return cost
+  }
+}

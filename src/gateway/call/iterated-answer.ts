@@ -1,0 +1,108 @@
+import type { CanonicalRequest, Chunk, UpstreamFault } from '../model/canonical-request.ts'
+import type { AnswerInProgress, AttemptListener, Reading } from '../model/in-progress.ts'
+import { ChunkMeter } from '../translation/chunk-meter.ts'
+
+/**
+ * An answer that is iterated by a caller in this process. What opens it is held until its first word, or to its end where
+ * it is wanted whole: until then somebody else can still be asked.
+ */
+export class IteratedAnswer implements AnswerInProgress {
+  readonly #attempt: AttemptListener
+  readonly #whole: boolean
+  readonly #meter: ChunkMeter
+  readonly #leaving = new AbortController()
+  #source: AsyncIterator<Chunk> | null = null
+  #held: Chunk[] = []
+  #firstAt = 0
+  #over = false
+  #left = false
+
+  constructor(attempt: AttemptListener, request: CanonicalRequest, simulated: boolean, whole: boolean) {
+    this.#attempt = attempt
+    this.#whole = whole
+    this.#meter = new ChunkMeter(request, simulated)
+  }
+
+  get signal(): AbortSignal {
+    return this.#leaving.signal
+  }
+
+  get characters(): number {
+    return this.#meter.characters
+  }
+
+  /** Our own word for how it ended; null: it did not. */
+  get finishReason(): string | null {
+    return this.#meter.finish?.reason ?? null
+  }
+
+  leave(): { reading: Reading; characters: number } {
+    this.#over = this.#left = true
+    this.#leaving.abort()
+    return { reading: this.#meter.reading(), characters: this.#meter.uncounted }
+  }
+
+  /** Reads up to what may be shown, which is told to the attempt as a beginning. */
+  async open(chunks: AsyncIterable<Chunk>): Promise<void> {
+    this.#source = chunks[Symbol.asyncIterator]()
+    try {
+      for (;;) {
+        const chunk = await this.#next()
+        if (this.#over) return
+        const fault = chunk === null ? BROKEN_OFF : this.#meter.add(chunk)
+        if (fault !== null) {
+          this.#over = true
+          this.#leaving.abort()
+          return this.#attempt.failed(fault)
+        }
+        this.#hold(chunk!)
+        if (chunk!.type !== 'finish' && (this.#whole || chunk!.type === 'start' || chunk!.type === 'usage')) continue
+        this.#firstAt = performance.now()
+        if (chunk!.type === 'finish') this.#over = true
+        this.#attempt.begin('', null, {})
+        if (chunk!.type === 'finish') this.#end(null)
+        return
+      }
+    } catch (error) {
+      if (!this.#left) throw error
+    }
+  }
+
+  /** What there is, from the beginning; the last one is a `finish` or an `error`. */
+  async *chunks(): AsyncGenerator<Chunk, void, undefined> {
+    yield* this.#held
+    this.#held = []
+    while (!this.#over) {
+      const chunk = await this.#next()
+      const fault = chunk === null ? BROKEN_OFF : this.#meter.add(chunk)
+      if (fault !== null) this.#end(fault)
+      else if (chunk!.type === 'finish') this.#end(null)
+      yield fault === null ? chunk! : { type: 'error', error: fault }
+    }
+  }
+
+  /** Of words that follow one another one piece is made: an answer may come letter by letter. */
+  #hold(chunk: Chunk): void {
+    const last = this.#held.at(-1)
+    if ((chunk.type === 'text' || chunk.type === 'reasoning') && last?.type === chunk.type)
+      this.#held.splice(-1, 1, { ...chunk, text: last.text + chunk.text })
+    else if (chunk.type === 'tool_call_delta' && last?.type === 'tool_call_delta' && last.id === chunk.id)
+      this.#held.splice(-1, 1, { ...chunk, delta: last.delta + chunk.delta })
+    else this.#held.push(chunk)
+  }
+
+  async #next(): Promise<Chunk | null> {
+    const { done, value } = await this.#source!.next()
+    return done ? null : value
+  }
+
+  #end(fault: UpstreamFault | null): void {
+    this.#over = true
+    const reading = this.#meter.reading()
+    // The provider is left where more of it would come.
+    if (fault !== null) this.#leaving.abort()
+    this.#attempt.ended(fault === null ? reading : { ...reading, fault }, null, this.#firstAt, this.#meter.uncounted)
+  }
+}
+
+const BROKEN_OFF: UpstreamFault = { kind: 'garbage', message: 'The answer of the provider broke off.' }

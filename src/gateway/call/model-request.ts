@@ -1,0 +1,218 @@
+import { refuse } from '#kernel/errors.ts'
+import type { Id } from '#kernel/ids.ts'
+import { toUsd } from '#kernel/money.ts'
+import { type Body, type Edit, locate } from '../model/body.ts'
+import { isWrapped, lossesOnTheWay } from '../providers/transport/losses.ts'
+import { choose } from '../routing/choose.ts'
+import { costOf } from '../model/cost.ts'
+import type { PassthroughFormat } from '../passthrough/formats/format.ts'
+import type { Listed, Offer } from '../model/offer.ts'
+import { namesAddress } from '../translation/fetched-media.ts'
+import { keptInBody } from '../kept/find.ts'
+import { refuseKept } from '../kept/refuse.ts'
+import { type Asked, type Candidate, newSeed } from '../routing/router.ts'
+import type { AnswerAbout } from '../model/answer-about.ts'
+import { raised } from '../wire/shared/least-output.ts'
+import { LIMIT } from '../wire/shared/losses.ts'
+import { refusesHistory } from '../wire/openai-chat/quirks.ts'
+import type { Demands } from '../surfaces/surface.ts'
+import { formatOf, vendorOf } from '../providers/supports.ts'
+import { unknownModel } from '../routing/model-names/unknown-model.ts'
+import { Translation, type Way, isServed, lossless, passesThrough } from '../translation/translate.ts'
+import { askForUsage } from '../passthrough/forwarded-body.ts'
+import type { Loss } from '../model/canonical-request.ts'
+import { askedModels } from '../routing/model-names/variants.ts'
+import type { GatewayRequest } from '../request.ts'
+import { conversationOf } from '../routing/cache-affinity.ts'
+import { seedIn, sketchOf, strictIn } from '../routing/constraints.ts'
+import { liveConstraints } from './live-constraints.ts'
+
+const none: readonly never[] = []
+type Chosen = readonly Candidate[]
+
+/** What a client asks of a model, who may serve it, and how each of them is asked. */
+export class ModelRequest {
+  readonly request: GatewayRequest
+  readonly body: Body
+  readonly format: PassthroughFormat
+  /** False: tokens are counted and nothing is generated or charged. */
+  readonly metered: boolean
+  readonly model: string
+  readonly streaming: boolean
+  /** Where the model's name stands in the body; null: nowhere. */
+  readonly place: { start: number; end: number } | null
+  /** OpenAI's shape says what was used only when asked: then it is asked for in the client's place. */
+  readonly usageEdit: Edit | null
+  /** Null: the model is asked for as it is, by whoever serves it. */
+  readonly #demands: Demands | null
+  #seed = 0
+  #unserved: readonly string[] = none
+  #translation: Translation | null = null
+  /** Null: one offer alone can serve, or nothing tells this conversation from others. */
+  conversation: string | null = null
+
+  constructor(request: GatewayRequest, body: Body, format: PassthroughFormat, metered: boolean) {
+    this.request = request
+    this.body = body
+    this.format = format
+    this.metered = metered
+    const model = body.value('model')
+    request.surface.refuseHead?.(request.incoming.headers)
+    this.#demands = request.surface.demands?.(body) ?? null
+    const named = this.#demands === null ? (model ?? format.usualModel) : this.#demands.models[0]
+    if (named !== undefined && named !== null && typeof named !== 'string')
+      refuse('invalid_parameter', { message: '`model` must be a string.', param: 'model' })
+    if (!named) refuse('missing_parameter', { message: 'You must provide a `model` parameter.', param: 'model' })
+    this.model = named
+    this.streaming = metered && body.value('stream') === true && format.media === undefined
+    this.place = body.has('model') ? locate(body, 'model') : null
+    this.usageEdit = this.streaming && format.usageOption ? askForUsage(body) : null
+  }
+
+  /** Who may serve it, best first: at least one, or it is refused. */
+  candidates(then: (candidates: readonly Candidate[]) => void): void {
+    const { request } = this
+    const { directory } = request.gateway
+    const { principal } = request.caller
+    this.#seed = seedIn(request.incoming.headers['x-uk-seed']) ?? newSeed()
+    const strict = strictIn(request.incoming.headers['x-uk-strict'])
+    const found = (candidates: Chosen): void =>
+      then(strict ? lossless(candidates, (offer) => this.lossesTo(offer, this.wayTo(offer))) : candidates)
+    if (this.#demands === null)
+      request.after(directory.offers(principal, this.model), (offers) => {
+        const only = this.#only(offers)
+        if (only !== null) found(only)
+        else this.#chosen([{ model: this.model, offers }], found)
+      })
+    else
+      request.after(askedModels(directory, principal, this.#demands.models), (asked) => {
+        this.#unserved = asked.flatMap(({ model, offers }) => (offers.length === 0 ? [model] : []))
+        this.#chosen(asked, found)
+      })
+  }
+
+  /** What the caller is listed is read only where a name leads nowhere. */
+  #chosen(asked: readonly Asked[], found: (candidates: Chosen) => void): void {
+    const { request } = this
+    if (asked.every(({ offers }) => offers.length > 0)) found(this.#choose(asked, none))
+    else
+      request.after(request.gateway.directory.models(request.caller.principal), (offered) =>
+        found(this.#choose(asked, offered)),
+      )
+  }
+
+  /** Most models are served by one offer alone, which then is asked whatever old data says that it cannot do. */
+  #only(offers: readonly Offer[]): Chosen | null {
+    const [offer] = offers
+    if (offers.length !== 1 || !isServed(this.request.surface, offer!)) return null
+    return [{ offer: offer!, asked: this.model, variant: '', weight: 1, reason: '' }]
+  }
+
+  #choose(asked: readonly Asked[], offered: readonly Listed[]): Chosen {
+    const { surface, gateway, caller, incoming } = this.request
+    this.conversation = conversationOf(caller.limitId, this.body.json, incoming.headers['x-session-id'])
+    const constraints = {
+      ...liveConstraints(gateway, caller.payer, {
+        sketch: sketchOf(this.body.json, this.format.limitFields),
+        seed: this.#seed,
+        conversation: this.conversation,
+        serves: (offer) => isServed(surface, offer),
+      }),
+      ...this.#demands?.constraints,
+    }
+    return choose(asked, constraints, gateway.health, this.#demands?.together ?? false, {
+      unserved: (model) => unknownModel(surface, model, offered, this.#demands !== null),
+      shapes: (shapes) =>
+        surface.translates
+          ? `\`${this.model}\` is served in the shape ${shapes}, which ${surface.name} does not translate to.`
+          : `\`${this.model}\` does not serve ${this.format.path}.`,
+    })
+  }
+
+  lossesTo(offer: Offer, way: Way | null): readonly Loss[] {
+    const given = this.#lossesBy(offer, way)
+    if (this.#demands === null) return given
+    const own = this.#demands.lossesTo(offer)
+    const { heeded } = this.#demands
+    const others = given.filter((name) => !heeded.has(name))
+    return own.length === 0 ? others : [...new Set([...own, ...others])]
+  }
+
+  /** By the client's own name for a limit that had to be raised. */
+  #lossesBy(offer: Offer, way: Way | null): readonly Loss[] {
+    const { body } = this
+    const { limitFields, shape } = this.format
+    const limit = limitFields.find((name) => typeof body.value(name) === 'number')
+    if (way !== null) return way.losses.map((name) => (name === LIMIT ? (limit ?? name) : name))
+    const losses = lossesOnTheWay(offer.endpoint, body, this.request.incoming.headers)
+    if (limit === undefined) return losses
+    const asked = body.value(limit) as number
+    return raised(asked, shape) === asked ? losses : [...losses, limit]
+  }
+
+  /** How this offer is asked; null: with the client's own bytes. */
+  wayTo(offer: Offer): Way | null {
+    const { surface } = this.request
+    // Wrapped, a count would need a request of another kind: it is a guess.
+    const counted = !this.metered && isWrapped(offer.endpoint)
+    const averse = refusesHistory(vendorOf(offer.endpoint), this.body)
+    const asIs =
+      passesThrough(surface, offer) &&
+      !counted &&
+      !averse &&
+      !namesAddress(this.body, offer.endpoint) &&
+      !surface.foreign(this.body)
+    if (!asIs) return this.translation.to(offer)
+    this.#refuseStrangers(offer)
+    return null
+  }
+
+  /** In an account that many share, what lies there may be somebody else's; behind a cloud's door it is out of reach. */
+  #refuseStrangers({ endpoint }: Offer): void {
+    if (endpoint.billing === 'byok' && !isWrapped(endpoint)) return
+    const found = keptInBody(this.body, endpoint.billing !== 'byok')
+    if (found !== null) refuseKept(found)
+  }
+
+  /** The request as it is read for whoever speaks another shape. */
+  get translation(): Translation {
+    const { json } = this.body
+    return (this.#translation ??= new Translation(
+      this.request.surface,
+      this.metered ? json : { ...json, max_tokens: 16 },
+      this.request.incoming.headers,
+    ))
+  }
+
+  /** The client's body, without what only means something here. */
+  bodyFor(offer: Offer): Body {
+    return this.#demands === null ? this.body : this.#demands.bodyFor(offer, this.#unserved)
+  }
+
+  /** What its answer by this candidate says of itself. */
+  about(id: Id, { offer, asked }: Candidate): AnswerAbout {
+    const { body } = this
+    return {
+      format: formatOf(offer),
+      id,
+      // Of several models the answer says which one it is.
+      model: this.#demands === null ? asked : offer.slug,
+      created: Math.floor(Date.now() / 1000),
+      provider: offer.endpoint.slug,
+      billing: offer.endpoint.billing,
+      // Most answers tell nothing of it, and then it is not parsed.
+      get request() {
+        return body.json
+      },
+      costOf: (usage, reported) => {
+        const { nano } = costOf(usage, offer, reported ?? undefined, null)
+        return nano === null ? null : toUsd(nano)
+      },
+    }
+  }
+
+  /** What the client is told of its way. */
+  routeTo(candidate: Candidate | null): string {
+    return candidate === null ? `seed=${this.#seed}` : `provider=${candidate.offer.endpoint.slug}; seed=${this.#seed}`
+  }
+}

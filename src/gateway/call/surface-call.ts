@@ -1,0 +1,298 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Send } from '#engine/http-client/send.ts'
+import type { Payer } from '#engine/ledger/ledger.ts'
+import type { Id } from '#kernel/ids.ts'
+import { type Nano, toUsd } from '#kernel/money.ts'
+import { keepable, keptFor } from '../kept/recall.ts'
+import type { AnswerAbout } from '../model/answer-about.ts'
+import type { Loss, UpstreamFault } from '../model/canonical-request.ts'
+import { scrub } from '../wire/scrub.ts'
+import type { Json } from '../model/json.ts'
+import type { Offer } from '../model/offer.ts'
+import { BinaryPassthrough } from '../passthrough/binary-passthrough.ts'
+import type { Reading } from '../model/in-progress.ts'
+import { forwardedBody } from '../passthrough/forwarded-body.ts'
+import { forwardedHeaders, forwardedQuery } from '../passthrough/forwarded-headers.ts'
+import { hideUsage } from '../passthrough/hide-usage.ts'
+import { TextPassthrough } from '../passthrough/text-passthrough.ts'
+import { dispatch } from '../providers/transport/dispatch.ts'
+import { type Upstream, upstreamOf } from '../providers/transport/upstream.ts'
+import type { GatewayRequest } from '../request.ts'
+import { patienceIn } from '../routing/constraints.ts'
+import type { Candidate } from '../routing/router.ts'
+import { isSimulated } from '../sim/offers.ts'
+import type { Redraft } from '../passthrough/redraft.ts'
+import type { Surface } from '../surfaces/surface.ts'
+import { type Way, countFor, lossesHeader } from '../translation/translate.ts'
+import { TranslatedResponse, type Writer } from '../translation/translated-response.ts'
+import type { Asker } from './asker.ts'
+import type { Attempt } from './attempt.ts'
+import { Call } from './call.ts'
+import { guessInput } from '../model/weigh.ts'
+import { type WorstCase, inputBound } from './metering.ts'
+import type { ModelRequest } from './model-request.ts'
+import type { Gateway } from './parts.ts'
+import { worstCaseOf } from './worst-case.ts'
+
+/** Statuses of a path that is not there. */
+const UNCOUNTED: ReadonlySet<number> = new Set([404, 405, 501])
+
+/** A call for a client of a surface: its answer is a response, the provider's bytes as they come or written anew. */
+export class SurfaceCall implements Asker {
+  readonly request: GatewayRequest
+  readonly #asked: ModelRequest
+  readonly #call: Call
+  #pulse: NodeJS.Timeout | null = null
+
+  constructor(asked: ModelRequest) {
+    this.request = asked.request
+    this.#asked = asked
+    this.#call = new Call(this)
+  }
+
+  get gateway(): Gateway {
+    return this.request.gateway
+  }
+  get payer(): Payer {
+    return this.request.caller.payer
+  }
+  get surface(): string {
+    return this.request.surface.name
+  }
+  get id(): Id {
+    return this.request.id
+  }
+  get startedAt(): number {
+    return this.request.startedAt
+  }
+  get metered(): boolean {
+    return this.#asked.metered
+  }
+  get streaming(): boolean {
+    return this.#asked.streaming
+  }
+  get conversation(): string | null {
+    return this.#asked.conversation
+  }
+  get gone(): boolean {
+    return this.request.closed
+  }
+
+  start(): void {
+    this.request.onLeave(
+      () => this.#left(),
+      (failure) => this.#tell(failure),
+    )
+    this.#asked.candidates((candidates) => this.#go(candidates))
+  }
+
+  #go(candidates: readonly Candidate[]): void {
+    // Who left while something was looked up is asked for nothing, and pays for nothing.
+    if (this.gone) return
+    const { surface, incoming } = this.request
+    const patience = patienceIn(incoming.headers['x-uk-hedge'])
+    this.#call.start(candidates, this.metered ? patience : null)
+    if (surface.keepAlive !== undefined && this.streaming) this.#keepAlive(surface.keepAlive)
+  }
+
+  wayTo(offer: Offer): Way | null {
+    return this.#asked.wayTo(offer)
+  }
+
+  inputBound({ way, offer }: Attempt): number {
+    // What is sent is what costs: a translation may say more than the client did.
+    return inputBound(way?.body ?? this.#asked.body.json, this.payer, offer.contextLength)
+  }
+
+  worstCase({ way, candidate }: Attempt, inputTokens: number): WorstCase {
+    return worstCaseOf(this.#asked, candidate, way, inputTokens)
+  }
+
+  guessInput(): number {
+    return guessInput(this.#asked.body.json)
+  }
+
+  lossesOf({ offer, way }: Attempt): readonly Loss[] {
+    return this.#asked.lossesTo(offer, way)
+  }
+
+  send(attempt: Attempt, limit: number | null): void {
+    if (attempt.way === null) this.#pass(attempt, limit)
+    else if (this.metered) this.#translate(attempt, attempt.way, limit)
+    else this.#count(countFor(attempt.offer, this.#asked.translation, () => this.guessInput()))
+  }
+
+  /** The client's bytes to the provider, and the provider's to the client. */
+  #pass(attempt: Attempt, limit: number | null): void {
+    const { request, gateway, streaming } = this
+    const asked = this.#asked
+    const { format } = asked
+    const { offer } = attempt
+    const upstream = upstreamOf(offer.endpoint)
+    const { lead, rest } = forwardedBody(asked, attempt.candidate, limit)
+    const send: Send = {
+      origin: upstream.origin,
+      path: upstream.base + format.path + forwardedQuery(request.incoming.url!),
+      method: 'POST',
+      headers: this.#headers(upstream, offer),
+      lead,
+      body: rest,
+      mayBePrivate: upstream.mayBePrivate,
+      credential: upstream.credential,
+      party: this.payer.accountId,
+    }
+    const { media } = format
+    const passthrough = media
+      ? new BinaryPassthrough(attempt, request.response, (type, tail) =>
+          media.read(asked.body.json, offer.pricing, type, tail),
+        )
+      : new TextPassthrough(attempt, request.response, format, streaming, this.#redraftFor(attempt))
+    attempt.sent(passthrough)
+    dispatch(gateway.outbound, upstream, send, { model: offer.upstreamModel, stream: streaming }, passthrough)
+  }
+
+  #headers(upstream: Upstream, { endpoint }: Offer): readonly string[] {
+    const { format, body } = this.#asked
+    const given = this.request.incoming.headers
+    const headers = forwardedHeaders(given, upstream, format, endpoint.billing === 'byok')
+    // A form's boundary stands in its type.
+    if (!body.places) return headers
+    return headers.with(headers.indexOf('content-type') + 1, given['content-type']!)
+  }
+
+  /** What is changed in an answer that passes as it is. */
+  #redraftFor(attempt: Attempt): Redraft | null {
+    const { surface } = this.request
+    const own = surface.redraft?.(this.#about(attempt), attempt.offer) ?? null
+    // What the provider says of usage only because the gateway asked is not for the client.
+    if (!surface.usageOnRequest || this.#asked.usageEdit === null) return own
+    return { events: (events) => hideUsage(own === null ? events : own.events(events)) }
+  }
+
+  /** The request in the provider's shape, and its answer in the client's. */
+  #translate(attempt: Attempt, way: Way, limit: number | null): void {
+    const { request, gateway } = this
+    const { body, translation } = this.#asked
+    const { surface, response } = request
+    const about = this.#about(attempt)
+    const writer: Writer = this.streaming
+      ? { stream: surface.stream(about, translation.includeUsage, request.id) }
+      : { whole: (answer) => surface.whole(answer, about) }
+    const keep = surface.keeps?.(body)
+      ? (output: readonly Json[]) => gateway.engine.items.keep(keptFor(request.caller.principal), keepable(output))
+      : null
+    const simulated = isSimulated(attempt.offer)
+    const translated = new TranslatedResponse(attempt, response, writer, translation.canonical, simulated, keep)
+    attempt.sent(translated)
+    const net = { outbound: gateway.outbound, outside: gateway.engine.outside, party: this.payer.accountId }
+    const run = translated.run(way.play(limit, net, translated.signal)).catch((error: unknown) => {
+      // What nobody foresaw ends the call as well: nothing stays held, and what came is paid for.
+      attempt.leave()
+      throw error
+    })
+    request.after(run, () => {})
+  }
+
+  #count(tokens: number): void {
+    this.request.over()
+    this.request.json(200, this.request.surface.count!.write(tokens))
+  }
+
+  /** Many who speak a vendor's shape do not count for it. */
+  makesDo(why: UpstreamFault): boolean {
+    if (this.metered || this.request.surface.count === null || !UNCOUNTED.has(why.status ?? 0)) return false
+    this.#count(this.guessInput())
+    return true
+  }
+
+  #about({ id, candidate }: Attempt): AnswerAbout {
+    return this.#asked.about(id, candidate)
+  }
+
+  /** The head of the client's answer. */
+  begin(
+    { id, candidate }: Attempt,
+    losses: readonly Loss[],
+    contentType: string,
+    length: number | null,
+    provider: IncomingHttpHeaders,
+  ): void {
+    const { request } = this
+    this.#quiet()
+    const { head, response, surface } = request
+    const { endpoint } = candidate.offer
+    if (surface.head !== undefined) head.push(...surface.head(id))
+    head.push('content-type', contentType, 'x-uk-route', this.#asked.routeTo(candidate))
+    if (length !== null) head.push('content-length', String(length))
+    if (this.#asked.format.media) head.push('x-content-type-options', 'nosniff')
+    if (losses.length > 0) head.push('x-uk-losses', lossesHeader(losses))
+    if (contentType.startsWith('text/event-stream')) head.push('cache-control', 'no-cache', 'x-accel-buffering', 'no')
+    // How much of its quota is left, and whose it is, says something only to who owns the account.
+    if (endpoint.billing === 'byok')
+      for (const name in provider)
+        if (name.startsWith('x-ratelimit-') || name.startsWith('anthropic-') || name.startsWith('openai-'))
+          head.push(name, String(provider[name]))
+    if (!response.headersSent) response.writeHead(200, head)
+    if (this.streaming) request.watchRights(endpoint.id)
+  }
+
+  outrun({ offer }: Attempt, cost: Nano | null): void {
+    const spent = cost === null ? '' : `; cost_usd=${toUsd(cost)}`
+    this.request.head.push('x-uk-hedge', `provider=${offer.endpoint.slug}${spent}`)
+  }
+
+  /** The client's stream is still open for a last frame. */
+  ended(attempt: Attempt, reading: Reading, why: UpstreamFault | null): void {
+    const { request } = this
+    const { surface, response } = request
+    request.over()
+    if (!this.streaming || response.writableEnded) return
+    const { endpoint } = attempt.offer
+    if (why) response.end(this.#frame(attempt, { ...scrub(why, endpoint), provider: endpoint.slug }))
+    else if (surface.closing !== null && reading.fault === null && !reading.closed) response.end(surface.closing)
+    else response.end()
+  }
+
+  failed(failure: unknown, candidate: Candidate, exhausted: boolean): void {
+    this.#quiet()
+    const route = { 'x-uk-route': this.#asked.routeTo(candidate) }
+    this.#tell(failure, exhausted ? { ...route, 'x-should-retry': 'false' } : route)
+  }
+
+  #tell(failure: unknown, headers: Record<string, string> = {}): void {
+    const { request } = this
+    const { attempt } = this.#call
+    // Once the head has left, a stream is what is left to say it in.
+    if (request.response.headersSent && this.streaming && attempt !== null) {
+      request.over()
+      request.response.end(this.#frame(attempt, failure))
+    } else request.fail(failure, headers)
+  }
+
+  #frame(attempt: Attempt, failure: unknown): string {
+    return this.request.surface.stream(this.#about(attempt), false, this.request.id).fail(failure)
+  }
+
+  /** A client that waits is told that somebody is at work. */
+  #keepAlive({ text, everyMs }: NonNullable<Surface['keepAlive']>): void {
+    const { response, head } = this.request
+    this.#pulse = setInterval(() => {
+      if (this.gone || response.writableEnded) return this.#quiet()
+      if (!response.headersSent) {
+        head.push('content-type', 'text/event-stream; charset=utf-8', 'x-uk-route', this.#asked.routeTo(null))
+        head.push('cache-control', 'no-cache', 'x-accel-buffering', 'no')
+        response.writeHead(200, head)
+      }
+      response.write(text)
+    }, everyMs)
+  }
+
+  #quiet(): void {
+    if (this.#pulse) clearInterval(this.#pulse)
+  }
+
+  #left(): void {
+    this.#quiet()
+    this.#call.leave()
+  }
+}
