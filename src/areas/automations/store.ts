@@ -193,8 +193,8 @@ export const automationStore = {
     void (await sql`update automations set failures = 0 where id = any(${ids}::ulid[]) and failures > 0`.execute(db)),
 
   /**
-   * Those with a tick to fire, held by whoever takes them; what somebody else holds is left to them. Who is on time goes
-   * before who has long to make up for.
+   * Automations with a tick to fire, held by the caller; those that somebody else holds are left to them. One that is on
+   * time goes before one that has long to make up for.
    */
   async due(db: Db, now: Date, limit: number): Promise<AutomationRow[]> {
     const { rows } = await sql<AutomationRow>`

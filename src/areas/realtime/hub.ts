@@ -17,7 +17,7 @@ const TOPIC = 'live'
 export type HubParts = Pick<Engine, 'bus' | 'events' | 'log' | 'postgres'>
 
 /**
- * What this process tells its subscribers. One reader of the log for all of them: it follows every change in the order
+ * The subscriptions of this process. One reader of the log for all of them: it follows every change in the order
  * of the log, and a change is written out once for all who hear it. While nobody subscribes, nothing is read.
  */
 export class Hub {

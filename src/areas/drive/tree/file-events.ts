@@ -3,7 +3,7 @@ import type { Id } from '#kernel/ids.ts'
 import type { FileRow } from '../store.ts'
 
 /**
- * What happens in the drive, for whoever follows: the search index, realtime, notifications. Each event is written to
+ * Events of the drive, for whoever follows: the search index, realtime, notifications. Each event is written to
  * the outbox in the transaction of its change, on the channel `workspace:<id>` (a move across workspaces on both), with
  * `resource: {type: 'file', id}` for files and folders alike.
  *
