@@ -80,8 +80,7 @@ function startWorker(environment: Record<string, string>): Worker {
     },
     usable: () => child.connected && memory < MOST_BYTES,
     async end() {
-      if (child.connected) child.disconnect()
-      // A handle that a file left open would keep it for ever.
+      // Nothing of its files is open any more. (After a `disconnect` of ours its `close` would never be told.)
       child.kill('SIGKILL')
       await closed
     },

@@ -43,6 +43,9 @@ process.stdout.write(
 process.exit(failed === 0 && checked ? 0 : 1)
 
 async function runShort(): Promise<{ passed: number; failed: number; skipped: number }> {
+  // The workers end by themselves when nobody is there to tell.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => void stop().finally(() => process.exit(1)))
   const outcomes: Outcome[] = []
   await runFiles(files, environment, (outcome) => {
     outcomes.push(outcome)

@@ -18,6 +18,7 @@ export interface Outcome {
 }
 
 process.on('message', (file: string) => void runFile(file).then((outcome) => process.send!(outcome)))
+process.on('disconnect', () => process.exit())
 
 async function runFile(file: string): Promise<Outcome> {
   const events = run({ files: [file], isolation: 'none' })
