@@ -8,7 +8,7 @@ import type { Reading } from '../model/in-progress.ts'
 import type { Candidate } from '../routing/router.ts'
 import type { Way } from '../translation/translate.ts'
 import type { Attempt } from './attempt.ts'
-import type { WorstCase } from './metering.ts'
+import type { WorstCase } from './money/metering.ts'
 import type { Gateway } from './parts.ts'
 
 /**

@@ -9,8 +9,8 @@ import type { Candidate } from '../routing/router.ts'
 import type { Way } from '../translation/translate.ts'
 import type { Asker } from './asker.ts'
 import type { Call } from './call.ts'
-import { Metering } from './metering.ts'
-import { usedBy } from './settle.ts'
+import { Metering } from './money/metering.ts'
+import { usedBy } from './money/settle.ts'
 
 /** One candidate asked: its money held, the request sent, what became of it told to health, cache affinity and ledger. */
 export class Attempt implements AttemptListener {

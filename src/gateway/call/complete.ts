@@ -21,9 +21,9 @@ import { callerOf } from './caller.ts'
 import { IteratedAnswer } from './iterated-answer.ts'
 import { liveConstraints } from './live-constraints.ts'
 import { guessInput } from '../model/weigh.ts'
-import { type WorstCase, inputBound } from './metering.ts'
+import { type WorstCase, inputBound } from './money/metering.ts'
 import type { Gateway } from './parts.ts'
-import { limitAt } from './worst-case.ts'
+import { limitAt } from './money/worst-case.ts'
 
 export interface CompleteOptions {
   signal: AbortSignal

@@ -21,7 +21,7 @@ import type { Asker } from './asker.ts'
 import type { Attempt } from './attempt.ts'
 import { Call } from './call.ts'
 import { liveConstraints } from './live-constraints.ts'
-import type { WorstCase } from './metering.ts'
+import type { WorstCase } from './money/metering.ts'
 import type { Gateway } from './parts.ts'
 
 export interface EmbedOptions {

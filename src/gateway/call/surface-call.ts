@@ -29,10 +29,10 @@ import type { Asker } from './asker.ts'
 import type { Attempt } from './attempt.ts'
 import { Call } from './call.ts'
 import { guessInput } from '../model/weigh.ts'
-import { type WorstCase, inputBound } from './metering.ts'
+import { type WorstCase, inputBound } from './money/metering.ts'
 import type { ModelRequest } from './model-request.ts'
 import type { Gateway } from './parts.ts'
-import { worstCaseOf } from './worst-case.ts'
+import { worstCaseOf } from './money/worst-case.ts'
 
 /** Statuses of a path that is not there. */
 const UNCOUNTED: ReadonlySet<number> = new Set([404, 405, 501])

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import type { Payer } from '#engine/ledger/ledger.ts'
 import type { Offer, Shape } from './offer.ts'
-import { inputBound } from '../call/metering.ts'
+import { inputBound } from '../call/money/metering.ts'
 import { prepare } from '../translation/upstream-stream.ts'
 import type { CanonicalRequest } from './canonical-request.ts'
 

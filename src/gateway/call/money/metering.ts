@@ -5,10 +5,10 @@ import { Refusal, refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { type Usage, usageOf } from '#kernel/usage.ts'
-import { type AudioTokens, type Cost, affordableOutput, costOf, worstCost, worstImages } from '../model/cost.ts'
-import type { Offer } from '../model/offer.ts'
-import { weigh } from '../model/weigh.ts'
-import { keptIn } from '../kept/find.ts'
+import { type AudioTokens, type Cost, affordableOutput, costOf, worstCost, worstImages } from '../../model/cost.ts'
+import type { Offer } from '../../model/offer.ts'
+import { weigh } from '../../model/weigh.ts'
+import { keptIn } from '../../kept/find.ts'
 
 /** What a request may cost at most, before a price is put to it (contract, part 7). */
 export interface Ask {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { usageOf } from '#kernel/usage.ts'
-import { unread } from '../model/in-progress.ts'
+import { unread } from '../../model/in-progress.ts'
 import { usedBy } from './settle.ts'
 
 const told = (output: number, finishReason: string | null = null) => ({

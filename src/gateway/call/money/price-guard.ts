@@ -1,6 +1,6 @@
 import { refuse } from '#kernel/errors.ts'
-import type { ProviderEndpoint } from '../model/offer.ts'
-import { textOf } from '../model/json.ts'
+import type { ProviderEndpoint } from '../../model/offer.ts'
+import { textOf } from '../../model/json.ts'
 
 /** What costs no more than the model's price says: tiers of OpenAI, Groq and Anthropic, the latter's speed and place. */
 const usual: Readonly<Record<string, readonly unknown[]>> = {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { refusal } from '../wire/translating.test.ts'
+import { refusal } from '../../wire/translating.test.ts'
 import { guardPrice } from './price-guard.ts'
-import { offerOf } from '../model/offer-of.test.ts'
+import { offerOf } from '../../model/offer-of.test.ts'
 
 test('a tool whose type is no word is none of OpenRouter’s', () => {
   const { endpoint } = offerOf({ endpoint: { preset: 'openrouter', billing: 'credits' } })
