@@ -6,7 +6,7 @@ import { excludedWords } from './explain.ts'
 import type { Lately } from './health.ts'
 
 /** What is said of a model that nobody serves, and of one that is served in shapes that cannot be spoken. */
-export interface Words {
+interface Words {
   unserved(model: string): string
   shapes(shapes: string): string
 }

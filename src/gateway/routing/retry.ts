@@ -12,8 +12,7 @@ export interface Step {
 
 /**
  * Who is asked after whom, until somebody's first word: each candidate in turn, then once more those whose fault passes
- * by itself, with full jitter and within one deadline. It decides only; the sending is its caller's, over HTTP or inside
- * this process.
+ * by itself, with full jitter and within one deadline. It decides only; the call does the sending.
  */
 export class RetryPolicy {
   readonly #candidates: readonly Candidate[]

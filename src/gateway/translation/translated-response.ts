@@ -1,7 +1,6 @@
 import type { Reply } from '#kernel/exchange.ts'
 import { Collector, type Collected } from '../model/answer.ts'
-import type { AnswerInProgress, AttemptListener } from '../model/in-progress.ts'
-import type { Reading } from '../model/in-progress.ts'
+import type { AnswerInProgress, AttemptListener, Reading } from '../model/in-progress.ts'
 import { STALL_MS } from '../passthrough/text-passthrough.ts'
 import { ChunkMeter } from './chunk-meter.ts'
 import { type Json, listOf } from '../model/json.ts'
