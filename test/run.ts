@@ -49,8 +49,9 @@ async function runShort(): Promise<{ passed: number; failed: number; skipped: nu
   const outcomes: Outcome[] = []
   await runFiles(files, environment, (outcome) => {
     outcomes.push(outcome)
-    const [lines] = told(outcome)
-    process.stdout.write(`${outcome.failed ? '✖' : '✔'} ${outcome.file} (${outcome.seconds.toFixed(1)} s)\n${lines}\n`)
+    const [lines, failures] = told(outcome)
+    const [mark, more] = outcome.failed ? ['✖', `${failures}\n`] : ['✔', '']
+    process.stdout.write(`${mark} ${outcome.file} (${outcome.seconds.toFixed(1)} s)\n${lines}\n${more}`)
   })
   // What failed is said once more where the eye is.
   for (const outcome of outcomes.filter(({ failed }) => failed > 0))
