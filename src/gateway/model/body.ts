@@ -165,8 +165,8 @@ export function setField(body: Body, key: string, valueJson: string): Edit {
   return { start, end, text: valueJson }
 }
 
-/** Bodies up to here travel on as strings, so that they leave in one write with their head. */
-const SHORT = 16_384
+/** Of a body whose edits end up to here only what is in front of them is copied. */
+const NEAR = 16_384
 
 /** The body with these edits, which must not overlap. */
 export function splice(body: Body, edits: readonly Edit[]): Buffer {
@@ -175,15 +175,13 @@ export function splice(body: Body, edits: readonly Edit[]): Buffer {
 }
 
 /**
- * The same in two pieces, of which the first holds one byte per character: all of it where it is short; where it is long
- * as much as the edits need, and the rest is the client's own bytes, not copied.
+ * The same in two pieces: as much of it as the edits need, one byte per character, and the rest, which is the client's own
+ * bytes, not copied. Where the edits stand far behind, the first is empty and all is copied.
  */
 export function spliceApart({ bytes }: Body, edits: readonly Edit[]): { lead: string; rest: Buffer } {
-  const short = bytes.length < SHORT
-  if (edits.length === 0) return short ? { lead: bytes.toString('latin1'), rest: NOTHING } : { lead: '', rest: bytes }
+  if (edits.length === 0) return { lead: '', rest: bytes }
   const inOrder = edits.length === 1 ? edits : edits.toSorted((a, b) => a.start - b.start || a.end - b.end)
-  const last = inOrder.at(-1)!.end
-  if (last > SHORT || !edits.every(({ text }) => isPlain(text)))
+  if (inOrder.at(-1)!.end > NEAR || !edits.every(({ text }) => isPlain(text)))
     return { lead: '', rest: Buffer.concat(piecesOf(bytes, inOrder)) }
   let lead = ''
   let from = 0
@@ -191,11 +189,8 @@ export function spliceApart({ bytes }: Body, edits: readonly Edit[]): { lead: st
     lead += bytes.toString('latin1', from, start) + text
     from = end
   }
-  if (short) return { lead: lead + bytes.toString('latin1', from), rest: NOTHING }
   return { lead, rest: bytes.subarray(from) }
 }
-
-const NOTHING = Buffer.alloc(0)
 
 function piecesOf(bytes: Buffer, edits: readonly Edit[]): Buffer[] {
   const parts: Buffer[] = []

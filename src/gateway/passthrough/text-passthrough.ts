@@ -17,7 +17,6 @@ import type { UpstreamFault } from '../model/canonical-request.ts'
 const READ_FIRST = 1 << 20
 /** What is read of an error: who says more than this says nothing more. */
 export const ERROR_BODY = 65_536
-const ONE_WRITE = 65_536
 /** A client that does not read for so long has left. */
 export const STALL_MS = 300_000
 
@@ -202,7 +201,7 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
 
   #endOfWhole(): void {
     const bytes = this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts)
-    // As latin1 every byte keeps its place: what is looked for is ASCII, and head and body can leave in one write.
+    // As latin1 every byte keeps its place, and what is looked for is ASCII.
     const text = bytes.toString('latin1')
     const reading = this.#format.readEnd(text) ?? this.#readWhole(text)
     if (reading?.fault) return this.#fail(reading.fault)
@@ -215,8 +214,7 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
       return this.#attempt.ended(reading, null, performance.now(), 0)
     }
     this.#attempt.begin('application/json', bytes.length, this.#headers)
-    if (bytes.length <= ONE_WRITE) this.#response.end(text, 'latin1')
-    else this.#response.end(bytes)
+    this.#response.end(bytes)
     this.#attempt.ended(reading, null, performance.now(), 0)
   }
 
