@@ -1,23 +1,43 @@
+/** Batches that follow each other closely, and how long the next one waits for company. */
+export interface Pace {
+  /** A batch of so many tells that others are about to ask. */
+  company: number
+  /** Between the beginnings of two batches then. */
+  apartMs: number
+}
+
 /**
  * Many callers, one round trip: what is asked for while a batch is under way goes with the next one. `run` answers in
- * the order of its items; when it throws, every caller of that batch gets the error.
+ * the order of its items; when it throws, every caller of that batch gets the error. With a pace, batches under load
+ * begin so far apart that each has more callers to share what a round trip costs; who is alone never waits.
  */
-export function createBatches<T, R>(most: number, run: (items: T[]) => Promise<R[]>): (item: T) => Promise<R> {
+export function createBatches<T, R>(
+  most: number,
+  run: (items: T[]) => Promise<R[]>,
+  { company, apartMs }: Pace = { company: Number.POSITIVE_INFINITY, apartMs: 0 },
+): (item: T) => Promise<R> {
   let waiting: { item: T; resolve: (result: R) => void; reject: (error: unknown) => void }[] = []
   let running = false
+  let notBefore = 0
 
   async function drain(): Promise<void> {
-    running = true
-    while (waiting.length > 0) {
-      const batch = waiting.splice(0, most)
-      try {
-        const results = await run(batch.map(({ item }) => item))
-        batch.forEach(({ resolve }, i) => resolve(results[i]!))
-      } catch (error) {
-        for (const { reject } of batch) reject(error)
-      }
+    const batch = waiting.splice(0, most)
+    if (batch.length >= company) notBefore = performance.now() + apartMs
+    try {
+      const results = await run(batch.map(({ item }) => item))
+      batch.forEach(({ resolve }, i) => resolve(results[i]!))
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
     }
-    running = false
+    if (waiting.length > 0) next()
+    else running = false
+  }
+
+  // Callers of the same turn of the event loop share the first batch too.
+  function next(): void {
+    const ms = notBefore - performance.now()
+    if (ms < 1) setImmediate(() => void drain())
+    else setTimeout(() => void drain(), ms)
   }
 
   return (item) =>
@@ -25,7 +45,6 @@ export function createBatches<T, R>(most: number, run: (items: T[]) => Promise<R
       waiting.push({ item, resolve, reject })
       if (running) return
       running = true
-      // Callers of the same turn of the event loop share the first batch too.
-      setImmediate(() => void drain())
+      next()
     })
 }

@@ -5,7 +5,7 @@ import type { Nano } from '#kernel/money.ts'
 import { periodKey } from '#kernel/time.ts'
 import type { Billing } from '#kernel/usage.ts'
 import type { Log } from '../log.ts'
-import type { Postgres } from '../postgres/client.ts'
+import { type Postgres, connectPostgres } from '../postgres/client.ts'
 import { createBatches } from '../batches.ts'
 import { books, draws, guards, holdsOf } from './holds.ts'
 import { releaseItem, settleItem, sharedBy } from './item.ts'
@@ -21,6 +21,8 @@ import { unpriced } from './unpriced.ts'
 
 /** Callers per round trip: more would make the first of them wait for the last. */
 const RESERVE_BATCH = 500
+/** A batch costs the database as much as twenty calls in it do: under load it waits until some have come. */
+const PACE = { company: 4, apartMs: 3 }
 
 /**
  * The ledger of this process. Its lease row (`startProcess`) must be there before, or others would reconcile its calls.
@@ -44,15 +46,23 @@ export function createLedger({
   const reconciler = startReconciler(postgres, log, async () => {
     if (journalDir !== undefined) await recover(postgres, journalsIn(journalDir, processId), queue.settle, log)
   })
-  const reserve = createBatches(RESERVE_BATCH, async (items: Reserve[]) => {
-    try {
-      return await reserveAll(pool, processId, items)
-    } catch (error) {
-      // Whether it was committed is not known; what is not there is released without harm.
-      for (const { call } of items) queue.add(releaseItem(call.id))
-      throw error
-    }
-  })
+  // A call that waits to be sent waits for no other statement, and on one connection its plan is always at hand.
+  const reserving = connectPostgres({ ...postgres.connection, max: 1, idleTimeoutMillis: 0 }, (error) =>
+    log.warn({ error }, 'the connection that reserves broke'),
+  )
+  const reserve = createBatches(
+    RESERVE_BATCH,
+    async (items: Reserve[]) => {
+      try {
+        return await reserveAll(reserving.pool, processId, items)
+      } catch (error) {
+        // Whether it was committed is not known; what is not there is released without harm.
+        for (const { call } of items) queue.add(releaseItem(call.id))
+        throw error
+      }
+    },
+    PACE,
+  )
 
   return {
     guards,
@@ -122,6 +132,7 @@ export function createLedger({
       await reconciler[Symbol.asyncDispose]()
       await marks[Symbol.asyncDispose]()
       await queue[Symbol.asyncDispose]()
+      await reserving[Symbol.asyncDispose]()
     },
   }
 

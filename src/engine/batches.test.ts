@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { createBatches } from './batches.ts'
+
+/** Answers each item with itself, and keeps what went together. */
+function recorded(pace?: Parameters<typeof createBatches>[2]) {
+  const batches: string[] = []
+  const ask = createBatches(
+    3,
+    async (items: string[]) => {
+      batches.push(items.join(''))
+      await setImmediate()
+      return items
+    },
+    pace,
+  )
+  return { batches, ask }
+}
+
+test('who asks while a batch is under way goes with the next one, and a batch has an end', async () => {
+  const { batches, ask } = recorded()
+  const first = ask('a')
+  await setImmediate()
+  assert.deepEqual(await Promise.all([first, ...['b', 'c', 'd', 'e'].map(ask)]), ['a', 'b', 'c', 'd', 'e'])
+  assert.deepEqual(batches, ['a', 'bcd', 'e'])
+})
+
+test('an error is told to the callers of its batch alone', async () => {
+  const ask = createBatches(2, async (items: number[]) => {
+    if (items.includes(1)) throw new Error('the first')
+    return items
+  })
+  const all = await Promise.allSettled([ask(1), ask(2), ask(3)])
+  assert.deepEqual(
+    all.map(({ status }) => status),
+    ['rejected', 'rejected', 'fulfilled'],
+  )
+})
+
+test('after a batch in company the next one waits for more callers, and one without company for none', async () => {
+  const { batches, ask } = recorded({ company: 2, apartMs: 20 })
+  await Promise.all([ask('a'), ask('b')])
+  const third = ask('c')
+  for (let turns = 0; turns < 3; turns++) await setImmediate()
+  await Promise.all([third, ask('d')])
+  assert.deepEqual(batches, ['ab', 'cd'])
+
+  const alone = recorded({ company: 2, apartMs: 3_600_000 })
+  for (const item of ['a', 'b', 'c']) await alone.ask(item)
+  assert.deepEqual(alone.batches, ['a', 'b', 'c'])
+})
