@@ -1,3 +1,4 @@
+import { createParser } from 'eventsource-parser'
 import type { Event, Sink } from '#kernel/answers.ts'
 
 /** What a sink would have sent, as events: for those who do not take bytes. */
@@ -16,10 +17,14 @@ export async function* iterate(
     taken()
     wake()
   }
+  const parser = createParser({
+    onEvent: ({ id, event = '', data }) =>
+      void waiting.push({ ...(id !== undefined && { id }), event, data: JSON.parse(data) as unknown }),
+  })
   signal.addEventListener('abort', stop, { once: true })
   using _attached = open({
     write(bytes) {
-      for (const words of Buffer.from(bytes).toString().split('\n\n')) if (words !== '') waiting.push(readFrame(words))
+      parser.feed(Buffer.from(bytes).toString())
       // Whoever iterates and does not keep up is left behind, as a slow socket is.
       if (waiting.length > MOST_WAITING) stop()
       wake()
@@ -41,11 +46,3 @@ export async function* iterate(
   }
 }
 const MOST_WAITING = 10_000
-
-function readFrame(words: string): Event {
-  const fields = Object.fromEntries(
-    words.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
-  )
-  const { id, event = '', data = 'null' } = fields
-  return { ...(id !== undefined && { id }), event, data: JSON.parse(data) as unknown }
-}
