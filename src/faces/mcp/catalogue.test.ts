@@ -67,6 +67,7 @@ test('words are the same however they are bent', () => {
     ['running', 'run'],
     ['copies', 'copy'],
     ['memberId', 'member id'],
+    ['re-opened', 'reopen'],
   ])
     assert.deepEqual(stemsOf(a!), stemsOf(b!))
 })

@@ -25,6 +25,8 @@ export const stemsOf = (text: string): string[] =>
   text
     .replace(/([a-z])([A-Z])/g, '$1 $2')
     .toLowerCase()
+    // To re-open is not to open.
+    .replaceAll(/\bre-(?=[a-z])/g, 're')
     .split(/[^a-z0-9]+/)
     .filter((word) => word !== '' && !stop.has(word))
     .map(stem)
