@@ -140,7 +140,7 @@ test('what an account keeps is bounded: the oldest go first, and what is too lar
   const first = await itemOf()
   await pool.query(`update kept_items set created_at = now() - interval '1 hour' where id = $1`, [first])
   await pool.query(
-    `insert into kept_items select 'filler_' || n, account_id, sealed, bytes from kept_items, generate_series(1, 10000) n
+    `insert into kept_items (id, account_id, sealed, bytes) select 'filler_' || n, account_id, sealed, bytes from kept_items, generate_series(1, 10000) n
      where id = $1`,
     [first],
   )
