@@ -34,7 +34,7 @@ export async function runFiles(
     Array.from({ length: Math.min(WORKERS, waiting.length) }, async () => {
       let worker: Worker | null = null
       for (let next = waiting.shift(); next; next = waiting.shift()) {
-        if (next.alone) await worker?.end()
+        if (next.alone || !worker?.usable()) await worker?.end()
         if (next.alone || !worker?.usable()) worker = startWorker(environment)
         tell(await worker.run(next.file))
         if (next.alone) await worker.end()
@@ -62,7 +62,7 @@ function startWorker(environment: Record<string, string>): Worker {
   })
   let said = ''
   for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (part: Buffer) => (said += part.toString()))
-  let memory = 0
+  let fit = true
   const closed = new Promise<string>((resolve) =>
     child.on('close', (code, signal) => resolve(signal ?? `code ${code}`)),
   )
@@ -73,12 +73,12 @@ function startWorker(environment: Record<string, string>): Worker {
       child.send(file)
       const outcome = await Promise.race([answer(child), closed.then((how) => broken(file, how, started))])
       clearTimeout(late)
-      memory = outcome.memory
+      fit = outcome.quiet && outcome.memory < MOST_BYTES
       const text = said + outcome.text
       said = ''
       return { ...outcome, text }
     },
-    usable: () => child.connected && memory < MOST_BYTES,
+    usable: () => child.connected && fit,
     async end() {
       // Nothing of its files is open any more. (After a `disconnect` of ours its `close` would never be told.)
       child.kill('SIGKILL')
@@ -98,4 +98,5 @@ const broken = (file: string, how: string, started: number): Outcome => ({
   skipped: 0,
   seconds: (performance.now() - started) / 1000,
   memory: Infinity,
+  quiet: false,
 })
