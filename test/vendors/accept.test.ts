@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
+import { providerOf } from '#gateway/providers/every-provider.ts'
 import { encode as encodeMessages } from '#gateway/wire/anthropic-messages/encode/encode.ts'
 import { encode as encodeConverse } from '#gateway/wire/converse/encode.ts'
 import { encode as encodeGemini } from '#gateway/wire/gemini/encode.ts'
@@ -117,7 +118,7 @@ const turns: fc.Arbitrary<CanonicalRequest> = fc
 
 const target = (model: string, preset: string, reasons = true): Target => ({
   model,
-  preset,
+  provider: providerOf(preset),
   maxOutputTokens: 8192,
   capabilities: reasons ? ['tools', 'vision', 'reasoning'] : ['tools', 'vision'],
 })

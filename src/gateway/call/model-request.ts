@@ -2,7 +2,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { toUsd } from '#kernel/money.ts'
 import { type Body, type Edit, locate } from '../model/body.ts'
-import { isWrapped, lossesOnTheWay } from '../providers/transport/losses.ts'
+import { isWrapped, lossesOnTheWay } from '../providers/losses.ts'
 import { choose } from '../routing/choose.ts'
 import { costOf } from '../model/cost.ts'
 import type { PassthroughFormat } from '../passthrough/formats/format.ts'
@@ -14,9 +14,8 @@ import { type Asked, type Candidate, newSeed } from '../routing/router.ts'
 import type { AnswerAbout } from '../model/answer-about.ts'
 import { raised } from '../wire/shared/least-output.ts'
 import { LIMIT } from '../wire/shared/losses.ts'
-import { refusesHistory } from '../wire/openai-chat/quirks.ts'
 import type { Demands } from '../surfaces/surface.ts'
-import { formatOf, vendorOf } from '../providers/supports.ts'
+import { formatOf, refusesHistory, reportedBy } from '../providers/supports.ts'
 import { unknownModel } from '../routing/model-names/unknown-model.ts'
 import { Translation, type Way, isServed, lossless, passesThrough } from '../translation/translate.ts'
 import { askForUsage } from '../passthrough/forwarded-body.ts'
@@ -155,7 +154,7 @@ export class ModelRequest {
     const { surface } = this.request
     // Wrapped, a count would need a request of another kind: it is a guess.
     const counted = !this.metered && isWrapped(offer.endpoint)
-    const averse = refusesHistory(vendorOf(offer.endpoint), this.body)
+    const averse = refusesHistory(offer.endpoint, this.body)
     const asIs =
       passesThrough(surface, offer) &&
       !counted &&
@@ -205,7 +204,7 @@ export class ModelRequest {
         return body.json
       },
       costOf: (usage, reported) => {
-        const { nano } = costOf(usage, offer, reported ?? undefined, null)
+        const { nano } = costOf(usage, offer, reportedBy(offer.endpoint, reported ?? undefined), null)
         return nano === null ? null : toUsd(nano)
       },
     }

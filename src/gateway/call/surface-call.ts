@@ -16,7 +16,7 @@ import { forwardedHeaders, forwardedQuery } from '../passthrough/forwarded-heade
 import { hideUsage } from '../passthrough/hide-usage.ts'
 import { TextPassthrough } from '../passthrough/text-passthrough.ts'
 import { dispatch } from '../providers/transport/dispatch.ts'
-import { type Upstream, upstreamOf } from '../providers/transport/upstream.ts'
+import { type Upstream, upstreamOf } from '../providers/upstream.ts'
 import type { GatewayRequest } from '../request.ts'
 import { patienceIn } from '../routing/constraints.ts'
 import type { Candidate } from '../routing/router.ts'

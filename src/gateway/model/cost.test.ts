@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { reportedBy } from '../providers/supports.ts'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { usageOf } from '#kernel/usage.ts'
@@ -47,8 +48,10 @@ test('what has no price costs null, and nothing where it is free', () => {
 
 test('a reported cost counts only from a preset that is known to report it, and only when it can be true', () => {
   const usage = usageOf({ input_tokens: 1_000_000 })
-  const from = (preset: string | null, usd: number, reserved: bigint | null = null) =>
-    costOf(usage, offerOf({ pricing, endpoint: { preset } }), usd, reserved)
+  const from = (preset: string | null, usd: number, reserved: bigint | null = null) => {
+    const offer = offerOf({ pricing, endpoint: { preset } })
+    return costOf(usage, offer, reportedBy(offer.endpoint, usd), reserved)
+  }
   assert.deepEqual(from('openrouter', 0.0123), { nano: 12_300_000n, source: 'reported' })
   assert.deepEqual(from('openrouter', 0), { nano: 0n, source: 'reported' })
   for (const usd of [-1, NaN, Infinity, 1e300]) assert.equal(from('openrouter', usd).source, 'computed', String(usd))

@@ -9,16 +9,13 @@ export interface Cost {
   source: CostSource | null
 }
 
-/** Presets whose answers state what the call cost in `usage.cost`, in USD (OpenRouter, usage accounting). */
-const REPORTING: ReadonlySet<string> = new Set(['openrouter'])
-
 /** The most that a reported cost may claim where nothing was reserved: a sane call is far below, a broken figure above. */
 const REPORTED_LIMIT = 10_000n * NANO
 
 const MILLION = 1_000_000n
 
 /**
- * What a call cost. A reported cost counts only from presets that are known to report one, finite, not negative and
+ * What a call cost. A reported cost, of a provider that is known to report one, counts only if it is finite, not negative and
  * within what was reserved; else units × price over all buckets, exact, rounded once, half up.
  */
 export function costOf(
@@ -29,7 +26,7 @@ export function costOf(
   { estimated = false, audio }: { estimated?: boolean; audio?: AudioTokens | undefined } = {},
 ): Cost {
   const { endpoint, pricing } = offer
-  if (reportedUsd !== undefined && endpoint.preset !== null && REPORTING.has(endpoint.preset)) {
+  if (reportedUsd !== undefined) {
     if (Number.isFinite(reportedUsd) && reportedUsd >= 0 && reportedUsd < 1e6) {
       const nano = fromUsd(reportedUsd)
       if (nano <= (reserved ?? REPORTED_LIMIT)) return { nano, source: 'reported' }

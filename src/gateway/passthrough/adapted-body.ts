@@ -3,16 +3,17 @@ import type { PassthroughFormat } from './formats/format.ts'
 import type { Offer } from '../model/offer.ts'
 import { isEffort } from '../wire/shared/effort.ts'
 import { isObject, type Json, listOf, objectOf } from '../model/json.ts'
-import { type Quirks, effortFor, limitNames, limitsOf, quirksOf } from '../wire/openai-chat/quirks.ts'
-import { vendorOf } from '../providers/supports.ts'
+import { effortFor, limitsOf, quirksOf } from '../wire/openai-chat/quirks.ts'
+import { type ChatQuirks, limitNames } from '../wire/shared/habits.ts'
+import { habitsOf } from '../providers/supports.ts'
 
-const known = new WeakMap<Offer, Quirks>()
+const known = new WeakMap<Offer, ChatQuirks>()
 
 /** How this offer's vendor differs from OpenAI's chat. */
-export function quirksFor(offer: Offer): Quirks {
+export function quirksFor(offer: Offer): ChatQuirks {
   const found = known.get(offer)
   if (found) return found
-  const quirks = quirksOf({ preset: vendorOf(offer.endpoint), model: offer.upstreamModel })
+  const quirks = quirksOf({ provider: habitsOf(offer.endpoint), model: offer.upstreamModel })
   known.set(offer, quirks)
   return quirks
 }
@@ -43,7 +44,7 @@ function withLimit(body: Body, names: readonly string[]): Body {
   return told === undefined ? left : withField(left, kept ? told : names[0]!, body.value(told))
 }
 
-function withEffort(body: Body, { refusesEfforts, efforts }: Quirks): Body {
+function withEffort(body: Body, { refusesEfforts, efforts }: ChatQuirks): Body {
   if (!refusesEfforts) return body
   const word = body.value('reasoning_effort')
   const reasoning = body.value('reasoning')
@@ -59,7 +60,7 @@ function withEffort(body: Body, { refusesEfforts, efforts }: Quirks): Body {
 const withOrWithout = (body: Body, key: string, value: unknown): Body =>
   value === undefined ? without(body, new Set([key])) : withField(body, key, value)
 
-function withMessages(body: Body, { developer, refusesEmptyCalls }: Quirks): Body {
+function withMessages(body: Body, { developer, refusesEmptyCalls }: ChatQuirks): Body {
   if (!refusesEmptyCalls && (developer || !body.mentions(mention.developer))) return body
   const messages = body.value('messages')
   if (!Array.isArray(messages)) return body

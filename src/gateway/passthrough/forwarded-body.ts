@@ -5,8 +5,7 @@ import { limitFieldsOf, mended } from './adapted-body.ts'
 import type { Candidate } from '../routing/router.ts'
 import { isObject } from '../model/json.ts'
 import { raised } from '../wire/shared/least-output.ts'
-import { takesStreamOptions } from '../wire/openai-chat/quirks.ts'
-import { vendorOf } from '../providers/supports.ts'
+import { takesStreamOptions } from '../providers/supports.ts'
 
 /** What a client asked, and what is known of its bytes. */
 interface Travelling {
@@ -30,7 +29,7 @@ export function forwardedBody(
   const body = mended(asked.bodyFor(offer), format, offer)
   const same = body === asked.body
   const edits: Edit[] = []
-  if (usageEdit !== null && takesStreamOptions(vendorOf(offer.endpoint))) {
+  if (usageEdit !== null && takesStreamOptions(offer.endpoint)) {
     const usage = same ? usageEdit : askForUsage(body)
     if (usage !== null) edits.push(usage)
   }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { PassthroughFormat } from './formats/format.ts'
-import type { Upstream } from '../providers/transport/upstream.ts'
+import type { Upstream } from '../providers/upstream.ts'
 
 /** Sets of headers that are kept for each provider: a client's user agent is the same from call to call. */
 const MOST_KNOWN = 256

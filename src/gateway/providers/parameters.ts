@@ -1,4 +1,5 @@
 import type { Offer, Shape } from '../model/offer.ts'
+import { everyProvider } from './every-provider.ts'
 
 /** Parameters of a chat completion that every model takes, in OpenRouter's names. */
 const EVERYWHERE = ['max_tokens', 'temperature', 'top_p', 'stop']
@@ -10,17 +11,21 @@ const BY_CAPABILITY: Readonly<Record<string, readonly string[]>> = {
   structured_output: ['response_format', 'structured_outputs'],
 }
 
-/** What a shape has no field for. OpenAI's own service also refuses what others added to its shape. */
+/** What a shape has no field for. */
 const PENALTIES = ['frequency_penalty', 'presence_penalty']
 const LOCAL = ['min_p', 'top_a', 'repetition_penalty']
-const UNKNOWN: Readonly<Record<Shape | 'openai', ReadonlySet<string>>> = {
+const UNKNOWN: Readonly<Record<Shape, ReadonlySet<string>>> = {
   'openai-chat': new Set(),
-  openai: new Set(['top_k', ...LOCAL]),
   'openai-responses': new Set(['seed', 'n', 'logit_bias', 'prediction', 'top_k', ...PENALTIES, ...LOCAL]),
   'anthropic-messages': new Set(['seed', ...OTHERS, ...PENALTIES, ...LOCAL]),
   gemini: new Set(['logit_bias', 'prediction', 'verbosity', ...LOCAL]),
   ollama: new Set(['logit_bias', 'n', 'prediction', 'verbosity', 'top_k', ...LOCAL]),
 }
+
+/** What a provider refuses of its own shape, by its id. */
+const refused = new Map(
+  everyProvider.flatMap(({ id, refusedParameters: names }) => (names === undefined ? [] : [[id, new Set(names)]])),
+)
 
 const capabilityFor = new Map(
   Object.entries(BY_CAPABILITY).flatMap(([capability, names]) => names.map((name) => [name, capability] as const)),
@@ -32,7 +37,7 @@ export function supportsParameter({ endpoint, capabilities }: Offer, parameter: 
   // Which models write to a schema is in no source that is read here; the shapes all have a field for it.
   if (capability !== undefined && capability !== 'structured_output')
     return capabilities.length === 0 || capabilities.includes(capability)
-  return !UNKNOWN[endpoint.preset === 'openai' ? 'openai' : endpoint.shape].has(parameter)
+  return !(refused.get(endpoint.preset ?? '') ?? UNKNOWN[endpoint.shape]).has(parameter)
 }
 
 /** The parameters of a request that a provider may or may not know. */

@@ -1,6 +1,7 @@
 import { refuse } from '#kernel/errors.ts'
 import { type Asked, type Candidate, type Route, routeModels } from './router.ts'
-import { type Excluded, relays } from './filter.ts'
+import type { Excluded } from './filter.ts'
+import { relays } from '../providers/supports.ts'
 import type { RoutingConstraints } from './constraints.ts'
 import { excludedWords } from './explain.ts'
 import type { Lately } from './health.ts'

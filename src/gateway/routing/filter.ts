@@ -1,4 +1,5 @@
 import type { Offer, ProviderEndpoint } from '../model/offer.ts'
+import { relays } from '../providers/supports.ts'
 import { supportsParameter } from '../providers/parameters.ts'
 import type { MaxPrice, RoutingConstraints } from './constraints.ts'
 
@@ -45,9 +46,6 @@ export function whyNot(offer: Offer, constraints: RoutingConstraints, all: reado
   if (offer.maxOutputTokens !== null && (constraints.maxTokens ?? 0) > offer.maxOutputTokens) return 'max_tokens'
   return null
 }
-
-/** A provider that routes among further providers itself, and is told the caller's constraints. */
-export const relays = ({ endpoint }: Offer): boolean => endpoint.preset === 'openrouter'
 
 /** By its slug, or by the preset that it was made from: `anthropic` is whoever is one, `google-vertex/us-east5` that of `google-vertex`. */
 export function isNamed({ slug, preset }: ProviderEndpoint, name: string): boolean {

@@ -1,7 +1,8 @@
 import type { Refusal } from '#kernel/errors.ts'
 import type { Offer } from '../model/offer.ts'
 import type { Lately } from './health.ts'
-import { type Excluded, relays, whyNot } from './filter.ts'
+import { type Excluded, whyNot } from './filter.ts'
+import { relays } from '../providers/supports.ts'
 import { rankBy } from './order.ts'
 import type { RoutingConstraints } from './constraints.ts'
 

@@ -7,7 +7,7 @@ import { isObject, parseJson } from '../model/json.ts'
 import { supportsShape } from '../providers/supports.ts'
 import { forwardedQuery } from '../passthrough/forwarded-headers.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
-import { upstreamOf } from '../providers/transport/upstream.ts'
+import { upstreamOf } from '../providers/upstream.ts'
 import type { GatewayRequest } from '../request.ts'
 
 /** A response's id, and what of it; method by method what may be asked. */

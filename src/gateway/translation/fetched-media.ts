@@ -1,4 +1,5 @@
 import type { Outbound } from '#engine/http-client/outbound.ts'
+import { idsWhere } from '../providers/every-provider.ts'
 import { RetrieveFailed, type Wanted, retrieve } from '#engine/http-client/retrieve.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Body } from '../model/body.ts'
@@ -15,12 +16,14 @@ const MOST = 20
 const TIMEOUT_MS = 15_000
 const HOPS = 3
 
+const fetching = idsWhere((provider) => provider.fetchesNothing)
+
 /**
- * Clouds that fetch no addresses, and Ollama (docs.ollama.com, OpenAI compatibility: base64 only). Gemini reads its own
+ * Providers that fetch no addresses, and Ollama (docs.ollama.com, OpenAI compatibility: base64 only). Gemini reads its own
  * files and videos that it knows, and refuses most others.
  */
 const fetchesNothing = ({ preset, shape }: ProviderEndpoint): boolean =>
-  preset === 'bedrock' || preset === 'vertex' || shape === 'gemini' || shape === 'ollama'
+  fetching.has(preset) || shape === 'gemini' || shape === 'ollama'
 
 /** Whether a request in the client's own words may name what its provider would have to fetch. */
 export const namesAddress = (body: Body, endpoint: ProviderEndpoint): boolean =>

@@ -28,10 +28,10 @@ import { readAnswer as readResponse } from '../wire/openai-responses/read-answer
 import { StreamReader as ResponsesReader } from '../wire/openai-responses/read-stream.ts'
 import type { Encoded, Target } from '../wire/shared/target.ts'
 import { renameBack } from '../wire/shared/tool-names.ts'
-import { usesConverse, vendorOf } from '../providers/supports.ts'
+import { habitsOf, usesConverse } from '../providers/supports.ts'
 import { stopAt } from './stop-at.ts'
 import type { Chunk, Loss, CanonicalRequest } from '../model/canonical-request.ts'
-import { upstreamOf } from '../providers/transport/upstream.ts'
+import { upstreamOf } from '../providers/upstream.ts'
 
 /** How a CanonicalRequest is put to a provider, and how its answer is read. */
 interface Translator {
@@ -104,7 +104,7 @@ export function prepare(offer: Offer, canonical: CanonicalRequest): Prepared {
     model: offer.upstreamModel,
     maxOutputTokens: offer.maxOutputTokens,
     capabilities: offer.capabilities,
-    preset: vendorOf(endpoint),
+    provider: habitsOf(endpoint),
   }
   const { body, losses, renamed, watched = [] } = translator.encode(canonical, target, { stream: true })
   const stops = watched.filter((words) => words !== '')

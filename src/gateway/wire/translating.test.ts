@@ -1,4 +1,5 @@
 import { Refusal } from '#kernel/errors.ts'
+import { providerOf } from '../providers/every-provider.ts'
 import { decode as decodeMessages } from './anthropic-messages/decode/decode.ts'
 import { encode as encodeMessages } from './anthropic-messages/encode/encode.ts'
 import { decode as decodeChat } from './openai-chat/decode/decode.ts'
@@ -10,16 +11,16 @@ export const claude: Target = {
   model: 'claude-sonnet-4-6',
   maxOutputTokens: 64_000,
   capabilities: ['tools', 'vision', 'reasoning'],
-  preset: 'anthropic',
+  provider: providerOf('anthropic'),
 }
 export const old: Target = { ...claude, model: 'claude-sonnet-4-5' }
 export const gpt: Target = {
   model: 'gpt-5',
   maxOutputTokens: 32_000,
   capabilities: ['tools', 'vision', 'reasoning'],
-  preset: 'openai',
+  provider: providerOf('openai'),
 }
-export const other: Target = { model: 'llama', maxOutputTokens: null, capabilities: [], preset: null }
+export const other: Target = { model: 'llama', maxOutputTokens: null, capabilities: [], provider: null }
 
 export const hi = { role: 'user', content: 'hi' }
 /** A chat client's request as an Anthropic provider gets it. */

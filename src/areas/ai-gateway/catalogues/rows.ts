@@ -1,4 +1,5 @@
 import type { Catalogue } from '#gateway/catalogue/catalogue.ts'
+import { providerOf } from '#gateway/providers/every-provider.ts'
 import type { CatalogueModel, Kind, Pricing } from '#gateway/catalogue/model.ts'
 import type { Listed } from '#gateway/model/offer.ts'
 import { simModels } from '#gateway/sim/offers.ts'
@@ -33,13 +34,8 @@ export function rowsOf(source: Source, asked: readonly AskedModel[] | null, cata
 }
 
 /** Clouds serve the models of several houses, each in a shape of its own; an endpoint has one. */
-function isIn({ endpoint: { preset, shape } }: Source, { upstream_model: name }: CatalogueModel): boolean {
-  if (preset !== 'bedrock' && preset !== 'vertex') return true
-  // There Bedrock serves Claude by its messages and all others by Converse.
-  if (shape === 'anthropic-messages') return preset === 'bedrock' || name.includes('claude')
-  // Bedrock's OpenAI shape is not for these (docs.aws.amazon.com/bedrock, inference APIs).
-  return !/claude|nova|llama/.test(name)
-}
+const isIn = ({ endpoint: { preset, shape } }: Source, { upstream_model: name }: CatalogueModel): boolean =>
+  providerOf(preset)?.serves?.(shape, name) ?? true
 
 /** A model that nobody serves for the caller now. */
 export const rowOfCatalogue = (model: CatalogueModel, catalogue: Catalogue): Omit<Row, 'source' | 'endpoint'> =>

@@ -1,9 +1,10 @@
 import type { Outbound } from '#engine/http-client/outbound.ts'
+import { providerOf } from '#gateway/providers/every-provider.ts'
 import { TransportFailed } from '#gateway/providers/transport/transport.ts'
 import { dispatch } from '#gateway/providers/transport/dispatch.ts'
 import { scrub } from '#gateway/wire/scrub.ts'
 import type { ProviderEndpoint } from '#gateway/model/offer.ts'
-import { upstreamOf } from '#gateway/providers/transport/upstream.ts'
+import { upstreamOf } from '#gateway/providers/upstream.ts'
 
 /** A provider did not answer as it should. The sentence is safe to show. */
 export class AskFailed extends Error {
@@ -123,13 +124,13 @@ export async function checkKey(outbound: Outbound, endpoint: ProviderEndpoint): 
 }
 
 function nothingAsked({ preset, shape }: ProviderEndpoint): { path: string; body: object } {
+  const own = providerOf(preset)?.keyProbe?.(shape, NO_MODEL) ?? null
+  if (own !== null) return own
   if (shape === 'gemini')
     return {
       path: `/models/${NO_MODEL}:generateContent`,
       body: { contents: [{ role: 'user', parts: [{ text: '.' }] }] },
     }
-  if (preset === 'bedrock' && shape === 'anthropic-messages')
-    return { path: `/model/${NO_MODEL}/converse`, body: { messages: [{ role: 'user', content: [{ text: '.' }] }] } }
   const messages = [{ role: 'user', content: '.' }]
   return { path: '/chat/completions', body: { model: NO_MODEL, max_tokens: 1, messages } }
 }

@@ -3,60 +3,25 @@ import type { Outbound } from '#engine/http-client/outbound.ts'
 import type { ProviderEndpoint } from '#gateway/model/offer.ts'
 import { AskFailed, ask } from './ask-provider.ts'
 import { instanceSource, ollamaAddress } from '../endpoints/environment.ts'
-import { type AskedModel, type Json, askModels, native, openaiModel, rowsIn } from './list-models.ts'
+import { type AskedModel, askModels, native, openaiModel, rowsIn } from './list-models.ts'
+import { everyProvider, providerOf } from '#gateway/providers/every-provider.ts'
+import { ollama } from '#gateway/providers/local/ollama.ts'
 import { presetOf } from '../endpoints/presets.ts'
 import type { Source } from '../endpoints/sources.ts'
 
-/**
- * Engines that are looked for on this machine, at the ports they open unless told otherwise. What answers there may be
- * anybody's: it is taken for the engine only when every model that it lists bears the engine's own mark.
- */
-interface Engine {
-  preset: string
-  /** Where its models are listed: at its base, or at its origin. */
-  list: (outbound: Outbound, endpoint: ProviderEndpoint, timeoutMs: number) => Promise<unknown>
-  isIts(row: Json): boolean
-  model(row: Json): AskedModel
-}
-
-const atBase: Engine['list'] = (outbound, endpoint, timeoutMs) => ask(outbound, endpoint, '/models', { timeoutMs })
-
-const engines: readonly Engine[] = [
-  {
-    preset: 'lm-studio',
-    // Its own route says more than `/v1/models`, and nobody else has it (lmstudio.ai, REST API v0).
-    list: (outbound, endpoint, timeoutMs) => ask(outbound, native(endpoint), '/api/v0/models', { timeoutMs }),
-    isIts: ({ type, state }) => ['llm', 'vlm', 'embeddings'].includes(String(type)) && typeof state === 'string',
-    model: (row) => ({
-      ...openaiModel(row),
-      capabilities: row.type === 'vlm' ? ['vision'] : [],
-      embeds: row.type === 'embeddings',
-    }),
-  },
-  // tools/server/server-context.cpp, vllm/entrypoints/openai: what each says owns its models, whoever made them.
-  { preset: 'llama-cpp', list: atBase, isIts: ({ owned_by }) => owned_by === 'llamacpp', model: llamaModel },
-  {
-    preset: 'vllm',
-    list: atBase,
-    isIts: ({ owned_by, max_model_len: length }) => owned_by === 'vllm' && typeof length === 'number',
-    model: openaiModel,
-  },
-]
-
-/** llama.cpp says in `meta` how long the context was that the model was trained with. */
-function llamaModel(row: Json): AskedModel {
-  const { n_ctx_train: length } = (row.meta ?? {}) as Json
-  return openaiModel({ ...row, context_length: row.context_length ?? length })
-}
+/** Those that are looked for at the ports they open unless told otherwise. */
+const engines = everyProvider.filter(({ engine }) => engine !== undefined)
 
 /** An Ollama and the others, wherever the configuration says to look. */
 export function discoveredSources({ environment, localEngines }: Config, at: string): Source[] {
-  const ollama = ollamaAddress(environment.OLLAMA_HOST)
-  const others = localEngines ?? engines.map(({ preset }) => ({ preset, baseUrl: presetOf(preset)!.base_url! }))
-  return [...(ollama === null ? [] : [{ preset: 'ollama', baseUrl: ollama }]), ...others].map(({ preset, baseUrl }) => {
-    const { id, name, shape } = presetOf(preset)!
-    return instanceSource('discovered', { slug: id, name, shape, baseUrl, billing: 'free', preset }, at)
-  })
+  const atOllama = ollamaAddress(environment.OLLAMA_HOST)
+  const others = localEngines ?? engines.map(({ id, baseUrl }) => ({ preset: id, baseUrl: baseUrl! }))
+  return [...(atOllama === null ? [] : [{ preset: ollama.id, baseUrl: atOllama }]), ...others].map(
+    ({ preset, baseUrl }) => {
+      const { id, name, shape } = presetOf(preset)!
+      return instanceSource('discovered', { slug: id, name, shape, baseUrl, billing: 'free', preset }, at)
+    },
+  )
 }
 
 /** Models of an engine that is looked for. Throws `AskFailed` where nobody answers, or somebody else. */
@@ -65,10 +30,18 @@ export async function askDiscovered(
   endpoint: ProviderEndpoint,
   timeoutMs: number,
 ): Promise<AskedModel[]> {
-  const engine = engines.find(({ preset }) => preset === endpoint.preset)
+  const engine = providerOf(endpoint.preset)?.engine
   if (engine === undefined) return askModels(outbound, endpoint, timeoutMs)
-  const rows = rowsIn(await engine.list(outbound, endpoint, timeoutMs), 'data')
+  const { path, beside } = engine.list
+  const listed = await ask(outbound, beside === 'v1' ? native(endpoint) : endpoint, path, { timeoutMs })
+  const rows = rowsIn(listed, 'data')
+  // What answers there may be anybody's: it is the engine only when every model that it lists bears the engine's own mark.
   if (!rows.every((row) => engine.isIts(row)))
     throw new AskFailed(`What answers at ${endpoint.baseUrl} is not ${endpoint.name}.`)
-  return rows.map((row) => engine.model(row)).filter(({ id }) => id !== '' && id.length <= 256)
+  return rows
+    .map((row) => {
+      const { row: further = row, ...more } = engine.read?.(row) ?? {}
+      return { ...openaiModel(further), ...more }
+    })
+    .filter(({ id }) => id !== '' && id.length <= 256)
 }

@@ -7,6 +7,7 @@ import type { Nano } from '#kernel/money.ts'
 import { type Usage, usageOf } from '#kernel/usage.ts'
 import { type AudioTokens, type Cost, affordableOutput, costOf, worstCost, worstImages } from '../../model/cost.ts'
 import type { Offer } from '../../model/offer.ts'
+import { reportedBy } from '../../providers/supports.ts'
 import { weigh } from '../../model/weigh.ts'
 import { keptIn } from '../../kept/find.ts'
 
@@ -165,7 +166,7 @@ export class Metering {
     const { nano, source } =
       end.unpriced && this.offer.endpoint.billing !== 'free'
         ? unknown
-        : costOf(end.usage, this.offer, end.reportedUsd, this.#reserved, end)
+        : costOf(end.usage, this.offer, reportedBy(this.offer.endpoint, end.reportedUsd), this.#reserved, end)
     if (this.#settled) return nano
     this.#settled = true
     this.#ledger.settle(this.call, {

@@ -1,13 +1,14 @@
 import { refuse } from '#kernel/errors.ts'
 import type { ProviderEndpoint } from '../../model/offer.ts'
 import { textOf } from '../../model/json.ts'
+import { everyProvider } from '../../providers/every-provider.ts'
+import { relays } from '../../providers/supports.ts'
 
-/** What costs no more than the model's price says: tiers of OpenAI, Groq and Anthropic, the latter's speed and place. */
-const usual: Readonly<Record<string, readonly unknown[]>> = {
-  service_tier: ['auto', 'default', 'flex', 'standard', 'standard_only', 'on_demand'],
-  speed: ['standard'],
-  inference_geo: ['global'],
-}
+/** What costs no more than the model's price says, at any provider. */
+const usual: Record<string, string[]> = {}
+for (const { plainPrices = {} } of everyProvider)
+  for (const name in plainPrices) usual[name] = [...new Set([...(usual[name] ?? []), ...plainPrices[name]!])]
+
 /** With these OpenRouter asks another model, or has something looked up at its own price. */
 const relayed = ['models', 'plugins'] as const
 
@@ -18,18 +19,18 @@ const relayed = ['models', 'plugins'] as const
 export function guardPrice(
   json: Record<string, unknown>,
   variant: string,
-  { billing, preset }: ProviderEndpoint,
+  endpoint: Pick<ProviderEndpoint, 'billing' | 'preset'>,
 ): void {
-  if (billing !== 'credits') return
+  if (endpoint.billing !== 'credits') return
   for (const name in usual) {
     const value = json[name]
-    if (value !== undefined && value !== null && !usual[name]!.includes(value))
+    if (value !== undefined && value !== null && !(usual[name] as unknown[]).includes(value))
       refuse('invalid_parameter', {
         param: name,
-        message: `\`${name}\` may be ${usual[name]!.map((one) => `\`${String(one)}\``).join(', ')} where the instance pays: others cost more than the price of the model.`,
+        message: `\`${name}\` may be ${usual[name]!.map((one) => `\`${one}\``).join(', ')} where the instance pays: others cost more than the price of the model.`,
       })
   }
-  if (preset !== 'openrouter') return
+  if (!relays({ endpoint })) return
   const refuseField = (param: string, words = param): never =>
     refuse('invalid_parameter', {
       param,

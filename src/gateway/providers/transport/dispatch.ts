@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import type { Outbound } from '#engine/http-client/outbound.ts'
 import type { Send } from '#engine/http-client/send.ts'
-import type { Upstream } from './upstream.ts'
+import type { Upstream } from '../upstream.ts'
 import type { Asked } from './transport.ts'
 
 /** Sends a request of the upstream's shape, in its wrapping where it has one. What goes wrong arrives at the handler. */

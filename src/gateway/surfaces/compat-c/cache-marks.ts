@@ -1,6 +1,6 @@
 import { type Body, withField, without } from '../../model/body.ts'
 import { isObject, type Json } from '../../model/json.ts'
-import type { Marks } from '../../wire/openai-chat/quirks.ts'
+import type { Marks } from '../../providers/supports.ts'
 
 /** Cache marks in OpenAI's own word for them, which has no life of a mark (compat.md 4.1), or in none. */
 export function withMarks(body: Body, marks: Marks): Body {

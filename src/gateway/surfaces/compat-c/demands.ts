@@ -3,12 +3,11 @@ import { type Body, withField, without } from '../../model/body.ts'
 import type { Offer } from '../../model/offer.ts'
 import { parametersIn } from '../../providers/parameters.ts'
 import { readPreferences, unknownPreferences } from '../../routing/preferences.ts'
-import { isNamed, relays } from '../../routing/filter.ts'
+import { isNamed } from '../../routing/filter.ts'
 import { isObject, type Json, list, listOf, object, string } from '../../model/json.ts'
 import type { Loss } from '../../model/canonical-request.ts'
 import { splitVariant } from '../../routing/model-names/variants.ts'
-import { marksFor } from '../../wire/openai-chat/quirks.ts'
-import { vendorOf } from '../../providers/supports.ts'
+import { marksFor, relays } from '../../providers/supports.ts'
 import { passesThrough } from '../../translation/translate.ts'
 import type { Demands, Surface } from '../surface.ts'
 import { withMarks } from './cache-marks.ts'
@@ -62,7 +61,7 @@ function demandsIn(body: Body, own: readonly string[]): Demands | null {
     bodyFor(offer, unserved) {
       if (relays(offer)) return relayBody(body, offer, unserved)
       const thinks = mayThink(offer)
-      const marks = marked ? marksFor(vendorOf(offer.endpoint)) : 'kept'
+      const marks = marked ? marksFor(offer.endpoint) : 'kept'
       const key = `${thinks} ${marks}`
       const sent = plain.get(key) ?? withMarks(plainBody(body, own, thinks), marks)
       plain.set(key, sent)
@@ -74,7 +73,7 @@ function demandsIn(body: Body, own: readonly string[]): Demands | null {
       if (!passesThrough(chat, offer)) return lost.filter((name) => !name.startsWith('reasoning.'))
       const effort = effortIn(json, own)
       const thoughtless = effort !== null && effort !== 'none' && !mayThink(offer)
-      const unmarked = marked && marksFor(vendorOf(offer.endpoint)) === 'refused'
+      const unmarked = marked && marksFor(offer.endpoint) === 'refused'
       return [...lost, ...(thoughtless ? ['reasoning'] : []), ...(unmarked ? ['cache_control'] : [])]
     },
   }

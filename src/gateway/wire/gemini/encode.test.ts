@@ -5,7 +5,7 @@ import { decode as decodeChat } from '../openai-chat/decode/decode.ts'
 import type { Target } from '../shared/target.ts'
 import { encode } from './encode.ts'
 
-const flash: Target = { model: 'gemini-3.8-flash', maxOutputTokens: 65_536, capabilities: [], preset: 'google' }
+const flash: Target = { model: 'gemini-3.8-flash', maxOutputTokens: 65_536, capabilities: [], provider: null }
 const pro: Target = { ...flash, model: 'gemini-2.5-pro' }
 const hi = { role: 'user', content: 'hi' }
 const chat = (body: object, target = flash) =>

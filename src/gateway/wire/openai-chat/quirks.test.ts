@@ -5,10 +5,19 @@ import type { Target } from '../shared/target.ts'
 import { encode } from './encode/encode.ts'
 import { createJsonScan } from '../../json-scan/json-scan.ts'
 import { type Body, readBody } from '../../model/body.ts'
-import { reasoningWords, refusesHistory, takesStreamOptions } from './quirks.ts'
+import { providerOf } from '../../providers/every-provider.ts'
+import { refusesHistory, takesStreamOptions } from '../../providers/supports.ts'
+import { reasoningWords } from './quirks.ts'
 
+/** An endpoint of OpenAI's shape, as it was made from a preset. */
+const made = (preset: string | null) => ({ preset, shape: 'openai-chat' as const })
 const hi = { role: 'user', content: 'hi' }
-const at = (preset: string, model = 'm'): Target => ({ preset, model, maxOutputTokens: null, capabilities: [] })
+const at = (preset: string, model = 'm'): Target => ({
+  provider: providerOf(preset),
+  model,
+  maxOutputTokens: null,
+  capabilities: [],
+})
 const put = (target: Target, body: object = {}) =>
   encode(decode({ model: 'm', max_tokens: 100, messages: [hi], ...body }).canonical, target, { stream: true })
 const effort = (word: string) => ({ thinking: { type: 'adaptive' }, output_config: { effort: word } })
@@ -64,7 +73,7 @@ test('Mistral gets ids of nine, the same for a call and its result, and the same
 test('what a provider refuses is left out: stream options, strictness, the other limit', () => {
   assert.equal(put(at('cohere')).body['stream_options'], undefined)
   assert.deepEqual(
-    [takesStreamOptions('cohere'), takesStreamOptions('openai'), takesStreamOptions(null)],
+    ['cohere', 'openai', null].map((preset) => takesStreamOptions(made(preset))),
     [false, true, true],
   )
   const tools = [{ name: 'get', strict: true, input_schema: { type: 'object' } }]
@@ -95,8 +104,8 @@ test('messages with reasoning in them are rewritten for who refuses them, and fo
   const bodyOf = (text: string): Body => readBody(Buffer.from(text), createJsonScan(reasoningWords))
   const told = bodyOf('{"messages":[{"role":"assistant","content":"x","reasoning_content":"hm"}]}')
   assert.deepEqual(
-    ['groq', 'mistral', 'cerebras', 'openrouter', 'deepseek', null].map((preset) => refusesHistory(preset, told)),
+    ['groq', 'mistral', 'cerebras', 'openrouter', 'deepseek', null].map((preset) => refusesHistory(made(preset), told)),
     [true, true, true, false, false, false],
   )
-  assert.equal(refusesHistory('groq', bodyOf('{"messages":[],"reasoning_effort":"low"}')), false)
+  assert.equal(refusesHistory(made('groq'), bodyOf('{"messages":[],"reasoning_effort":"low"}')), false)
 })

@@ -14,9 +14,6 @@ import { encodeInput } from './encode-input.ts'
 const LONGEST_NAME = 64
 const LONGEST_ID = 64
 
-/** Vendors whose reasoning models refuse sampling fields. */
-const strictSampling = new Set(['openai', 'azure'])
-
 /** A CanonicalRequest as a request of the Responses API. Nothing is stored there: what a model wants back comes sealed. */
 export function encode(canonical: CanonicalRequest, target: Target, { stream }: { stream: boolean }): Encoded {
   const losses = new Losses()
@@ -65,9 +62,9 @@ function limit(
   return most === null ? taken : Math.min(taken, most)
 }
 
-function sampling(canonical: CanonicalRequest, { preset, capabilities }: Target, losses: Losses): Json {
+function sampling(canonical: CanonicalRequest, { provider, capabilities }: Target, losses: Losses): Json {
   const { temperature, top_p } = canonical
-  const refuses = preset !== null && strictSampling.has(preset) && capabilities.includes('reasoning')
+  const refuses = provider?.fixedSampling === true && capabilities.includes('reasoning')
   if (!refuses || canonical.reasoning?.effort === 'none') return { temperature, top_p }
   if (temperature !== undefined && temperature !== 1) losses.add('temperature')
   if (top_p !== undefined && top_p !== 1) losses.add('top_p')

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { providerOf } from '../../providers/every-provider.ts'
 import { test } from 'node:test'
 import { Refusal } from '#kernel/errors.ts'
 import type { Json } from '../../model/json.ts'
@@ -7,7 +8,7 @@ import { decode } from './decode.ts'
 import { encode } from './encode.ts'
 import { sealReasoning } from './sealed.ts'
 
-const target: Target = { model: 'm', maxOutputTokens: 1000, capabilities: [], preset: null }
+const target: Target = { model: 'm', maxOutputTokens: 1000, capabilities: [], provider: null }
 const through = (request: Json, more: Partial<Target> = {}) => {
   const { canonical, losses } = decode(request)
   const encoded = encode(canonical, { ...target, ...more }, { stream: false })
@@ -92,7 +93,7 @@ test('settings keep their meaning: format, effort, choice, limits, and strictnes
     max_output_tokens: 5000,
     temperature: 0.5,
   }
-  const { body, losses } = through(request, { capabilities: ['reasoning'], preset: 'openai' })
+  const { body, losses } = through(request, { capabilities: ['reasoning'], provider: providerOf('openai') })
   assert.deepEqual(losses, ['temperature'])
   assert.deepEqual(body, {
     model: 'm',

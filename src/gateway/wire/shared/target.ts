@@ -1,5 +1,6 @@
 import type { Loss } from '../../model/canonical-request.ts'
 import type { Json } from '../../model/json.ts'
+import type { Habits } from './habits.ts'
 
 /** The provider's model as a translation needs to know it. */
 export interface Target {
@@ -8,8 +9,8 @@ export interface Target {
   maxOutputTokens: number | null
   /** Empty: nobody knows. */
   capabilities: readonly string[]
-  /** Which vendor this is (`openai`, `anthropic`, `openrouter`, `deepseek`, …), for its quirks. */
-  preset: string | null
+  /** How the vendor differs from the one whose shape it has; null: nobody knows who it is. */
+  provider: Habits | null
 }
 
 export interface Encoded {

@@ -26,11 +26,11 @@ const alwaysThinks = /claude-(fable-5|opus-5-5|sonnet-5-5)/
 const withoutXhigh = /claude-(opus|sonnet)-4-6/
 const withoutStrict = /claude-(2|3|instant)|claude-(opus|sonnet)-4(-0|-1)?(?!-?\d)|claude-(opus|sonnet)-4-(1-)?20\d{6}/
 
-export function quirksOf({ model, preset }: Target): Quirks {
+export function quirksOf({ model, provider }: Target): Quirks {
   const name = model.toLowerCase().replaceAll('.', '-')
   const claude = name.includes('claude')
   return {
-    adaptive: claude ? !budgeted.test(name) : preset === 'fireworks',
+    adaptive: claude ? !budgeted.test(name) : provider?.adaptiveThinking === true,
     noSampling: noSampling.test(name),
     midSystem: midSystem.test(name),
     alwaysThinks: alwaysThinks.test(name),

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { providerOf } from '../../../providers/every-provider.ts'
 import { test } from 'node:test'
 import { decode as decodeMessages } from '../../anthropic-messages/decode/decode.ts'
 import { encode as encodeMessages } from '../../anthropic-messages/encode/encode.ts'
@@ -93,7 +94,7 @@ test('a foreign vendor’s reasoning goes through an Anthropic client and back b
     },
     hi,
   ]
-  const back = toChat({ messages }, { ...other, preset: 'openrouter' })
+  const back = toChat({ messages }, { ...other, provider: providerOf('openrouter') })
   assert.deepEqual((back.body['messages'] as { reasoning_details?: unknown }[])[1]!.reasoning_details, [
     { type: 'reasoning.encrypted', data: 'b3BhcXVl', id: 'rs_1', format: 'openai-responses-v1', index: 0 },
   ])

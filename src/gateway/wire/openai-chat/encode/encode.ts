@@ -9,7 +9,8 @@ import { strictLegal } from '../../shared/schema.ts'
 import { type Encoded, mayReason, type Target } from '../../shared/target.ts'
 import { fit, ToolNames } from '../../shared/tool-names.ts'
 import { encodeMessages } from './messages.ts'
-import { type Quirks, effortFor, limitsOf, quirksOf } from '../quirks.ts'
+import { effortFor, limitsOf, quirksOf } from '../quirks.ts'
+import type { ChatQuirks } from '../../shared/habits.ts'
 
 /** The longest tool name and call id that OpenAI takes. */
 const LONGEST_NAME = 64
@@ -64,17 +65,17 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
 const nine = (id: string): string =>
   /^[a-zA-Z0-9]{9}$/.test(id) ? id : createHash('sha256').update(id).digest('hex').slice(0, 9)
 
-function limit({ max_output_tokens: wanted }: CanonicalRequest, target: Target, quirks: Quirks): Json {
+function limit({ max_output_tokens: wanted }: CanonicalRequest, target: Target, quirks: ChatQuirks): Json {
   const { maxOutputTokens: most, capabilities } = target
   if (wanted === undefined) return {}
   return { [limitsOf(quirks, capabilities)[0]!]: most === null ? wanted : Math.min(wanted, most) }
 }
 
 /** OpenAI's reasoning models refuse sampling fields unless they are told not to reason. */
-const refusesSampling = (canonical: CanonicalRequest, { capabilities }: Target, quirks: Quirks): boolean =>
+const refusesSampling = (canonical: CanonicalRequest, { capabilities }: Target, quirks: ChatQuirks): boolean =>
   quirks.fixedSampling && capabilities.includes('reasoning') && canonical.reasoning?.effort !== 'none'
 
-function sampling(canonical: CanonicalRequest, target: Target, quirks: Quirks, losses: Losses): Json {
+function sampling(canonical: CanonicalRequest, target: Target, quirks: ChatQuirks, losses: Losses): Json {
   const { temperature, top_p, top_k, seed, frequency_penalty, presence_penalty, verbosity, cache_key } = canonical
   if (top_k !== undefined && !quirks.topK) losses.add('top_k')
   if (!quirks.openai) loseVerbosity(canonical, losses)
@@ -88,7 +89,7 @@ function sampling(canonical: CanonicalRequest, target: Target, quirks: Quirks, l
   return kept
 }
 
-function reasoning({ reasoning: wanted }: CanonicalRequest, target: Target, quirks: Quirks, losses: Losses): Json {
+function reasoning({ reasoning: wanted }: CanonicalRequest, target: Target, quirks: ChatQuirks, losses: Losses): Json {
   if (wanted === undefined) return {}
   const { effort, max_tokens: budget } = wanted
   if (!mayReason(target)) {
@@ -96,7 +97,7 @@ function reasoning({ reasoning: wanted }: CanonicalRequest, target: Target, quir
     return {}
   }
   // The vendor takes one of the two.
-  if (quirks.reasoning === 'openrouter')
+  if (quirks.reasoning === 'object')
     return { reasoning: budget === undefined ? wanted : compact({ ...wanted, effort: undefined }) }
   const word = effort ?? (budget === undefined ? undefined : effortOfBudget(budget))
   if (word === undefined) return {}
@@ -115,7 +116,7 @@ function toolChoice({ tool_choice: choice }: CanonicalRequest, names: ToolNames)
   return typeof choice === 'object' ? { type: 'function', function: { name: names.sent(choice.name) } } : choice
 }
 
-function responseFormat({ response_format: format }: CanonicalRequest, quirks: Quirks): Json | undefined {
+function responseFormat({ response_format: format }: CanonicalRequest, quirks: ChatQuirks): Json | undefined {
   if (format?.type !== 'json_schema') return format
   const { name, schema, strict } = format
   const named = { name: fit(name, LONGEST_NAME), schema }

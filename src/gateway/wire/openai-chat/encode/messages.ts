@@ -3,12 +3,12 @@ import { compact, type Json } from '../../../model/json.ts'
 import { Losses } from '../../shared/losses.ts'
 import { urlOf } from '../../shared/media.ts'
 import type { ToolNames } from '../../shared/tool-names.ts'
-import type { Quirks } from '../quirks.ts'
+import type { ChatQuirks } from '../../shared/habits.ts'
 import { writeDetails } from '../reasoning.ts'
 import { askToGoOn } from '../../shared/prefill.ts'
 
 export interface MessageRules {
-  quirks: Quirks
+  quirks: ChatQuirks
   names: ToolNames
   ids: (id: string) => string
   losses: Losses

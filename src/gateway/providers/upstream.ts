@@ -1,10 +1,8 @@
 import { Refusal } from '#kernel/errors.ts'
-import { azureTransport } from './azure.ts'
-import { bedrockTransport } from './bedrock.ts'
-import { type Transport, SETTING } from './transport.ts'
-import { vertexTransport } from './vertex.ts'
-import { credentialOf } from './credential.ts'
-import type { ProviderEndpoint, Shape } from '../../model/offer.ts'
+import { providerOf } from './every-provider.ts'
+import { type Transport, SETTING } from './transport/transport.ts'
+import { credentialOf } from './transport/credential.ts'
+import type { ProviderEndpoint, Shape } from '../model/offer.ts'
 
 /** How a provider endpoint is called: everything about it that does not change from call to call. */
 export interface Upstream {
@@ -44,13 +42,14 @@ function read(endpoint: ProviderEndpoint): Upstream {
     ['accept-encoding', 'identity'],
   ])
   const base = basePath(shape, path)
-  const transport = transportOf(endpoint, base)
-  // Those that sign or get tokens send the key itself nowhere.
-  const sent = preset === 'bedrock' || preset === 'vertex' ? null : apiKey
-  if (sent !== null && preset === 'azure') headers.set('api-key', sent)
-  else if (sent !== null && shape === 'anthropic-messages') headers.set('x-api-key', sent)
-  else if (sent !== null && shape === 'gemini') headers.set('x-goog-api-key', sent)
-  else if (sent !== null) headers.set('authorization', `Bearer ${sent}`)
+  const provider = providerOf(preset)
+  const keyHeader = provider?.keyHeader
+  if (apiKey !== null && keyHeader !== null) {
+    if (keyHeader !== undefined) headers.set(keyHeader, apiKey)
+    else if (shape === 'anthropic-messages') headers.set('x-api-key', apiKey)
+    else if (shape === 'gemini') headers.set('x-goog-api-key', apiKey)
+    else headers.set('authorization', `Bearer ${apiKey}`)
+  }
   for (const name in own) if (!SETTING.test(name.toLowerCase())) headers.set(name.toLowerCase(), own[name]!)
   return {
     origin: url.origin,
@@ -59,20 +58,7 @@ function read(endpoint: ProviderEndpoint): Upstream {
     names: new Set(headers.keys()),
     mayBePrivate,
     credential: credentialOf(endpoint),
-    transport,
-  }
-}
-
-function transportOf(endpoint: ProviderEndpoint, base: string): Transport | null {
-  switch (endpoint.preset) {
-    case 'azure':
-      return azureTransport(endpoint, base)
-    case 'bedrock':
-      return bedrockTransport(endpoint, base)
-    case 'vertex':
-      return vertexTransport(endpoint, base)
-    default:
-      return null
+    transport: provider?.transport?.(endpoint, base) ?? null,
   }
 }
 

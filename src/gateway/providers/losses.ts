@@ -1,13 +1,14 @@
-import type { Body } from '../../model/body.ts'
-import type { ProviderEndpoint } from '../../model/offer.ts'
-import type { Loss } from '../../model/canonical-request.ts'
+import type { Body } from '../model/body.ts'
+import type { ProviderEndpoint } from '../model/offer.ts'
+import type { Loss } from '../model/canonical-request.ts'
+import { idsWhere } from './every-provider.ts'
 import { upstreamOf } from './upstream.ts'
 
-const wrapping: ReadonlySet<string> = new Set(['bedrock', 'vertex'])
+const wrapping = idsWhere((provider) => provider.wraps)
 const NONE: readonly Loss[] = []
 
 /** Whether requests to the endpoint are put into another form on the way, though their shape is its own. */
-export const isWrapped = ({ preset }: ProviderEndpoint): boolean => preset !== null && wrapping.has(preset)
+export const isWrapped = ({ preset }: ProviderEndpoint): boolean => wrapping.has(preset)
 
 /** What of a client's own bytes does not get there. */
 export const lossesOnTheWay = (

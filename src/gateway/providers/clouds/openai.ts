@@ -1,0 +1,16 @@
+import { openaiReasoning } from '../../wire/shared/habits.ts'
+import { cloud } from '../provider.ts'
+
+export const openai = cloud('openai', 'OpenAI', 'OPENAI', 'https://api.openai.com/v1', {
+  // Address: `openai` 7.55.0, client.js; its answers have no field for a cost.
+  reportsCost: false,
+  bothOpenaiShapes: true,
+  // Its reasoning models refuse the older limit and any sampling (compat.md 7.2).
+  chat: [openaiReasoning],
+  fixedSampling: true,
+  cacheBreakpoints: true,
+  // What others added to its shape it refuses.
+  refusedParameters: ['top_k', 'min_p', 'top_a', 'repetition_penalty'],
+  plainPrices: { service_tier: ['auto', 'default', 'flex'] },
+  unknown: ['refused fields'],
+})

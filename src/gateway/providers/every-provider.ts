@@ -1,0 +1,54 @@
+import { anthropic } from './clouds/anthropic.ts'
+import { azure } from './clouds/azure.ts'
+import { bedrock } from './clouds/bedrock.ts'
+import { cerebras } from './clouds/cerebras.ts'
+import { cohere } from './clouds/cohere.ts'
+import { deepseek } from './clouds/deepseek.ts'
+import { fireworks } from './clouds/fireworks.ts'
+import { google } from './clouds/google.ts'
+import { groq } from './clouds/groq.ts'
+import { mistral } from './clouds/mistral.ts'
+import { moonshotai } from './clouds/moonshotai.ts'
+import { openai } from './clouds/openai.ts'
+import { openrouter } from './clouds/openrouter.ts'
+import { together } from './clouds/together.ts'
+import { vertex } from './clouds/vertex.ts'
+import { xai } from './clouds/xai.ts'
+import { llamaCpp } from './local/llama-cpp.ts'
+import { lmStudio } from './local/lm-studio.ts'
+import { ollama } from './local/ollama.ts'
+import { vllm } from './local/vllm.ts'
+import type { Provider } from './provider.ts'
+
+/** Every provider that is known by name, in the order in which the presets are listed. */
+export const everyProvider: readonly Provider[] = [
+  openai,
+  anthropic,
+  google,
+  openrouter,
+  mistral,
+  groq,
+  together,
+  fireworks,
+  deepseek,
+  xai,
+  cohere,
+  cerebras,
+  moonshotai,
+  azure,
+  bedrock,
+  vertex,
+  ollama,
+  vllm,
+  lmStudio,
+  llamaCpp,
+]
+
+const byId = new Map(everyProvider.map((provider) => [provider.id, provider]))
+
+/** Null: an endpoint that was made from no preset, or from none of today's. */
+export const providerOf = (id: string | null): Provider | null => (id === null ? null : (byId.get(id) ?? null))
+
+/** The ids of those for which something holds, to be looked up on every call. */
+export const idsWhere = (holds: (provider: Provider) => boolean | undefined): ReadonlySet<string | null> =>
+  new Set(everyProvider.filter(holds).map(({ id }) => id))

@@ -1,0 +1,17 @@
+import { local } from '../provider.ts'
+
+// Address, and that it takes no key: the ollama repository (2026-08-21).
+export const ollama = local('ollama', 'Ollama', 'http://127.0.0.1:11434', {
+  shape: 'ollama',
+  needsKey: false,
+  chat: [
+    // openai/openai.go of ollama/ollama (2026-08), ollama/ollama#18305: `max_tokens` alone is read, `developer` is dropped.
+    {
+      efforts: ['none', 'low', 'medium', 'high', 'max'],
+      refusesEfforts: true,
+      refusesEmptyCalls: true,
+      ownAnswers: true,
+    },
+  ],
+  unknown: ['reportsCost'],
+})

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { everyProvider, providerOf } from './every-provider.ts'
+
+const root = join(import.meta.dirname, '../../..')
+const read = (file: string): string => readFileSync(join(root, file), 'utf8')
+
+/** Where a provider may be named: its own file and what signs for it, the catalogue's data, and vendors' own words. */
+const homes = [
+  'src/gateway/providers/',
+  'src/gateway/catalogue/',
+  // `skill.type` of Anthropic's requests.
+  'src/gateway/kept/anthropic.ts',
+]
+/** Ids that are words of ours as well: a shape has that name. */
+const words = new Set(['ollama'])
+
+test('a provider is named in its own file and nowhere else', () => {
+  const ids = everyProvider.map(({ id }) => id).filter((id) => !words.has(id))
+  const literal = new RegExp(`(['"])(?:${ids.join('|')})\\1`)
+  const files = globSync('src/**/*.ts', { cwd: root }).filter((file) => !/\.(test|long)\.ts$|fixtures/.test(file))
+  const naming = (file: string): boolean =>
+    read(file)
+      .split('\n')
+      .some((line) => literal.test(line.replace(/^\s*(\/\/|\*|\/\*).*/, '')))
+  assert.ok(naming('src/gateway/providers/clouds/groq.ts'), 'a literal is found where there is one')
+  const found = files.filter((file) => !homes.some((home) => file.startsWith(home)) && naming(file))
+  assert.deepEqual(found, [], 'what is known of a provider belongs into src/gateway/providers/')
+})
+
+test('a provider has one file, and one line in the list', () => {
+  const files = globSync('src/gateway/providers/{clouds,local}/*.ts', { cwd: root })
+  assert.deepEqual(
+    files.map((file) => file.split('/').at(-1)!.slice(0, -3)).toSorted(),
+    everyProvider.map(({ id }) => id).toSorted(),
+  )
+  for (const { id } of everyProvider) assert.equal(providerOf(id)?.id, id)
+})
+
+test('what no source tells of a provider is said of it', () => {
+  for (const { id, reportsCost, needsKey, unknown } of everyProvider) {
+    assert.equal(unknown.includes('reportsCost'), reportsCost === null, `${id}: reportsCost`)
+    assert.equal(unknown.includes('needsKey'), needsKey === null, `${id}: needsKey`)
+    assert.equal(new Set(unknown).size, unknown.length, id)
+  }
+})
+
+test('the docs name every provider with its address', () => {
+  const known = read('docs/providers.md')
+  const guide = read('docs/guides/providers.md')
+  for (const { id, baseUrl } of everyProvider) {
+    assert.ok(guide.includes(`\`${id}\``), `${id} is in docs/guides/providers.md`)
+    if (baseUrl !== null) assert.match(known, new RegExp(`\\| \`${id}\` +\\| \`${baseUrl}\``), id)
+  }
+})
