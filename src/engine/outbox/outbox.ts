@@ -24,7 +24,18 @@ export const writeOutboxAll = (db: Db, events: readonly Emitted[], actor: Actor 
 /** The same for many that different people made happen. */
 export async function writeOutboxEach(db: Db, told: readonly Told[]): Promise<void> {
   if (told.length === 0) return
-  const rows = told.map(({ event: { type, channels, resource, data }, actor }) => ({
+  const rows = outboxRows(told)
+  // One text for any number of events, which is planned once per connection.
+  await sql`insert into outbox (id, type, channels, resource_type, resource_id, actor, data)
+    select id, type, channels, resource_type, resource_id, actor, data from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+      as x(id text, type text, channels text[], resource_type text, resource_id text, actor jsonb, data jsonb)`.execute(
+    db,
+  )
+}
+
+/** Events as rows, for a statement that writes them beside what they tell of. */
+export const outboxRows = (told: readonly Told[]) =>
+  told.map(({ event: { type, channels, resource, data }, actor }) => ({
     id: newId(),
     type,
     channels,
@@ -33,10 +44,3 @@ export async function writeOutboxEach(db: Db, told: readonly Told[]): Promise<vo
     actor,
     data,
   }))
-  // One text for any number of events, which is planned once per connection.
-  await sql`insert into outbox (id, type, channels, resource_type, resource_id, actor, data)
-    select id, type, channels, resource_type, resource_id, actor, data from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
-      as x(id text, type text, channels text[], resource_type text, resource_id text, actor jsonb, data jsonb)`.execute(
-    db,
-  )
-}

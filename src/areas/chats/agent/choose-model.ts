@@ -1,5 +1,5 @@
 import { callersAccount } from '#areas/accounts/service.ts'
-import { agentBehind } from '#areas/agents/service.ts'
+import { type AgentRow, agentBehind } from '#areas/agents/service.ts'
 import type { Context } from '#engine/context.ts'
 import type { Listed } from '#gateway/model/offer.ts'
 import { noSuchModel, toldModels } from '#gateway/routing/model-names/unknown-model.ts'
@@ -7,13 +7,17 @@ import { refuse } from '#kernel/errors.ts'
 import type { ChatRow } from '../store.ts'
 import type { HasEndpoints } from '#areas/ai-gateway/service.ts'
 
-/** Which model answers in this chat. A provider may be asked what it serves: who holds rows asks before. */
-export async function modelOfChat(ctx: Context<HasEndpoints>, chat: ChatRow, named?: string): Promise<string> {
+/** Which model answers in this chat, and for which agent. A provider may be asked what it serves: who holds rows asks before. */
+export async function answererOf(
+  ctx: Context<HasEndpoints>,
+  chat: ChatRow,
+  named?: string,
+): Promise<{ model: string; agent: AgentRow | null }> {
   const agent = await agentOf(ctx, chat)
-  return chooseModel(ctx, [named, chat.model, agent?.model])
+  return { model: await chooseModel(ctx, [named, chat.model, agent?.model]), agent }
 }
 
-async function agentOf(ctx: Context, { agent_id, workspace_id }: ChatRow) {
+async function agentOf(ctx: Context, { agent_id, workspace_id }: ChatRow): Promise<AgentRow | null> {
   if (agent_id === null) return null
   const agent = await agentBehind(ctx, agent_id, workspace_id)
   if (agent === null)

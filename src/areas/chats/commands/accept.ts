@@ -3,7 +3,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { behalfOf } from '#kernel/principal.ts'
-import { modelOfChat } from '../agent/choose-model.ts'
+import { answererOf } from '../agent/choose-model.ts'
 import { holdActive } from '../hold.ts'
 import { messageStore } from '../messages/message-store.ts'
 import { type Part, titleOf } from '../messages/parts.ts'
@@ -11,6 +11,7 @@ import { type OnBusy, type RunRow, runStore } from '../runs/run-store.ts'
 import { beginning, messageEvent, numbered, runEvent } from '../runs/transitions.ts'
 import type { ChatRow } from '../store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
+import { acceptIdle } from './accept-idle.ts'
 import { beginOrWake, firstOf, messagesOf } from './fresh-run.ts'
 import { insertSent } from './sent-store.ts'
 import { stopAll } from './stop.ts'
@@ -39,9 +40,15 @@ const MOST_DEPTH = 5
  * run begins at once in this process when the chat is idle.
  */
 export async function accept(outer: Context<ChatHandles>, chat: ChatRow, sent: Sent): Promise<RunRow> {
+  const answerer = await answererOf(outer, chat, sent.model)
+  const run = await acceptIdle(outer, chat, sent, answerer)
+  return run ?? acceptHeld(outer, chat, sent, answerer.model)
+}
+
+/** The same under the chat's lock, whatever goes on there. */
+async function acceptHeld(outer: Context<ChatHandles>, chat: ChatRow, sent: Sent, model: string): Promise<RunRow> {
   const { engine } = outer
   const { runs } = engine
-  const model = await modelOfChat(outer, chat, sent.model)
   const done = await outer.transaction(async (ctx) => {
     const held = await holdActive(ctx, chat.id)
     const parentId = sent.parent_id === undefined ? held.head_message_id : sent.parent_id

@@ -108,7 +108,7 @@ export async function bulkCreate(
       principal: permit.ctx.principal,
       agent: permit.agent,
       said: [input],
-      lineage: [aloneOf(run, permit.agent)],
+      lineage: [aloneOf(run, permit.agent, null)],
     }
     return { run, output, events, lastSeq: events.length, known }
   })

@@ -8,7 +8,7 @@ import { type Id, newId } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import { checkPlace } from '#access/place.ts'
 import { accept } from './accept.ts'
-import { chooseModel, modelOfChat } from '../agent/choose-model.ts'
+import { answererOf, chooseModel } from '../agent/choose-model.ts'
 import { chatCreated } from './bulk-create.ts'
 import { type RunRow, runStore } from '../runs/run-store.ts'
 import { type ChatRow, chatStore } from '../store.ts'
@@ -43,7 +43,7 @@ export async function checkPost(
   checkTarget(ctx, workspaceId, 'chat:run')
   const agent = await agentFor(ctx, agentId)
   if (chatId === null) await chooseModel(ctx, [agent.model])
-  else await modelOfChat(ctx, await chatFor(ctx, chatId))
+  else await answererOf(ctx, await chatFor(ctx, chatId))
 }
 
 /** Says it in the caller's rights, within the caller's transaction: the run that answers is there when that is durable. */

@@ -2,7 +2,7 @@ import type { Context } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { behalfOf } from '#kernel/principal.ts'
-import { modelOfChat } from '../agent/choose-model.ts'
+import { answererOf } from '../agent/choose-model.ts'
 import { holdActive } from '../hold.ts'
 import { type Parent, messageStore } from '../messages/message-store.ts'
 import { type RunRow, allowedMoves, runStore } from '../runs/run-store.ts'
@@ -18,7 +18,7 @@ import { answerTo, beginOrWake } from './fresh-run.ts'
 export async function retry(outer: Context<ChatHandles>, chat: ChatRow, runId: Id, named?: string): Promise<RunRow> {
   const { engine } = outer
   const { run: tried } = await failedRun(outer, chat.id, runId)
-  const model = await modelOfChat(outer, chat, named ?? tried.named_model ?? undefined)
+  const { model } = await answererOf(outer, chat, named ?? tried.named_model ?? undefined)
   const { runs } = engine
   const done = await outer.transaction(async (ctx) => {
     const held = await holdActive(ctx, chat.id)

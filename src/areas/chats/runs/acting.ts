@@ -5,7 +5,7 @@ import type { Id } from '#kernel/ids.ts'
 import type { Lender } from '#kernel/lenders.ts'
 import type { Budget } from '#kernel/money.ts'
 import { checkPlace } from '#access/place.ts'
-import { type Membership, membershipIn } from '#kernel/principal.ts'
+import { type Membership, type Principal, membershipIn } from '#kernel/principal.ts'
 import { scopes as allScopes } from '#kernel/scopes.ts'
 import type { RunRow } from './run-store.ts'
 
@@ -54,4 +54,19 @@ export async function placeNow(
     })
   checkPlace(place, 'chat:run')
   return place
+}
+
+/** The server acting for a caller whose rights were read just now, as `actAs` acts for one whose were not. */
+export function onBehalfOf(principal: Principal): Principal {
+  const { credential } = principal
+  switch (credential.kind) {
+    case 'server':
+      return principal
+    case 'session':
+      return { ...principal, credential: { kind: 'server', scopes: new Set(allScopes), workspaceId: null } }
+    case 'key': {
+      const { id, scopes, workspaceId, spendCap: cap } = credential
+      return { ...principal, credential: { kind: 'server', scopes, workspaceId, payingKey: { id, cap } } }
+    }
+  }
 }

@@ -40,27 +40,22 @@ export async function lineageOf({ pool }: Postgres, runId: Id): Promise<Lineal[]
   return rows
 }
 
-/** The same of a run that opens its chat, and that nobody stands above. */
+/** The same of a run that no goal began and that nobody stands above. */
 export const aloneOf = (
-  {
-    id,
-    budget_nano,
-    chat_id,
-    agent_id,
-    automation_run_id,
-  }: Pick<RunRow, 'id' | 'budget_nano' | 'chat_id' | 'agent_id' | 'automation_run_id'>,
-  { spend_cap_nano, spend_cap_period }: Pick<AgentRow, 'spend_cap_nano' | 'spend_cap_period'>,
+  run: Pick<RunRow, 'id' | 'budget_nano' | 'chat_id' | 'agent_id' | 'automation_run_id'>,
+  agent: Pick<AgentRow, 'spend_cap_nano' | 'spend_cap_period'> | null,
+  chatNano: Nano | null,
 ): Lineal => ({
-  run_id: id,
-  budget_nano,
-  chat_id,
-  chat_nano: null,
+  run_id: run.id,
+  budget_nano: run.budget_nano,
+  chat_id: run.chat_id,
+  chat_nano: chatNano,
   goal_id: null,
   goal_nano: null,
-  agent_id,
-  agent_nano: spend_cap_nano,
-  agent_period: spend_cap_period,
-  automation_run_id,
+  agent_id: run.agent_id,
+  agent_nano: agent?.spend_cap_nano ?? null,
+  agent_period: agent?.spend_cap_period ?? null,
+  automation_run_id: run.automation_run_id,
 })
 
 const PERIODS: readonly Period[] = ['day', 'week', 'month', 'total']

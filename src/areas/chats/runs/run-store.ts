@@ -117,6 +117,27 @@ export type FreshRun = Pick<
   | 'updated_at'
 >
 
+/** The row of a run that was made just now by itself, as the table has it. */
+export const asMade = (run: FreshRun & Pick<RunRow, 'named_model' | 'place'>): RunRow => ({
+  ...run,
+  parent_run_id: null,
+  parent_call: null,
+  depth: 0,
+  children_nano: 0n,
+  goal_id: null,
+  options: {},
+  pending_actions: [],
+  actions_expire_at: null,
+  error: null,
+  payer_error: null,
+  usage: null,
+  cost_nano: null,
+  attempt: 1,
+  adoptions: 0,
+  cancel_requested_at: null,
+  completed_at: null,
+})
+
 /** JSON has no whole numbers beyond 2⁵³. */
 export const decimal = (nano: Nano | null): string | null => (nano === null ? null : String(nano))
 

@@ -29,7 +29,7 @@ export interface Claim {
   /** What was read and judged in the transaction that began it: it need not be asked again. */
   known?: {
     principal: Principal
-    agent: AgentRow
+    agent: AgentRow | null
     said: Pick<MessageRow, 'id' | 'role' | 'content'>[]
     lineage: readonly Lineal[]
   }
@@ -63,7 +63,10 @@ export const beginning = (run: RunRow, output: MessageRow): Fact[] => [
 ]
 
 /** Told to whoever may read the chat: ids and states, no words. */
-export const runEvent = (run: RunRow, verb: string): Emitted => ({
+export const runEvent = (
+  run: Pick<RunRow, 'id' | 'chat_id' | 'workspace_id' | 'status' | 'goal_id' | 'automation_run_id'>,
+  verb: string,
+): Emitted => ({
   type: `run.${verb}`,
   channels: [`chat:${run.chat_id}`, `workspace:${run.workspace_id}`],
   resource: { type: 'run', id: run.id },
