@@ -1,6 +1,6 @@
 import { type ColumnType, type Generated, type Selectable, type Updateable, sql } from 'kysely'
-import type { Postgres } from '#engine/postgres/client.ts'
-import { type Db, nextTime } from '#engine/postgres/client.ts'
+import { createBatches } from '#engine/batches.ts'
+import { type Db, type Postgres, nextTime } from '#engine/postgres/client.ts'
 import { type ResourcePage, type ResourceRow, type Status, resourcePageText } from '#access/resources.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
@@ -35,7 +35,17 @@ const further = `(select u.id from runs u where u.chat_id = c.id and u.status in
   order by u.status = 'queued', u.place limit 1) as active_run_id,
   (select s.nano from spends s where s.subject = c.id and s.period = 'total') as spent_nano`
 
-const FIND = `select r.*, c.*, ${further} from resources r join chats c on c.id = r.id where r.id = $1`
+const FIND = `select r.*, c.*, ${further} from resources r join chats c on c.id = r.id where r.id = any($1::ulid[])`
+
+/** Chats that calls of one moment begin with, in one query. */
+const AT_ONCE = 500
+const finds = new WeakMap<Postgres, (id: Id) => Promise<ChatRow | null>>()
+
+async function findAll({ pool }: Postgres, ids: readonly Id[]): Promise<(ChatRow | null)[]> {
+  const { rows } = await pool.query<ChatRow>({ name: 'chats_find', text: FIND, values: [[...new Set(ids)]] })
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return ids.map((id) => byId.get(id) ?? null)
+}
 
 /** A chat as whoever changes its tree or its runs holds it. */
 export interface HeldChat {
@@ -53,10 +63,11 @@ export interface HeldChat {
 }
 
 export const chatStore = {
-  /** By a prepared statement: every call on a chat begins with it. */
-  async find({ pool }: Postgres, id: Id): Promise<ChatRow | null> {
-    const { rows } = await pool.query<ChatRow>({ name: 'chat_find', text: FIND, values: [id] })
-    return rows[0] ?? null
+  /** Every call on a chat begins with it, so those of one moment share a query. */
+  find(postgres: Postgres, id: Id): Promise<ChatRow | null> {
+    let find = finds.get(postgres)
+    if (!find) finds.set(postgres, (find = createBatches(AT_ONCE, (ids) => findAll(postgres, ids))))
+    return find(id)
   },
 
   /** The same within a transaction. */
