@@ -2,7 +2,7 @@ import type { AgentRow } from '#areas/agents/service.ts'
 import { createBatches } from '#engine/batches.ts'
 import type { Context, Engine } from '#engine/context.ts'
 import { sqlState } from '#engine/postgres/client.ts'
-import { behalfOf } from '#kernel/principal.ts'
+import { actorOf, behalfOf } from '#kernel/principal.ts'
 import { messageStore } from '../messages/message-store.ts'
 import { titleOf } from '../messages/parts.ts'
 import { onBehalfOf } from '../runs/acting.ts'
@@ -47,6 +47,7 @@ export async function acceptIdle(
     workspace_id: chat.workspace_id,
     agent_id: chat.agent_id,
     automation_run_id: null,
+    automation_id: null,
     status_reason: null,
     on_busy: sent.on_busy,
     model,
@@ -64,7 +65,7 @@ export async function acceptIdle(
       told: [messageEvent(input, chat.workspace_id, 'created'), runEvent({ ...made, goal_id: null }, 'started')].map(
         (event) => ({
           event,
-          actor: { account_id: ctx.principal.accountId, via: ctx.principal.credential.kind },
+          actor: actorOf(ctx.principal),
         }),
       ),
     }),
