@@ -10,7 +10,7 @@ export function mismatch(schema: Record<string, unknown>, text: string): string 
   try {
     value = JSON.parse(text)
   } catch {
-    return 'it is no JSON'
+    return 'it is not JSON'
   }
   if (workOf(schema, schema, []) * text.length > MOST_WORK) return null
   const checked = checkerOf(schema)?.safeParse(value)

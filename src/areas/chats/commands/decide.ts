@@ -24,7 +24,7 @@ export async function decide(
       refuse('not_found', { param: 'run_id', message: 'There is no such run in this chat.' })
     if (run.status !== 'requires_action')
       return refuse('invalid_state', {
-        message: `The run waits for no decision: it is ${run.status}.`,
+        message: `The run does not wait for a decision: it is ${run.status}.`,
         details: { status: run.status, allowed: allowedMoves(run) },
       })
     for (const decision of decisions) checkDecider(ctx, run, decision)

@@ -1,28 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { script } from '#test/chats/chats.ts'
+import { chatting, joined } from '#test/chats/runs.ts'
 import { type Sent, allEvents, readEvents, types } from '#test/events.ts'
 import type { Person } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
 import { until } from '#test/until.ts'
 
 const { server, alice, beyond } = await twoServers()
-
-const made = async (): Promise<string> => (await alice.post('/chats', { model: 'sim/script' })).body.data.id
-const joined = (events: readonly Sent[]): string =>
-  events.map(({ event, data }) => (event === 'text.delta' ? data.delta : '')).join('')
-/** Starts an answer that goes on until it is stopped; answers its run once something was said. */
-async function begun(chat: string, say = 'first words'): Promise<string> {
-  for await (const { event, data } of readEvents(alice, `/chats/${chat}/messages/stream`, {
-    body: { content: script({ text: say }, { delay_ms: 60_000 }, { text: ' never said' }) },
-  }))
-    if (event === 'text.delta') return data.run_id
-  throw new Error('nothing was said')
-}
-const runOf = async (chat: string, run: string) => (await alice.get(`/chats/${chat}/runs/${run}`)).body.data
-async function ended(chat: string, run: string): Promise<Sent[]> {
-  return allEvents(alice, `/chats/${chat}/runs/${run}/events`)
-}
+const { made, begun, runOf, ended } = chatting(alice)
 
 const telling = script(
   { reasoning: 'Let me think' },
@@ -148,77 +134,6 @@ test('what is stopped before it said anything costs what was read', async () => 
   assert.deepEqual(rows, [{ status: 'cancelled', cost_nano: 1_000n }])
 })
 
-test('messages to a busy chat wait their turn, are refused, or take it', async () => {
-  const chat = await made()
-  const first = await begun(chat)
-  const busy = await alice.post(`/chats/${chat}/messages`, { content: 'x', on_busy: 'reject' })
-  assert.deepEqual([busy.status, busy.body.error.code, busy.body.error.details.run_id], [409, 'chat_busy', first])
-  const archived = await alice.post(`/chats/${chat}/archive`)
-  assert.deepEqual([archived.status, archived.body.error.code], [409, 'chat_busy'])
-
-  const order: string[] = []
-  const waiting: Promise<void>[] = []
-  for (const name of ['one', 'two', 'three']) {
-    const before = (await alice.get(`/chats/${chat}`)).body.data.message_count
-    waiting.push(
-      // Alternately at both processes: the order is the chat's.
-      (name === 'two' ? beyond : alice)
-        .post(`/chats/${chat}/messages`, { content: script({ text: name }) })
-        .then((answer) => void order.push(answer.body.data.text)),
-    )
-    await until(
-      async () => (await alice.get(`/chats/${chat}`)).body.data.message_count,
-      (count) => count !== before,
-    )
-  }
-  const queued = (await alice.get(`/chats/${chat}/runs?status=queued`)).body.data
-  assert.deepEqual(
-    queued.map((run: { status_reason: string }) => run.status_reason),
-    ['chat_busy', 'chat_busy', 'chat_busy'],
-  )
-  await alice.post(`/chats/${chat}/stop`)
-  await Promise.all(waiting)
-  const texts = (await alice.get(`/chats/${chat}/messages`)).body.data
-    .filter(({ role }: { role: string }) => role === 'assistant')
-    .map(({ text }: { text: string }) => text)
-  assert.deepEqual(texts, ['first words', 'one', 'two', 'three'])
-  const runs = (await alice.get(`/chats/${chat}/runs`)).body.data.toReversed()
-  for (const [i, run] of runs.entries())
-    if (i > 0) assert.ok(run.started_at >= runs[i - 1].completed_at, `${run.started_at} ${runs[i - 1].completed_at}`)
-
-  const second = await begun(chat, 'cut off')
-  const left = alice.post(`/chats/${chat}/messages`, { content: script({ text: 'not reached' }) })
-  await until(
-    async () => (await alice.get(`/chats/${chat}/runs?status=queued`)).body.data.length,
-    (length) => length > 0,
-  )
-  const at = performance.now()
-  const taking = await beyond.post(`/chats/${chat}/messages`, {
-    content: script({ text: 'now' }),
-    on_busy: 'interrupt',
-  })
-  assert.equal(taking.body.data.text, 'now')
-  assert.ok(performance.now() - at < 5_000)
-  assert.equal((await runOf(chat, second)).status, 'cancelled')
-  const dropped = (await left).body.data
-  assert.deepEqual([dropped.run.status, dropped.status, dropped.text], ['cancelled', 'incomplete', ''])
-})
-
-test('a run that waits can be stopped alone, and is followed from before its beginning', async () => {
-  const chat = await made()
-  const first = await begun(chat)
-  const waits = (await alice.post(`/chats/${chat}/messages`, { content: script({ text: 'second' }), background: true }))
-    .body.data.resource.id
-  const gone = (await alice.post(`/chats/${chat}/messages`, { content: script({ text: 'third' }), background: true }))
-    .body.data.resource.id
-  const reading = allEvents(beyond, `/chats/${chat}/runs/${waits}/events`)
-  assert.equal((await alice.post(`/chats/${chat}/stop`, { run_id: gone })).body.data.status, 'cancelled')
-  assert.deepEqual(types(await ended(chat, gone)), ['run.cancelled'])
-  assert.equal((await runOf(chat, first)).status, 'running')
-  await alice.post(`/chats/${chat}/stop`)
-  assert.equal(joined(await reading), 'second')
-})
-
 test('a failed run says why, keeps what it said, and is tried again beside it', async () => {
   const chat = await made()
   const content = script({ text: 'half of' }, { error: { type: 'overloaded', message: 'too much' } })
@@ -251,19 +166,6 @@ test('a failed run says why, keeps what it said, and is tried again beside it', 
   )
   assert.equal(messages[1].parent_id, messages[2].parent_id)
   assert.deepEqual([(await runOf(chat, run)).attempt, (await runOf(chat, run)).output_message_id], [2, messages[2].id])
-})
-
-test('a retry that waits says why, and one that is stopped then has begun nothing', async () => {
-  const chat = await made()
-  const failing = script({ text: 'x' }, { error: { type: 'server_error', message: 'no' } })
-  const { run_id: run } = (await alice.post(`/chats/${chat}/messages`, { content: failing })).body.error.details
-  await begun(chat)
-  assert.equal((await alice.post(`/chats/${chat}/runs/${run}/retry`, { background: true })).status, 202)
-  const waits = await runOf(chat, run)
-  assert.deepEqual([waits.status, waits.status_reason, waits.attempt], ['queued', 'chat_busy', 2])
-  assert.equal((await beyond.post(`/chats/${chat}/stop`, { run_id: run })).body.data.status, 'cancelled')
-  assert.deepEqual(types(await ended(chat, run)).slice(-2), ['run.failed', 'run.cancelled'])
-  await alice.post(`/chats/${chat}/stop`)
 })
 
 test('a log that was read up to the end of an attempt goes on with the next', async () => {
@@ -313,37 +215,6 @@ test('trashing a chat stops what runs in it', async () => {
   const reading = ended(chat, run)
   assert.equal((await beyond.delete(`/chats/${chat}`)).status, 200)
   assert.equal(types(await reading).at(-1), 'run.cancelled')
-})
-
-test('a message waits with its sender’s rights, and is not answered for whoever has left', async () => {
-  const bob = await server.person('Bob')
-  await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 1 })
-  const team = (await alice.post('/workspaces', { name: 'Team' })).body.data.id
-  const invited = (await alice.post(`/workspaces/${team}/invitations`, { email: bob.email, role: 'member' })).body.data
-  assert.equal((await bob.post('/invitations/accept', { token: invited.token })).status, 200)
-  const chat = (await alice.post('/chats', { model: 'sim/script', workspace_id: team })).body.data.id
-  await begun(chat)
-  const waits = (await bob.post(`/chats/${chat}/messages`, { content: script({ text: 'mine' }), background: true }))
-    .body.data.resource.id
-  const members = (await alice.get(`/workspaces/${team}/members`)).body.data
-  const membership = members.find((member: { user_id: string }) => member.user_id === bob.id)
-  assert.equal((await alice.delete(`/workspaces/${team}/members/${membership.id}`)).status, 200)
-  await alice.post(`/chats/${chat}/stop`)
-  const failed = (await ended(chat, waits)).at(-1)!
-  assert.deepEqual([failed.event, failed.data.error.code], ['run.failed', 'insufficient_role'])
-  assert.equal((await bob.get(`/chats/${chat}`)).status, 404)
-})
-
-test('a message of a key that was revoked while it waited is not answered', async () => {
-  const chat = await made()
-  await begun(chat)
-  const key = await alice.key()
-  const waits = (await key.post(`/chats/${chat}/messages`, { content: script({ text: 'paid' }), background: true }))
-    .body.data.resource.id
-  assert.equal((await alice.delete(`/api-keys/${key.keyId}`)).status, 200)
-  await alice.post(`/chats/${chat}/stop`)
-  assert.deepEqual((await ended(chat, waits)).at(-1)!.event, 'run.failed')
-  assert.equal((await runOf(chat, waits)).cost_usd, null)
 })
 
 test('words and figures that no column takes end a run all the same', { timeout: 20_000 }, async () => {

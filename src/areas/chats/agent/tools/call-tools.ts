@@ -57,7 +57,7 @@ async function decide(calling: Calling, open: OpenCall): Promise<Result | Pendin
   const { toolset, before, run } = calling
   const { call, index } = open
   const given = argumentsOf(call)
-  if (given === null) return mistake('The arguments are no JSON object. Write them as one.')
+  if (given === null) return mistake('The arguments are not a JSON object. Write them as one.')
   const last = before.findLast(({ input }) => (input as { part?: number } | null)?.part === index)
   // Its result was kept, its telling was not: it is not done again.
   if (last?.status === 'completed') return last.result as Result

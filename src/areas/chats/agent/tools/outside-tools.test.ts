@@ -76,7 +76,7 @@ test('an agent uses an outside server: what it may not is told, what it has to a
   assert.deepEqual([broken!.output, broken!.is_error], ['It broke.', true])
   assert.match(refused!.output.error.message, /acme: The server says: .*no refused today/)
   assert.match(vast!.output.error.message, /too large to be offered/)
-  assert.match(garbled!.output.error.message, /no JSON object/)
+  assert.match(garbled!.output.error.message, /not a JSON object/)
   assert.deepEqual([count!.output, count!.is_error], [{ count: 3 }, false])
   assert.deepEqual(
     outside.called.map(({ name, authorization, version }) => [name, authorization, version]),
