@@ -4,7 +4,7 @@ import { z } from 'zod'
 /** Nodes of a schema, as often as they are looked at, times characters of the answer: two seconds at the very worst. */
 const MOST_WORK = 2 ** 21
 
-/** What is wrong with an answer, for people; null where it matches, or where its schema cannot be checked in bounded time. */
+/** The fault of an answer, in words for people; null where it matches, or where its schema cannot be checked in bounded time. */
 export function mismatch(schema: Record<string, unknown>, text: string): string | null {
   let value: unknown
   try {

@@ -105,7 +105,7 @@ async function runAbove({ db, principal: { credential } }: Context): Promise<Pic
   return run ?? null
 }
 
-/** What is in the way, as `on_busy` says; answers the runs that are still to be waited for. */
+/** Makes room as `on_busy` says; answers the runs that are still to be waited for. */
 async function makeRoom(ctx: Context, chatId: Id, onBusy: OnBusy): Promise<RunRow[]> {
   const busy = await runStore.unfinished(ctx.db, chatId)
   if (busy.length > 0 && onBusy === 'reject')

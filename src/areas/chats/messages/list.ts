@@ -33,7 +33,7 @@ export async function listMessages(
   if (head === null) return { rows: [], next: null }
   const after = wholeAt(position, 1)
   const rows = await messageStore.path(ctx.engine.postgres, { head, order, after, limit: limit + 1 })
-  // Whoever wrote the cursor named the message: a path lies in one chat, and that must be this one.
+  // The cursor's writer named the message: a path lies in one chat, and that must be this one.
   if (rows.some(({ chat_id }) => chat_id !== id)) refuse('invalid_cursor', { param: 'cursor' })
   return pageOf(rows, limit, ({ depth }) => cursorOf('messages', filters, [head, depth]), showMessage)
 }

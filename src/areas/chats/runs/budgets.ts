@@ -82,6 +82,6 @@ export function budgetsOf(lineage: readonly Lineal[]): Budget[] {
   return [...new Map(budgets.map((budget) => [`${budget.subject} ${budget.period}`, budget])).values()]
 }
 
-/** The judge of a goal is no work of the agent or of the turn: it counts for goal and chat. */
+/** The budgets of a goal's judge: it is not the agent's work, nor the turn's, so it counts for goal and chat. */
 export const judgesBudgets = (lineage: readonly Lineal[]): Budget[] =>
   budgetsOf(lineage).filter(({ kind }) => kind === 'goal' || kind === 'chat')

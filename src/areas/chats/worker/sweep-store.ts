@@ -3,7 +3,7 @@ import type { Db } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { RunRow } from '../runs/run-store.ts'
 
-/** What is left to whoever sweeps: nobody is at it, or who is cannot know. */
+/** Runs that only a sweep finds: nobody is at them, or who is cannot know. */
 export const sweepStore = {
   /** Those under this process that somebody asked to stop. */
   toCancel: async (db: Db, processId: Id): Promise<Id[]> =>
@@ -25,7 +25,7 @@ export const sweepStore = {
     return rows.map(({ id }) => id)
   },
 
-  /** Running under a process that is no more; or for a while under this one, where the caller knows better. */
+  /** Running under a process that is gone; or for a while under this one, where the caller knows better. */
   orphans: (db: Db, processId: Id): Promise<RunRow[]> =>
     db
       .selectFrom('runs')

@@ -26,7 +26,7 @@ export interface Here {
 
 /** Looks each second, and when it is woken, for runs that nobody is at and for what was asked elsewhere of those here. */
 export function startSweeping({ postgres: { db }, bus, log, processId }: Engine, here: Here): AsyncDisposable {
-  /** What is nobody's is taken, and what somebody asked for elsewhere is done here. */
+  /** A look takes the runs that are nobody's, and does here what somebody asked for elsewhere. */
   async function sweep(): Promise<void> {
     for (const id of await sweepStore.toCancel(db, processId)) here.stop(id)
     for (const run of await sweepStore.forsaken(db))
@@ -47,7 +47,7 @@ export function startSweeping({ postgres: { db }, bus, log, processId }: Engine,
   /** One that cannot be taken over now does not keep the others from it. */
   const left = (runId: Id) => (error: unknown) => log.warn({ error, run: runId }, 'a run cannot be taken over now')
 
-  /** A run whose process is no more begins again where its readers cannot tell, or goes on from what was kept; else it has failed. */
+  /** A run whose process is gone begins again where its readers cannot tell, or goes on from what was kept; else it has failed. */
   async function adopt(orphan: RunRow): Promise<void> {
     const claim = await inChat(orphan.chat_id, async (tx) => {
       await tellUntold(tx, orphan)
