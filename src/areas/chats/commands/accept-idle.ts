@@ -11,8 +11,7 @@ import { type RunRow, asMade } from '../runs/run-store.ts'
 import { type Claim, beginning, messageEvent, numbered, runEvent } from '../runs/transitions.ts'
 import type { ChatRow } from '../store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
-import type { Sent } from './accept.ts'
-import { firstOf, messagesOf } from './fresh-run.ts'
+import { type Sent, firstOf, messagesOf } from './fresh-run.ts'
 import { type IdleMessage, insertIntoIdle } from './sent-store.ts'
 
 /** Messages of one statement, and characters of the content of one that goes with others. */

@@ -1,35 +1,19 @@
 import type { Context } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
-import type { Nano } from '#kernel/money.ts'
 import { behalfOf } from '#kernel/principal.ts'
 import { answererOf } from '../agent/choose-model.ts'
 import { holdActive } from '../hold.ts'
 import { messageStore } from '../messages/message-store.ts'
-import { type Part, titleOf } from '../messages/parts.ts'
+import { titleOf } from '../messages/parts.ts'
 import { type OnBusy, type RunRow, runStore } from '../runs/run-store.ts'
 import { beginning, messageEvent, numbered, runEvent } from '../runs/transitions.ts'
 import type { ChatRow } from '../store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
 import { acceptIdle } from './accept-idle.ts'
-import { beginOrWake, firstOf, messagesOf } from './fresh-run.ts'
+import { type Sent, beginOrWake, firstOf, messagesOf } from './fresh-run.ts'
 import { insertSent } from './sent-store.ts'
 import { stopAll } from './stop.ts'
-
-export interface Sent {
-  content: Part[]
-  parent_id?: Id | null | undefined
-  model?: string | undefined
-  on_busy: OnBusy
-  /** What the run may spend; null: what its chat and its payer may. */
-  budget?: Nano | null
-  /** The automation's run that says it. */
-  automationRunId?: Id
-  /** The call of the run above that hands this on as a task. */
-  call?: string
-  /** The goal that it is a turn of. */
-  goalId?: Id
-}
 
 const MOST_WAITING = 100
 /** Runs that stand above one another, each begun by a tool of the one above it. */

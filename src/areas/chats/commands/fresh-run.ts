@@ -1,10 +1,28 @@
 import type { Context, Engine } from '#engine/context.ts'
 import { type Id, newId } from '#kernel/ids.ts'
+import type { Nano } from '#kernel/money.ts'
 import type { MessageRow, Parent } from '../messages/message-store.ts'
 import { type Part, textOf } from '../messages/parts.ts'
+import type { OnBusy } from '../runs/run-store.ts'
 import type { Claim } from '../runs/transitions.ts'
 import type { HeldChat } from '../store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
+
+/** A message as it is to be taken in. */
+export interface Sent {
+  content: Part[]
+  parent_id?: Id | null | undefined
+  model?: string | undefined
+  on_busy: OnBusy
+  /** What the run may spend; null: what its chat and its payer may. */
+  budget?: Nano | null
+  /** The automation's run that says it. */
+  automationRunId?: Id
+  /** The call of the run above that hands this on as a task. */
+  call?: string
+  /** The goal that it is a turn of. */
+  goalId?: Id
+}
 
 /** A run as it begins: here and now, or with the next turn that is free. */
 export const firstOf = (
