@@ -3,7 +3,7 @@ import { describeCode } from '#kernel/errors.ts'
 import { type Listed, list } from '#kernel/registry.ts'
 import { exampleCommands } from '../cli/help/examples.ts'
 import { exampleOf } from '../example.ts'
-import type { Document, Operation, Parameter, Response } from '../openapi/openapi.ts'
+import type { Document, Operation, Parameter } from '../openapi/openapi.ts'
 import { refusalsByStatus } from '../refusals.ts'
 import { type Schema, resolve } from '../schemas.ts'
 import { type Html, html, inline, prose } from './html.ts'
@@ -36,7 +36,7 @@ function endpointSection(listed: Listed, document: Document): Html {
         <h3>With uk</h3>
         <pre tabindex="0">${exampleCommands(listed).join('\n')}</pre>
       </div>
-      <div>${answerOf(operation, schemas)}</div>
+      <div>${answerOf(operation, document.components)}</div>
     </div>
     ${refusalsOf(listed)}
   </section>`
@@ -118,8 +118,9 @@ function typeOf(schema: Schema, schemas: Record<string, Schema>): string {
   return Array.isArray(type) ? type.join(' or ') : (type ?? 'anything')
 }
 
-function answerOf({ responses }: Operation, schemas: Record<string, Schema>): Html {
-  const [status, response] = Object.entries(responses).find(([status]) => Number(status) < 300)! as [string, Response]
+function answerOf({ responses }: Operation, { schemas, responses: shared }: Document['components']): Html {
+  const [status, one] = Object.entries(responses).find(([status]) => Number(status) < 300)!
+  const response = '$ref' in one ? shared[one.$ref.slice(one.$ref.lastIndexOf('/') + 1)]! : one
   const [type, { schema = {}, example } = {}] = Object.entries(response.content ?? {})[0] ?? []
   const shown =
     type === 'text/event-stream'

@@ -64,7 +64,7 @@ test('each kind of reply has its own answer', () => {
     Object.fromEntries(
       Object.entries(paths[path]![method]!.responses).map(([status, one]) => [
         status,
-        '$ref' in one ? components.responses![one.$ref.split('/').at(-1)!] : one,
+        '$ref' in one ? components.responses[one.$ref.split('/').at(-1)!] : one,
       ]),
     )
   const content = (path: string, method: string, status = '200') => {
@@ -103,7 +103,7 @@ test('who may call shows in scope, credentials and refusals', () => {
   const forget = paths['/things/forget']!.post as Operation
   assert.deepEqual(forget.security, [{ session: [] }])
   assert.deepEqual(forget.responses['403'], { $ref: '#/components/responses/CookieSessionRequiredOrCrossSite' })
-  assert.match(JSON.stringify(components.responses!.CookieSessionRequiredOrCrossSite), /cookie_session_required/)
+  assert.match(JSON.stringify(components.responses.CookieSessionRequiredOrCrossSite), /cookie_session_required/)
 })
 
 test('a reader that resolves references finds every refusal of every endpoint', async () => {

@@ -35,7 +35,11 @@ export interface Document {
   tags: { name: string; description: string; 'x-displayName': string }[]
   security: Record<string, string[]>[]
   paths: Record<string, Record<string, Operation>>
-  components: { schemas: Record<string, Schema>; [kind: string]: Record<string, unknown> }
+  components: {
+    schemas: Record<string, Schema>
+    responses: Record<string, Response>
+    [kind: string]: Record<string, unknown>
+  }
 }
 
 export const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` })
