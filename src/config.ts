@@ -118,6 +118,12 @@ export const settings: readonly Setting[] = [
     fallback: '30',
     meaning: 'How long what runs asked their models is kept, sealed, so that they can be played again; 0 keeps none.',
   },
+  {
+    name: 'UK_FAST_HTTP',
+    fallback: 'on',
+    meaning:
+      '`on` or `off`: ordinary calls of the gateways are read by a reader of our own, in front of Node’s HTTP server.',
+  },
   { name: 'UK_DRAIN_SECONDS', fallback: '20', meaning: 'How long a stopping server lets requests finish.' },
   { name: 'UK_LOG', fallback: 'info', meaning: 'Least level to log: debug, info, warn, error.' },
   { name: 'SMTP_URL', fallback: '', meaning: 'smtp://user:password@host:port to send mail.', secret: true },
@@ -191,6 +197,7 @@ export interface Config {
   readonly storage: Readonly<Record<'workspace' | 'file', number>>
   /** Days that what runs asked their models is kept; 0 keeps none. */
   readonly requestRetentionDays: number
+  readonly fastHttp: boolean
   readonly drainSeconds: number
   readonly logLevel: string
   readonly embeddingModel: string
@@ -280,6 +287,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       file: whole('UK_LIMIT_FILE_BYTES', 0, Number.MAX_SAFE_INTEGER),
     }),
     requestRetentionDays: whole('UK_REQUEST_RETENTION_DAYS', 0, 3650),
+    fastHttp: choice('UK_FAST_HTTP', ['on', 'off'], 'on') === 'on',
     drainSeconds: whole('UK_DRAIN_SECONDS', 0, 3600),
     logLevel: choice('UK_LOG', ['debug', 'info', 'warn', 'error'], 'info'),
     embeddingModel: text('UK_EMBEDDING_MODEL'),

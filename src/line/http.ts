@@ -99,7 +99,7 @@ export function createDoor(parts: DoorParts): Door {
   server.on('clientError', (error, socket) =>
     answerMalformed(error, socket, versions.newest, (url, why, requestId) => said(mountOf(url), why, requestId).body),
   )
-  const fast = answerFast(server, parts.mounts, KEEP_ALIVE_SECONDS, engine.log)
+  const fast = engine.config.fastHttp ? answerFast(server, parts.mounts, KEEP_ALIVE_SECONDS, engine.log) : null
 
   return {
     server,
@@ -112,11 +112,11 @@ export function createDoor(parts: DoorParts): Door {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       const closeIdle = () => {
         server.closeIdleConnections()
-        fast.close()
+        fast?.close()
       }
       const closeAll = () => {
         server.closeAllConnections()
-        fast.closeAll()
+        fast?.closeAll()
       }
       closeIdle()
       let timer = setTimeout(() => {
@@ -129,7 +129,7 @@ export function createDoor(parts: DoorParts): Door {
       await closed
       clearTimeout(timer)
       clearInterval(idle)
-      fast.closeAll()
+      fast?.closeAll()
     },
   }
 }

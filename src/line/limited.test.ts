@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { READERS } from '#test/line/wire/readers.ts'
 import { testServer } from '#test/server.ts'
 
 /** The second call of each is one too many; each surface says so in its own shape. */
@@ -20,9 +21,9 @@ const ways: Record<string, (origin: string, headers: Record<string, string>) => 
     }),
 }
 
-for (const fast of ['on', 'off'])
-  test(`what is one too many says its code on every way in, read by ${fast === 'on' ? 'the short way' : 'Node'}`, async () => {
-    const one = { UK_LIMIT_READS: '1', UK_LIMIT_SEARCHES: '1', UK_LIMIT_INFERENCE: '1', UK_FAST_HTTP: fast }
+for (const { read, environment } of READERS)
+  test(`what is one too many says its code on every way in, ${read}`, async () => {
+    const one = { UK_LIMIT_READS: '1', UK_LIMIT_SEARCHES: '1', UK_LIMIT_INFERENCE: '1', ...environment }
     await using server = await testServer({ environment: one })
     const alice = await server.person('Alice')
     const { headers } = await alice.key()

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { testServer } from '#test/server.ts'
+import { READERS } from './wire/readers.ts'
 
 /** What the simulated model is asked for: so many words, one after the other. */
 const words = (count: number, apartMs: number) => [
@@ -15,8 +16,8 @@ const words = (count: number, apartMs: number) => [
 ]
 
 /** A server, a key of alice's, and streams of it whose first word has come. */
-async function world(drainSeconds: string) {
-  const server = await testServer({ environment: { UK_DRAIN_SECONDS: drainSeconds } })
+async function world(drainSeconds: string, environment: Record<string, string>) {
+  const server = await testServer({ environment: { UK_DRAIN_SECONDS: drainSeconds, ...environment } })
   const { origin } = server
   const alice = await (await server.person('Alice')).key()
   const openai = new OpenAI({ apiKey: alice.key, baseURL: `${origin}/compat-a/v1`, maxRetries: 0 })
@@ -54,53 +55,55 @@ async function world(drainSeconds: string) {
   }
 }
 
-test('a server that stops lets answers of models run to their end', { timeout: 20_000 }, async () => {
-  const { server, chat, message, inference } = await world('10')
-  const asked = words(8, 100)
-  const streams = await Promise.all([chat(asked), message(asked), inference(asked)])
-  const stopped = server[Symbol.asyncDispose]()
-  const [chunks, events, text] = await Promise.all([streams[0].rest(), streams[1].rest(), streams[2].rest()])
-  assert.equal(chunks.at(-1)!.choices[0]!.finish_reason, 'stop')
-  assert.equal(events.at(-1)!.type, 'message_stop')
-  assert.match(text.join(''), /"delta":"7 "[^]*event: run\.completed\n/)
-  await stopped
-})
-
-test(
-  'what outlasts the time that a stopping server has is told so, each in its own way',
-  { timeout: 20_000 },
-  async () => {
-    const { server, alice, openai, anthropic, chat, message, inference } = await world('1')
-    const asked = words(600, 100)
-    const body = { model: 'sim/script', messages: asked }
-    const refusalOf = (call: Promise<unknown>) =>
-      call.then(
-        () => assert.fail('answered'),
-        (error: unknown) => error as { status: number; message: string },
-      )
-    const wholes = [
-      refusalOf(openai.chat.completions.create(body)),
-      refusalOf(anthropic.messages.create({ ...body, max_tokens: 1000 })),
-    ]
-    const answered = alice.post('/inference/text', body)
+for (const { read, environment } of READERS) {
+  test(`a server that stops lets answers of models run to their end, ${read}`, { timeout: 20_000 }, async () => {
+    const { server, chat, message, inference } = await world('10', environment)
+    const asked = words(8, 100)
     const streams = await Promise.all([chat(asked), message(asked), inference(asked)])
     const stopped = server[Symbol.asyncDispose]()
-    await assert.rejects(streams[0].rest(), (error) => {
-      assert.ok(error instanceof OpenAI.APIError)
-      return /shutting down/.test(error.message)
-    })
-    await assert.rejects(streams[1].rest(), (error) => {
-      assert.ok(error instanceof Anthropic.APIError)
-      return /shutting down/.test(error.message)
-    })
-    const text = (await streams[2].rest()).join('')
-    assert.match(text, /event: run\.failed\ndata: .*"code":"shutting_down"[^\n]*\n\n$/)
-    for (const { status, message: why } of await Promise.all(wholes)) {
-      assert.equal(status, 503)
-      assert.match(why, /shutting down/)
-    }
-    const { status, body: refused } = await answered
-    assert.deepEqual([status, refused.error.type, refused.error.code], [503, 'unavailable', 'shutting_down'])
+    const [chunks, events, text] = await Promise.all([streams[0].rest(), streams[1].rest(), streams[2].rest()])
+    assert.equal(chunks.at(-1)!.choices[0]!.finish_reason, 'stop')
+    assert.equal(events.at(-1)!.type, 'message_stop')
+    assert.match(text.join(''), /"delta":"7 "[^]*event: run\.completed\n/)
     await stopped
-  },
-)
+  })
+
+  test(
+    `what outlasts the time that a stopping server has is told so, each in its own way, ${read}`,
+    { timeout: 20_000 },
+    async () => {
+      const { server, alice, openai, anthropic, chat, message, inference } = await world('1', environment)
+      const asked = words(600, 100)
+      const body = { model: 'sim/script', messages: asked }
+      const refusalOf = (call: Promise<unknown>) =>
+        call.then(
+          () => assert.fail('answered'),
+          (error: unknown) => error as { status: number; message: string },
+        )
+      const wholes = [
+        refusalOf(openai.chat.completions.create(body)),
+        refusalOf(anthropic.messages.create({ ...body, max_tokens: 1000 })),
+      ]
+      const answered = alice.post('/inference/text', body)
+      const streams = await Promise.all([chat(asked), message(asked), inference(asked)])
+      const stopped = server[Symbol.asyncDispose]()
+      await assert.rejects(streams[0].rest(), (error) => {
+        assert.ok(error instanceof OpenAI.APIError)
+        return /shutting down/.test(error.message)
+      })
+      await assert.rejects(streams[1].rest(), (error) => {
+        assert.ok(error instanceof Anthropic.APIError)
+        return /shutting down/.test(error.message)
+      })
+      const text = (await streams[2].rest()).join('')
+      assert.match(text, /event: run\.failed\ndata: .*"code":"shutting_down"[^\n]*\n\n$/)
+      for (const { status, message: why } of await Promise.all(wholes)) {
+        assert.equal(status, 503)
+        assert.match(why, /shutting down/)
+      }
+      const { status, body: refused } = await answered
+      assert.deepEqual([status, refused.error.type, refused.error.code], [503, 'unavailable', 'shutting_down'])
+      await stopped
+    },
+  )
+}

@@ -7,13 +7,14 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, type Server, createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import axios from 'axios'
 import got from 'got'
 import httpProxy from 'http-proxy'
 import nodeFetch from 'node-fetch'
 import * as undici from 'undici'
 import { type TestServer, testServer } from '../../server.ts'
+import { READERS } from './readers.ts'
 
 const CALLS = 40
 /** Connections that a client may need for its calls, one after the other: a retry of its own would open another one. */
@@ -22,13 +23,6 @@ const MOST = 1
 let server: TestServer
 let headers: Record<string, string>
 let accepted = 0
-
-before(async () => {
-  server = await testServer({ environment: { UK_LIMIT_INFERENCE: '0' } })
-  headers = { ...(await (await server.person('Alice')).key()).headers, 'content-type': 'application/json' }
-  server.app.door.server.on('connection', () => accepted++)
-})
-after(() => server[Symbol.asyncDispose]())
 
 const paths = ['/compat-a/v1/chat/completions', '/compat-b/v1/messages', '/compat-c/v1/chat/completions']
 const bodyOf = (words: string, stream: boolean): string =>
@@ -71,83 +65,93 @@ function byNode(agent: Agent): Call {
   }
 }
 
-test('node:http with an agent', async () => {
-  using agent = disposable(keepAlive())
-  await calls(byNode(agent))
-})
-
-test('node-fetch 2 with an agent', async () => {
-  using agent = disposable(keepAlive())
-  await calls(async (url, body) => {
-    const answer = await nodeFetch(url, { method: 'POST', headers, body, agent })
-    assert.equal(answer.status, 200)
-    return await answer.text()
-  })
-})
-
-test('axios, whole and as a stream', async () => {
-  using agent = disposable(keepAlive())
-  for (const responseType of ['text', 'stream'] as const)
-    await calls(async (url, body) => {
-      const { status, data } = await axios.post(url, body, { headers, httpAgent: agent, responseType })
-      assert.equal(status, 200)
-      return typeof data === 'string' ? data : responseType === 'stream' ? await textOf(data) : JSON.stringify(data)
+for (const { read, environment } of READERS)
+  describe(read, () => {
+    before(async () => {
+      server = await testServer({ environment: { UK_LIMIT_INFERENCE: '0', ...environment } })
+      headers = { ...(await (await server.person('Alice')).key()).headers, 'content-type': 'application/json' }
+      server.app.door.server.on('connection', () => accepted++)
     })
-})
+    after(() => server[Symbol.asyncDispose]())
 
-test('got, whole and as a stream', async () => {
-  using agent = disposable(keepAlive())
-  const how = { headers, agent: { http: agent }, retry: { limit: 0 } }
-  await calls(async (url, body) => (await got.post(url, { ...how, body })).body)
-  await calls((url, body) => textOf(got.stream.post(url, { ...how, body })))
-})
+    test('node:http with an agent', async () => {
+      using agent = disposable(keepAlive())
+      await calls(byNode(agent))
+    })
 
-test('http-proxy with an agent in front', async () => {
-  using agent = disposable(keepAlive())
-  using own = disposable(keepAlive())
-  const proxy = httpProxy.createProxyServer({ target: server.origin, agent })
-  const front: Server = createServer((asked, answer) => proxy.web(asked, answer, {}, () => void answer.destroy()))
-  await once(front.listen(0, '127.0.0.1'), 'listening')
-  try {
-    await calls(byNode(own), `http://127.0.0.1:${(front.address() as AddressInfo).port}`)
-  } finally {
-    proxy.close()
-    front.closeAllConnections()
-    await new Promise((resolve) => front.close(resolve))
-  }
-})
+    test('node-fetch 2 with an agent', async () => {
+      using agent = disposable(keepAlive())
+      await calls(async (url, body) => {
+        const answer = await nodeFetch(url, { method: 'POST', headers, body, agent })
+        assert.equal(answer.status, 200)
+        return await answer.text()
+      })
+    })
 
-test('undici and fetch', async () => {
-  const pool = new undici.Pool(server.origin, { connections: 1 })
-  after(() => pool.close())
-  await calls(async (url, body) => {
-    const { pathname: path } = new URL(url)
-    const { statusCode, body: answer } = await pool.request({ path, method: 'POST', headers, body })
-    assert.equal(statusCode, 200)
-    return await answer.text()
+    test('axios, whole and as a stream', async () => {
+      using agent = disposable(keepAlive())
+      for (const responseType of ['text', 'stream'] as const)
+        await calls(async (url, body) => {
+          const { status, data } = await axios.post(url, body, { headers, httpAgent: agent, responseType })
+          assert.equal(status, 200)
+          return typeof data === 'string' ? data : responseType === 'stream' ? await textOf(data) : JSON.stringify(data)
+        })
+    })
+
+    test('got, whole and as a stream', async () => {
+      using agent = disposable(keepAlive())
+      const how = { headers, agent: { http: agent }, retry: { limit: 0 } }
+      await calls(async (url, body) => (await got.post(url, { ...how, body })).body)
+      await calls((url, body) => textOf(got.stream.post(url, { ...how, body })))
+    })
+
+    test('http-proxy with an agent in front', async () => {
+      using agent = disposable(keepAlive())
+      using own = disposable(keepAlive())
+      const proxy = httpProxy.createProxyServer({ target: server.origin, agent })
+      const front: Server = createServer((asked, answer) => proxy.web(asked, answer, {}, () => void answer.destroy()))
+      await once(front.listen(0, '127.0.0.1'), 'listening')
+      try {
+        await calls(byNode(own), `http://127.0.0.1:${(front.address() as AddressInfo).port}`)
+      } finally {
+        proxy.close()
+        front.closeAllConnections()
+        await new Promise((resolve) => front.close(resolve))
+      }
+    })
+
+    test('undici and fetch', async () => {
+      const pool = new undici.Pool(server.origin, { connections: 1 })
+      after(() => pool.close())
+      await calls(async (url, body) => {
+        const { pathname: path } = new URL(url)
+        const { statusCode, body: answer } = await pool.request({ path, method: 'POST', headers, body })
+        assert.equal(statusCode, 200)
+        return await answer.text()
+      })
+      await calls(async (url, body) => {
+        const answer = await fetch(url, { method: 'POST', headers, body })
+        assert.equal(answer.status, 200)
+        return await answer.text()
+      })
+    })
+
+    test('curl finds nothing behind an answer and keeps its connection', async () => {
+      const before = accepted
+      const authorization = `authorization: ${headers.authorization}`
+      const how = ['-s', '-v', '-N', '-H', authorization, '-H', 'content-type: application/json']
+      const asked = Array.from({ length: CALLS * paths.length }, (_, n) => {
+        const url = server.origin + paths[n % paths.length]!
+        return [...(n === 0 ? [] : ['--next']), ...how, '-d', bodyOf(`word${n}`, n % 2 === 0), url]
+      }).flat()
+      const child = spawn('curl', asked, { stdio: ['ignore', 'pipe', 'pipe'] })
+      const [said, told] = await Promise.all([textOf(child.stdout), textOf(child.stderr)])
+      assert.equal(told.match(/^< HTTP\/1\.1 200/gm)?.length, CALLS * paths.length)
+      for (let n = 0; n < CALLS * paths.length; n++) assert.ok(said.includes(`word${n}`), `word${n}`)
+      assert.doesNotMatch(told, /leftover|excess/i)
+      assert.ok(accepted - before <= MOST, `${accepted - before} connections`)
+    })
+
+    const disposable = (agent: Agent): Agent & Disposable =>
+      Object.assign(agent, { [Symbol.dispose]: () => agent.destroy() })
   })
-  await calls(async (url, body) => {
-    const answer = await fetch(url, { method: 'POST', headers, body })
-    assert.equal(answer.status, 200)
-    return await answer.text()
-  })
-})
-
-test('curl finds nothing behind an answer and keeps its connection', async () => {
-  const before = accepted
-  const authorization = `authorization: ${headers.authorization}`
-  const how = ['-s', '-v', '-N', '-H', authorization, '-H', 'content-type: application/json']
-  const asked = Array.from({ length: CALLS * paths.length }, (_, n) => {
-    const url = server.origin + paths[n % paths.length]!
-    return [...(n === 0 ? [] : ['--next']), ...how, '-d', bodyOf(`word${n}`, n % 2 === 0), url]
-  }).flat()
-  const child = spawn('curl', asked, { stdio: ['ignore', 'pipe', 'pipe'] })
-  const [said, told] = await Promise.all([textOf(child.stdout), textOf(child.stderr)])
-  assert.equal(told.match(/^< HTTP\/1\.1 200/gm)?.length, CALLS * paths.length)
-  for (let n = 0; n < CALLS * paths.length; n++) assert.ok(said.includes(`word${n}`), `word${n}`)
-  assert.doesNotMatch(told, /leftover|excess/i)
-  assert.ok(accepted - before <= MOST, `${accepted - before} connections`)
-})
-
-const disposable = (agent: Agent): Agent & Disposable =>
-  Object.assign(agent, { [Symbol.dispose]: () => agent.destroy() })

@@ -60,3 +60,20 @@ test('the same calls, read the short way', async (t) => {
   )
   assert.equal(nodes, before, 'Node read some of them')
 })
+
+test('the same calls, where the short way is switched off', async (t) => {
+  await using twin = await world.server.twin({ UK_FAST_HTTP: 'off' })
+  let read = 0
+  twin.app.door.server.on('request', () => read++)
+  const seen = await walks(
+    t,
+    twin.origin,
+    modelCases(key, providers).filter(({ body }) => body!.length < 2_000),
+    byUs,
+  )
+  assert.equal(
+    read,
+    seen.reduce((sum, { answers }) => sum + answers, 0),
+    'Node read them all',
+  )
+})
