@@ -4,8 +4,8 @@ import type { lockDataDir as Lock } from '../../src/engine/postgres/embedded/dat
 import type { startPostgres as Start } from '../../src/engine/postgres/embedded/supervisor.ts'
 
 const [source, dataDir] = process.argv.slice(2) as [string, string]
-const { lockDataDir }: { lockDataDir: typeof Lock } = await import(`${source}/datadir.ts`)
-const { startPostgres }: { startPostgres: typeof Start } = await import(`${source}/supervisor.ts`)
+const { lockDataDir }: { lockDataDir: typeof Lock } = await import(`${source}/embedded/datadir.ts`)
+const { startPostgres }: { startPostgres: typeof Start } = await import(`${source}/embedded/supervisor.ts`)
 
 const logged: string[] = []
 // First of all: a signal that comes during the start must not leave a postgres behind.
