@@ -157,6 +157,7 @@ test('what few callers need is loaded with the first of them, and what only star
     '@fastify/busboy',
     'aws4fetch',
     'croner',
+    'eventsource-parser',
     'graphile-worker',
     'ipaddr.js',
     'kysely',

@@ -1,3 +1,4 @@
+import { type Rounds, startRounds } from '#engine/bus/rounds.ts'
 import type { Engine } from '#engine/context.ts'
 import { writeOutboxAll } from '#engine/outbox/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
@@ -35,10 +36,12 @@ export function startAutomations(engine: Engine<ChatHandles>): AsyncDisposable {
     stopping.add(watched)
   }
 
-  const firing = turning(async () => {
-    while (!closing.signal.aborted && (await fireDue(engine, undefined, aside))) starting.wake()
-  }, 'automations cannot be fired now')
-  const starting = turning(async () => {
+  const rounds = (work: () => Promise<void>, trouble: string): Rounds =>
+    startRounds({ bus, poke: 'automations', pollMs: LOOK_MS }, work, (error) => log.warn({ error }, trouble))
+
+  const launching = new Set<Id>()
+  const place = placesFor(LAUNCHES)
+  const starting = rounds(async () => {
     let after: Id | null = null
     let some = false
     while (!closing.signal.aborted) {
@@ -51,10 +54,11 @@ export function startAutomations(engine: Engine<ChatHandles>): AsyncDisposable {
       some = false
     }
   }, 'runs of automations cannot be started now')
+  const firing = rounds(async () => {
+    while (!closing.signal.aborted && (await fireDue(engine, undefined, aside))) starting.wake()
+  }, 'automations cannot be fired now')
 
   /** Aside, so that who waits for a provider holds up nobody. Faults of ours are tried again later, not in a circle. */
-  const launching = new Set<Id>()
-  const place = placesFor(LAUNCHES)
   async function launchAlone(id: Id): Promise<void> {
     launching.add(id)
     try {
@@ -67,37 +71,11 @@ export function startAutomations(engine: Engine<ChatHandles>): AsyncDisposable {
     }
   }
 
-  function turning(work: () => Promise<void>, trouble: string) {
-    let again = false
-    let running: Promise<void> | null = null
-    const run = async (): Promise<void> => {
-      while (again && !closing.signal.aborted) {
-        again = false
-        await work().catch((error: unknown) => log.warn({ error }, trouble))
-      }
-    }
-    return {
-      wake(): void {
-        again = true
-        running ??= run().finally(() => (running = null))
-      },
-      done: () => running,
-    }
-  }
-  const wake = (): void => {
-    firing.wake()
-    starting.wake()
-  }
-  const timer = setInterval(wake, LOOK_MS)
-  const woken = bus.on('automations', wake)
-  wake()
   return {
     async [Symbol.asyncDispose]() {
       closing.abort()
-      clearInterval(timer)
-      woken[Symbol.dispose]()
-      await firing.done()
-      await starting.done()
+      await firing[Symbol.asyncDispose]()
+      await starting[Symbol.asyncDispose]()
       await Promise.all(stopping)
     },
   }

@@ -1,5 +1,6 @@
 import type { Id } from '#kernel/ids.ts'
 import type { Bus } from '../bus/bus.ts'
+import { startRounds } from '../bus/rounds.ts'
 import type { Lease } from '../processes/leases.ts'
 import type { Log } from '../log.ts'
 import type { Db, Postgres } from '../postgres/client.ts'
@@ -58,10 +59,6 @@ function deliver(
   { postgres: { pool }, bus, log, lease }: { postgres: Postgres; bus: Bus; log: Log; lease: Lease },
   consumer: Consumer,
 ): AsyncDisposable {
-  const closing = new AbortController()
-  let again = false
-  let running: Promise<void> | null = null
-
   /** Answers the numbers of those that were handled together: all of them or none. */
   async function allAtOnce(rows: readonly { seq: bigint; event: Happened }[]): Promise<string[]> {
     if (consumer.together === undefined || rows.length < 2) return []
@@ -75,7 +72,8 @@ function deliver(
   }
 
   /** Whether there may be more. The head of the line holds up what is behind it: a consumer sees its events in order. */
-  async function turn(): Promise<boolean> {
+  async function round(closing: AbortSignal): Promise<boolean> {
+    if (lease.signal.aborted) return false
     const { rows } = await pool.query<{ seq: bigint; event: Happened; attempts: number; due: boolean }>({
       name: 'deliveries_next',
       text: 'select seq, event, attempts, due_at <= now() as due from deliveries where consumer = $1 order by seq limit $2',
@@ -87,7 +85,7 @@ function deliver(
     const first = await allAtOnce(fresh < 0 ? rows : rows.slice(0, fresh))
     handled.push(...first)
     for (const { seq, event, attempts, due } of rows.slice(first.length)) {
-      if (!due || closing.signal.aborted || lease.signal.aborted) break
+      if (!due || closing.aborted || lease.signal.aborted) break
       try {
         await consumer.handle(event)
         handled.push(String(seq))
@@ -111,30 +109,7 @@ function deliver(
     return handled.length > 0 && rows.length === BATCH
   }
 
-  function wake(): void {
-    again = true
-    running ??= run().finally(() => (running = null))
-  }
-  async function run(): Promise<void> {
-    while (again && !closing.signal.aborted && !lease.signal.aborted) {
-      again = false
-      try {
-        if (await turn()) again = true
-      } catch (error) {
-        log.error({ error, consumer: consumer.name }, 'events cannot be delivered now')
-      }
-    }
-  }
-
-  const wakeUp = bus.on('deliveries', wake)
-  const timer = setInterval(wake, POLL_MS)
-  wake()
-  return {
-    async [Symbol.asyncDispose]() {
-      closing.abort()
-      clearInterval(timer)
-      wakeUp[Symbol.dispose]()
-      await running
-    },
-  }
+  return startRounds({ bus, poke: 'deliveries', pollMs: POLL_MS }, round, (error) =>
+    log.error({ error, consumer: consumer.name }, 'events cannot be delivered now'),
+  )
 }

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { EventTable } from '#kernel/events.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import type { Bus } from '../bus/bus.ts'
+import { startRounds } from '../bus/rounds.ts'
 import { type Consumer, deliverTo } from './deliveries.ts'
 import type { Lease, Leases } from '../processes/leases.ts'
 import type { Log } from '../log.ts'
@@ -44,35 +44,32 @@ export interface RelayParts {
 export function startRelay({ postgres, bus, leases, log, consumers, events }: RelayParts): AsyncDisposable {
   let lease: Lease | null = null
   let delivering: AsyncDisposable | null = null
-  const closing = new AbortController()
-  let again = false
-  let running: Promise<void> | null = null
-
   const undeclared = new Set<string>()
 
-  async function turn(): Promise<void> {
+  /** Whether another round is to follow at once. */
+  async function round(closing: AbortSignal): Promise<boolean> {
     if (lease?.signal.aborted) await stepDown()
     if (lease === null) {
       lease = await leases.acquire('relay')
-      if (lease === null) return
+      if (lease === null) return false
       delivering = deliverTo({ postgres, bus, log, consumers, lease })
     }
     const { fence, signal } = lease
-    while (!closing.signal.aborted && !signal.aborted) {
+    while (!closing.aborted && !signal.aborted) {
       const n = await postgres.db.transaction().execute((db) => relayBatch(db, fence, consumers, events, missing))
       if (n === null) {
         // Its time may be over without a word, say where the clock of the database was set forward.
         log.warn({ lease: lease.name }, 'the relay lost its lease')
         await stepDown()
-        again = true
-        return
+        return true
       }
       if (n > 0) {
         bus.poke('changes')
         if (consumers.length > 0) bus.poke('deliveries')
       }
-      if (n < BATCH) return
+      if (n < BATCH) return false
     }
+    return false
   }
 
   /** Told all the same, and to the log: its area has forgotten to declare it. */
@@ -89,30 +86,12 @@ export function startRelay({ postgres, bus, leases, log, consumers, events }: Re
     lease = null
   }
 
-  function wake(): void {
-    again = true
-    running ??= run().finally(() => (running = null))
-  }
-  let lastAt = -Infinity
-  async function run(): Promise<void> {
-    while (again && !closing.signal.aborted) {
-      const wait = lastAt + GROUP_MS - performance.now()
-      if (wait > 0) await sleep(wait)
-      again = false
-      lastAt = performance.now()
-      await turn().catch((error: unknown) => log.error({ error }, 'events cannot be relayed now'))
-    }
-  }
-
-  const wakeUp = bus.on('outbox', wake)
-  const timer = setInterval(wake, POLL_MS)
-  wake()
+  const rounds = startRounds({ bus, poke: 'outbox', pollMs: POLL_MS, paceMs: GROUP_MS }, round, (error) =>
+    log.error({ error }, 'events cannot be relayed now'),
+  )
   return {
     async [Symbol.asyncDispose]() {
-      closing.abort()
-      clearInterval(timer)
-      wakeUp[Symbol.dispose]()
-      await running
+      await rounds[Symbol.asyncDispose]()
       await stepDown()
     },
   }
