@@ -22,7 +22,11 @@ export const ROOMS: readonly Room[] = [
     is: '`app.ts` is the only composition root: it builds everything, holds every handle, and takes it down in reverse. The others are the programs and the health check around it',
     may: ['**'],
   },
-  { files: 'config.ts', is: 'the settings, each with its words for `uk config`', may: ['kernel/**'] },
+  {
+    files: '{config,settings}.ts',
+    is: 'the settings: their words for `uk config`, and how each is read',
+    may: ['kernel/**', 'settings.ts'],
+  },
   { files: 'kernel/**', is: 'the language: contracts, errors, ids, money, scopes, paging; pure, no I/O', may: [] },
   {
     files: 'engine/**',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { settings } from '#config'
+import { settings } from '../../../settings.ts'
 import { ollamaAddress } from './environment.ts'
 import { presets } from './presets.ts'
 
