@@ -8,6 +8,9 @@ import type { Code } from './errors.ts'
 import type { Id } from './ids.ts'
 import type { Role, Scope } from './scopes.ts'
 
+/** The newest dated version of the contract: what new keys are pinned to and sessions speak. */
+export const newestVersion = '2026-11-21'
+
 type Shape = z.ZodRawShape
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -33,9 +36,8 @@ export const results = <T extends z.ZodType, const F extends Shape>(of: T, filte
   ({ kind: 'results', of, filters }) as const
 /** X inline with the endpoint's status, or an operation with 202 when the call goes to the background. */
 export const operation = <T extends z.ZodType>(of: T) => ({ kind: 'operation', of }) as const
-/** Server-sent events. `of` is the union of `{event, data}` that may come. */
 /**
- * Events. What the `server` does goes on without its readers, and who loses the stream takes it up elsewhere; one of the
+ * Server-sent events; `of` is the union of `{event, data}` that may come. What the `server` does goes on without its readers, and who loses the stream takes it up elsewhere; one of the
  * `caller` ends with it, cannot be resumed, and is let run to its end by a server that stops.
  */
 export const stream = <T extends z.ZodType>(of: T, belongs: 'server' | 'caller' = 'server') =>

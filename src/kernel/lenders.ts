@@ -1,17 +1,9 @@
 /** Whose rights bound a call besides its caller's: those who chose the tools that an agent acts by. */
 import type { Id } from './ids.ts'
-import { type Membership, type Principal, behalfOf, hasScope, membershipIn } from './principal.ts'
+import { type Lender, type Membership, type Principal, behalfOf, hasScope, membershipIn } from './principal.ts'
 import { type Scope, atLeast } from './scopes.ts'
 
-/** An account, with as much of its rights as the credential had that it acted by. */
-export interface Lender {
-  /** Null: nobody knows who it was. */
-  account_id: Id | null
-  /** Null: all of them. */
-  scopes: readonly string[] | null
-  /** The only workspace that the credential reached. */
-  held_to: Id | null
-}
+export type { Lender } from './principal.ts'
 
 /** What tells of an account by itself, which no other member of a workspace may see or change. */
 const OWN: ReadonlySet<Scope> = new Set(['settings:read', 'settings:write', 'notification:read', 'usage:read'])

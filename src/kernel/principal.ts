@@ -1,5 +1,4 @@
 import type { Id } from './ids.ts'
-import type { Lender } from './lenders.ts'
 import type { Budget, Cap } from './money.ts'
 import type { Role, Scope } from './scopes.ts'
 
@@ -12,6 +11,16 @@ export interface Membership {
   status: 'active' | 'archived'
   /** What the workspace may spend on model calls; absent: as much as its members have. */
   budget?: Cap
+}
+
+/** An account that lends its rights, with as much of them as the credential had that it acted by. */
+export interface Lender {
+  /** Null: nobody knows who it was. */
+  account_id: Id | null
+  /** Null: all of them. */
+  scopes: readonly string[] | null
+  /** The only workspace that the credential reached. */
+  held_to: Id | null
 }
 
 /** How the caller proved who it is. */

@@ -1,5 +1,5 @@
 import { refuse } from '#kernel/errors.ts'
-import { newestVersion } from '#kernel/version.ts'
+import { newestVersion } from '#kernel/contract.ts'
 
 /**
  * A dated contract. The newest needs no steps; an older one says how its requests are lifted to the next and how

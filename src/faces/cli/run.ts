@@ -90,7 +90,7 @@ async function help(topic: readonly (string | Listed)[], terminal: Terminal, ask
 async function printVersion(terminal: Terminal): Promise<number> {
   const [{ default: about }, { newestVersion }] = await Promise.all([
     import('../../../package.json', { with: { type: 'json' } }),
-    import('#kernel/version.ts'),
+    import('#kernel/contract.ts'),
   ])
   await terminal.out(`uk ${about.version} (API ${newestVersion})\n`)
   return codeOf('ok')

@@ -1,7 +1,7 @@
 /** Writes `openapi.json` at the root of the project: `npm run openapi`. */
 import { writeFile } from 'node:fs/promises'
 import { loadContracts } from '#areas/contracts.ts'
-import { newestVersion } from '#kernel/version.ts'
+import { newestVersion } from '#kernel/contract.ts'
 import { openapi } from './openapi.ts'
 
 const WIDTH = 110

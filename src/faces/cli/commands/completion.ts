@@ -4,10 +4,15 @@ import { globals } from '../globals.ts'
 import { Stop, codeOf } from '../exit.ts'
 import { type Field, fieldsOf } from '../input/fields.ts'
 import { commandGroups } from '../resolve.ts'
-import { specials } from './specials.ts'
 import type { Terminal } from '../terminal.ts'
 import { topics } from '../help/topics.ts'
 
+/** A command that is not an endpoint, as far as a shell has to know it. */
+interface Special {
+  words: readonly string[]
+  usage: string
+  summary: string
+}
 /** One word that may follow, and what it is. */
 interface Word {
   word: string
@@ -24,14 +29,18 @@ interface Tree {
 }
 
 /** `uk completion bash|zsh|fish`: a script made from the registry. */
-export async function completion([shell]: readonly string[], terminal: Terminal): Promise<number> {
+export async function completion(
+  [shell]: readonly string[],
+  terminal: Terminal,
+  specials: readonly Special[],
+): Promise<number> {
   const write = shells[shell as keyof typeof shells]
   if (!write) throw new Stop('usage', `Which shell? ${Object.keys(shells).join(', ')}.`, 'Such as: uk completion bash')
-  await terminal.out(write(await readTree()))
+  await terminal.out(write(await readTree(specials)))
   return codeOf('ok')
 }
 
-async function readTree(): Promise<Tree> {
+async function readTree(specials: readonly Special[]): Promise<Tree> {
   const tree: Tree = { next: new Map(), flags: new Map(), values: new Map() }
   const add = (words: readonly string[], abouts: readonly string[]) =>
     words.forEach((word, i) => {

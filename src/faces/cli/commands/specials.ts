@@ -1,6 +1,6 @@
 import type { Terminal } from '../terminal.ts'
 
-/** A command that is no endpoint. Its module is loaded when it is run. */
+/** A command that is not an endpoint. Its module is loaded when it is run. */
 export interface Special {
   words: readonly string[]
   usage: string
@@ -73,7 +73,7 @@ export const specials: readonly Special[] = [
     usage: 'bash|zsh|fish',
     summary: 'Print the completion script of a shell',
     more: 'bash: `uk completion bash > ~/.local/share/bash-completion/completions/uk`. zsh: `uk completion zsh > "${fpath[1]}/_uk"`. fish: `uk completion fish > ~/.config/fish/completions/uk.fish`.',
-    run: async (...given) => (await import('./completion.ts')).completion(...given),
+    run: async (...given) => (await import('./completion.ts')).completion(...given, specials),
   },
 ]
 
