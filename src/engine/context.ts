@@ -13,9 +13,12 @@ import type { Ledger } from './ledger/ledger.ts'
 import type { Log } from './log.ts'
 import type { Scanner } from './text/scan/scanner.ts'
 import type { Outbound } from './http-client/outbound.ts'
+import type { Emitted } from './outbox/outbox.ts'
 import type { Db, Postgres } from './postgres/client.ts'
 import type { PictureMaker } from './pictures/maker.ts'
 import type { Secrets } from './secrets.ts'
+
+export type { Emitted } from './outbox/outbox.ts'
 
 /**
  * What keeps state, built once by app.ts and shared by every call of this process; with the handles `H` of areas and of
@@ -70,16 +73,6 @@ export interface Acting {
   /** A person has agreed to the one call that it is for. */
   consented?: boolean
   signal: AbortSignal
-}
-
-/** Something that happened, told to whoever subscribes. Written in the transaction of the change. */
-export interface Emitted {
-  /** `chat.created`: the resource's kind and a past participle. */
-  type: string
-  /** Whom it concerns: `workspace:<id>`, `chat:<id>`, `user:<id>`, … The table of events says which of them hear of it. */
-  channels: string[]
-  resource?: { type: string; id: string }
-  data: Record<string, unknown>
 }
 
 /** What a service sees of the world. */

@@ -1,7 +1,6 @@
 import { type Generated, sql } from 'kysely'
-import type { Context, Engine } from '../context.ts'
-import type { Db } from '../postgres/client.ts'
-import type { Range, Staged } from './blobs.ts'
+import type { Db, Postgres } from '../postgres/client.ts'
+import type { Blobs, Range, Staged } from './blobs.ts'
 
 declare module '../postgres/tables.ts' {
   interface Database {
@@ -20,7 +19,7 @@ interface BlobTable {
  * until then, so the sweep can't take the bytes away in between; the same bytes are kept once. A row without a place is
  * one whose bytes a sweep was about to take, or has taken.
  */
-export async function keepBlob(ctx: Pick<Context, 'db' | 'engine'>, staged: Staged): Promise<void> {
+export async function keepBlob(ctx: { db: Db }, staged: Staged): Promise<void> {
   const { rows } = await sql<{ place: string }>`insert into blobs (sha256, size_bytes, place)
     values (${staged.sha256}, ${String(staged.size)}, '') on conflict (sha256) do update set used_at = now()
     returning place`.execute(ctx.db)
@@ -43,7 +42,7 @@ export async function holdBlobs(db: Db, hashes: readonly string[]): Promise<Set<
 
 /** The bytes of this hash. The row must be there. */
 export async function* readBlob(
-  { blobs, postgres }: Pick<Engine, 'blobs' | 'postgres'>,
+  { blobs, postgres }: { blobs: Blobs; postgres: Postgres },
   sha256: string,
   range: Range & { reuse?: boolean } = {},
 ): AsyncGenerator<Uint8Array> {

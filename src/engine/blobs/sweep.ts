@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
-import type { Engine } from '../context.ts'
-import type { Db } from '../postgres/client.ts'
+import type { Db, Postgres } from '../postgres/client.ts'
 import type { Blobs } from './blobs.ts'
 
 /**
@@ -34,7 +33,7 @@ const BATCH = 500
  * Answers how many of each went.
  */
 export async function sweepBlobs(
-  { postgres: { db }, blobs }: Pick<Engine, 'postgres' | 'blobs'>,
+  { postgres: { db }, blobs }: { postgres: Postgres; blobs: Blobs },
   { graceMinutes = 60, strayMinutes = 1_440, signal }: SweepMore = {},
 ): Promise<{ unreferenced: number; stray: number }> {
   const gone = { unreferenced: 0, stray: 0 }

@@ -1,8 +1,17 @@
 import { sql } from 'kysely'
 import { newId } from '#kernel/ids.ts'
-import type { Emitted } from '../context.ts'
 import type { Db } from '../postgres/client.ts'
 import type { Actor } from '#kernel/principal.ts'
+
+/** Something that happened, told to whoever subscribes. Written in the transaction of the change. */
+export interface Emitted {
+  /** `chat.created`: the resource's kind and a past participle. */
+  type: string
+  /** Whom it concerns: `workspace:<id>`, `chat:<id>`, `user:<id>`, … The table of events says which of them hear of it. */
+  channels: string[]
+  resource?: { type: string; id: string }
+  data: Record<string, unknown>
+}
 
 /** An event and who made it happen; null is the server itself. */
 export interface Told {

@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import { type ContentOf, learnContents, textsOf } from '#engine/text/index/contents.ts'
-import type { Engine } from '#engine/context.ts'
 import { Unreadable } from '#engine/text/documents/document.ts'
-import { MOST_BODY, type Searchable } from '#engine/text/index/searchable.ts'
+import { MOST_BODY, type SearchSources, type Searchable } from '#engine/text/index/searchable.ts'
 import type { Id } from '#kernel/ids.ts'
 
 interface Row extends Omit<ContentOf, 'sha256' | 'size_bytes'> {
@@ -83,7 +82,7 @@ export const fileSearchable: Searchable = {
 export const isNote = (path: string): boolean => /(^|\/)Notes\/([^/]+\/)*[^/]+\.(md|markdown)$/i.test(path)
 
 /** Plain text is learnt at once; a document takes longer, so a job does it and comes back to its files. */
-async function textsFor(engine: Engine, files: readonly (Row & ContentOf)[]) {
+async function textsFor(engine: SearchSources, files: readonly (Row & ContentOf)[]) {
   const later = await learnContents(engine, files, { documents: false })
   for (const sha256 of later) {
     const { id } = files.find((file) => file.sha256 === sha256)!
@@ -98,11 +97,11 @@ async function textsFor(engine: Engine, files: readonly (Row & ContentOf)[]) {
 
 const BUSY_SECONDS = 10
 
-const learnLater = (engine: Engine, sha256: string, id: Id, inSeconds = 0): Promise<void> =>
+const learnLater = (engine: SearchSources, sha256: string, id: Id, inSeconds = 0): Promise<void> =>
   engine.jobs.add(engine.postgres, 'search.learn', { id }, { key: `search.learn:${sha256}`, inSeconds })
 
 /** Learns the text of a document, in the reader's own process. Throws to be tried again. */
-export async function learnFile(engine: Engine, id: Id): Promise<Id[]> {
+export async function learnFile(engine: SearchSources, id: Id): Promise<Id[]> {
   const { rows } =
     await sql<ContentOf>`select f.sha256, f.name, f.mime_type, f.size_bytes, coalesce(r.created_by, r.workspace_id) as account
       from files f join resources r on r.id = f.id where f.id = ${id} and f.sha256 is not null`.execute(

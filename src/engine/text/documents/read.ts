@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import type { Engine } from '../../context.ts'
-import type { Db } from '../../postgres/client.ts'
+import type { Db, Postgres } from '../../postgres/client.ts'
 import { type DocumentKind, type Given, READER, type Read, Unreadable } from './document.ts'
+import type { DocumentReader } from './reader.ts'
 
 declare module '../../postgres/tables.ts' {
   interface Database {
@@ -27,7 +27,7 @@ export interface Wanted {
  * processes, so that it does so once. Throws `Unreadable`.
  */
 export async function readDocument(
-  { documents, postgres: { db } }: Pick<Engine, 'documents' | 'postgres'>,
+  { documents, postgres: { db } }: { documents: DocumentReader; postgres: Postgres },
   { account, kind, sha256, given, signal }: Wanted,
 ): Promise<Read> {
   await checkSlow(db, sha256, kind)

@@ -1,7 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 import { sql } from 'kysely'
 import { wholeBlob } from '../../blobs/keep.ts'
-import type { Engine } from '../../context.ts'
+import type { Blobs } from '../../blobs/blobs.ts'
+import type { Log } from '../../log.ts'
+import type { Postgres } from '../../postgres/client.ts'
+import type { DocumentReader } from '../documents/reader.ts'
 import { decode } from '../documents/charset.ts'
 import { READER, Unreadable, kindOf } from '../documents/document.ts'
 import { readDocument } from '../documents/read.ts'
@@ -22,7 +25,13 @@ interface Learnt {
   grams: Int32Array | null
 }
 
-type Parts = Pick<Engine, 'blobs' | 'postgres' | 'documents' | 'log'>
+/** Where the text of files comes from: their bytes and rows, and what reads documents. */
+export interface TextSources {
+  blobs: Blobs
+  postgres: Postgres
+  documents: DocumentReader
+  log: Log
+}
 
 /** Of a file: its hash, and what says how its bytes are to be read. */
 export interface ContentOf {
@@ -40,7 +49,7 @@ export interface ContentOf {
  * `Unreadable`, `busy`, when too many documents wait.
  */
 export async function learnContents(
-  engine: Parts,
+  engine: TextSources,
   given: readonly ContentOf[],
   { documents }: { documents: boolean },
 ): Promise<Set<string>> {
@@ -88,7 +97,7 @@ const isDocument = ({ mime_type, name }: ContentOf): boolean => {
   return kind !== null && kind !== 'text'
 }
 
-const keep = async ({ postgres }: Parts, learnt: readonly [string, Learnt][]): Promise<void> =>
+const keep = async ({ postgres }: TextSources, learnt: readonly [string, Learnt][]): Promise<void> =>
   void (await postgres.pool.query({
     name: 'contents_keep',
     text: `update contents c set indexed_at = now(), plain = x.plain, reason = x.reason, text = x.text, title = x.title, grams = x.grams::int4[], reader = ${READER}
@@ -106,7 +115,7 @@ const keep = async ({ postgres }: Parts, learnt: readonly [string, Learnt][]): P
 
 const none = (reason: string): Learnt => ({ plain: false, reason, text: null, title: null, grams: null })
 
-async function look(engine: Parts, { sha256, mime_type, name, size_bytes, account }: ContentOf): Promise<Learnt> {
+async function look(engine: TextSources, { sha256, mime_type, name, size_bytes, account }: ContentOf): Promise<Learnt> {
   const kind = kindOf(mime_type, name)
   const media = /^(image|audio|video|font)\//.test(mime_type ?? '') && !/svg/.test(mime_type ?? '')
   if (media) return none('binary')
@@ -148,7 +157,7 @@ const startsMarked = (bytes: Uint8Array): boolean =>
 
 /** What files say, by their hashes: the text of a document, or the bytes where they are text. What says nothing is left out. */
 export async function textsOf(
-  engine: Parts,
+  engine: TextSources,
   hashes: readonly string[],
   most: number,
 ): Promise<Map<string, { text: string; title: string | null }>> {

@@ -1,6 +1,7 @@
 import type { Id } from '#kernel/ids.ts'
-import type { Engine } from '../../context.ts'
+import type { Jobs } from '../../jobs/jobs.ts'
 import type { Happened } from '../../outbox/deliveries.ts'
+import type { TextSources } from './contents.ts'
 
 /** Something that search finds, as its area tells of it. */
 export interface SearchDocument {
@@ -17,16 +18,21 @@ export interface SearchDocument {
   updated_at: Date
 }
 
+/** What an area reads its documents with; those that take long are left to a job. */
+export interface SearchSources extends TextSources {
+  jobs: Jobs
+}
+
 /** How an area takes part in search. */
 export interface Searchable {
   /** The first word of the events that tell of its things: `chat` of `chat.updated`. */
   kinds: readonly string[]
   /** The ids of the documents that an event may have changed. */
-  changed(engine: Engine, events: readonly Happened[]): Promise<Id[]>
+  changed(sources: SearchSources, events: readonly Happened[]): Promise<Id[]>
   /** Those of these that are to be found now. One that is left out is taken from the index. */
-  read(engine: Engine, ids: readonly Id[]): Promise<SearchDocument[]>
+  read(sources: SearchSources, ids: readonly Id[]): Promise<SearchDocument[]>
   /** All ids behind this one, in their order, for indexing anew. */
-  all(engine: Engine, after: Id | null, limit: number): Promise<Id[]>
+  all(sources: SearchSources, after: Id | null, limit: number): Promise<Id[]>
 }
 
 /** So much of a text is searched by its words. */
