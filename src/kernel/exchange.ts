@@ -1,4 +1,6 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { Refusal } from './errors.ts'
+import type { Id } from './ids.ts'
 
 /** A request that has come whole, head and body, before anybody looks at it. */
 export interface WholeRequest {
@@ -28,4 +30,31 @@ export interface Reply {
   on(event: 'close' | 'drain', listener: () => void): this
   once(event: 'close' | 'drain', listener: () => void): this
   off(event: 'close' | 'drain', listener: () => void): this
+}
+
+/** A refusal as it is written, whatever the shape of its body. */
+export interface RefusalSaid {
+  status: number
+  headers: Record<string, string>
+  body: object
+}
+
+/** Paths whose ordinary POSTs come whole and by the short way. */
+export interface FastMount {
+  paths: readonly string[]
+  handle(request: WholeRequest, reply: Reply, requestId: Id): void
+}
+
+/** A part of the address space that is not REST: the gateways, `/mcp`, the docs, the app, health. */
+export interface Mount {
+  /** Paths that begin so are its own. */
+  prefix: string
+  /** It writes `X-Request-Id` and all other headers itself, at once with the status: what the hot path can afford. */
+  ownHead?: true
+  /** A refusal of what never comes to it, in its own shape; absent: in that of REST. */
+  refusal?(why: Refusal, requestId: Id): RefusalSaid
+  handle(request: IncomingMessage, response: ServerResponse, requestId: Id): void | Promise<void>
+  fast?: FastMount
+  /** The server closes: answers with this, in its own shape, what is still in progress. */
+  interrupt?(why: Refusal): void
 }

@@ -1,32 +1,19 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { boundRest } from '#engine/slow-body.ts'
 import { Refusal } from '#kernel/errors.ts'
+import type { Mount, RefusalSaid } from '#kernel/exchange.ts'
 import { type Id, newId } from '#kernel/ids.ts'
 import { allowCors } from './cors.ts'
 import type { Entrance } from './entrance.ts'
 import { wrongFields } from './fields.ts'
 import { answerMalformed } from './malformed.ts'
-import { type FastMount, answerFast } from './fast-http/front.ts'
-import { type RefusalSaid, refusedAnswer } from './rest/reply.ts'
+import { answerFast } from './fast-http/front.ts'
+import { refusedAnswer } from './rest/reply.ts'
 import { LAST_WORDS_MS, createRest } from './rest/rest.ts'
 import { sendRefusal, sendSaid } from './rest/write.ts'
 
 // Not imported: an import reads all that the module offers, and some of that loads the whole of Node's `fetch`: 10 MB.
 const { createServer } = process.getBuiltinModule('node:http')
-
-/** A part of the address space that is no REST: the gateways, `/mcp`, the docs, the app, health. */
-export interface Mount {
-  /** Paths that begin so are its own. */
-  prefix: string
-  /** It writes `X-Request-Id` and all other headers itself, at once with the status: what the hot path can afford. */
-  ownHead?: true
-  /** A refusal of what never comes to it, in its own shape; absent: in that of REST. */
-  refusal?(why: Refusal, requestId: Id): RefusalSaid
-  handle(request: IncomingMessage, response: ServerResponse, requestId: Id): void | Promise<void>
-  fast?: FastMount
-  /** The server closes: answers with this, in its own shape, what is still in progress. */
-  interrupt?(why: Refusal): void
-}
 
 export interface Door {
   server: Server

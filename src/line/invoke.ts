@@ -9,7 +9,7 @@ import { type Entry, inputSchema } from '#kernel/registry.ts'
 import { checkConsent } from './consent.ts'
 import { checkScope, countedAs } from './admit.ts'
 import { permit } from '#access/permit.ts'
-import { parse, pathId } from './rest/read.ts'
+import { parse, pathId } from './parse.ts'
 
 /** What a door knows of a call before its endpoint is run. */
 export interface CallStart {

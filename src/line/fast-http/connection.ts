@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastConnections } from './connections.ts'
+import type { Reply, WholeRequest } from '#kernel/exchange.ts'
 import { FastHeads } from './head.ts'
 import { FastReply, type ReplyHow } from './reply.ts'
 
@@ -8,10 +8,30 @@ import { FastReply, type ReplyHow } from './reply.ts'
 const LARGEST = 262_144
 const LARGEST_HEAD = 16_384
 
+export interface FastOptions {
+  /** Whose POSTs are answered here. */
+  paths: { has(path: string): boolean }
+  answer(request: WholeRequest, reply: Reply): void
+  /** Takes a connection over for good; its first bytes are put back into it. */
+  handOver(socket: Socket): void
+  keepAliveSeconds: number
+}
+
+/** Whoever holds the connections and is told how each fares. */
+export interface ConnectionOwner {
+  readonly options: FastOptions
+  /** No connection goes on after its answer. */
+  readonly closing: boolean
+  /** A request has begun to come, and is not whole. */
+  gathers(connection: Connection): void
+  gathered(connection: Connection): void
+  gone(connection: Connection): void
+}
+
 /** One connection: its requests one after the other, each answered before the next is looked at. */
 export class Connection implements ReplyHow {
   readonly #socket: Socket
-  readonly #owner: FastConnections
+  readonly #owner: ConnectionOwner
   readonly #heads: FastHeads
   #reply: FastReply | null = null
   /** What has come of the next request. */
@@ -25,7 +45,7 @@ export class Connection implements ReplyHow {
   /** By `performance.now()`. */
   gathersSince = 0
 
-  constructor(socket: Socket, owner: FastConnections) {
+  constructor(socket: Socket, owner: ConnectionOwner) {
     this.#socket = socket
     this.#owner = owner
     this.#heads = new FastHeads(owner.options.paths)

@@ -1,15 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Reply, WholeRequest } from '#kernel/exchange.ts'
-import { Connection } from './connection.ts'
-
-export interface FastOptions {
-  /** Whose POSTs are answered here. */
-  paths: { has(path: string): boolean }
-  answer(request: WholeRequest, reply: Reply): void
-  /** Takes a connection over for good; its first bytes are put back into it. */
-  handOver(socket: Socket): void
-  keepAliveSeconds: number
-}
+import { Connection, type ConnectionOwner, type FastOptions } from './connection.ts'
 
 const CLOCK_MS = 1_000
 /** A request that has not wholly come after so long is for the full server, which knows how to be slow. */
@@ -19,7 +9,7 @@ const GATHER_MS = 100
  * Connections whose requests are ordinary: read and written here, at a third of what Node's server costs. The first
  * request that is anything else hands its connection over to that server, with all its bytes.
  */
-export class FastConnections {
+export class FastConnections implements ConnectionOwner {
   readonly options: FastOptions
   readonly #all = new Set<Connection>()
   readonly #gathering = new Set<Connection>()
@@ -39,7 +29,6 @@ export class FastConnections {
     this.#all.add(new Connection(socket, this))
   }
 
-  /** A request has begun to come, and is not whole. */
   gathers(connection: Connection): void {
     this.#gathering.add(connection)
     if (this.#gathers === null) this.#gathers = setTimeout(() => this.#handSlowOver(), GATHER_MS)

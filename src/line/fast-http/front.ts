@@ -1,15 +1,9 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Log } from '#engine/log.ts'
-import type { Reply, WholeRequest } from '#kernel/exchange.ts'
-import { type Id, newId } from '#kernel/ids.ts'
+import type { FastMount } from '#kernel/exchange.ts'
+import { newId } from '#kernel/ids.ts'
 import { FastConnections } from './connections.ts'
-
-/** Paths whose ordinary POSTs come whole and by the short way. */
-export interface FastMount {
-  paths: readonly string[]
-  handle(request: WholeRequest, reply: Reply, requestId: Id): void
-}
 
 /** Every connection of `server` is read the short way until something comes on it that is not ordinary. */
 export function answerFast(

@@ -1,6 +1,6 @@
 import type { Bytes } from '#kernel/answers.ts'
+import type { Mount } from '#kernel/exchange.ts'
 import { allowCors } from '../cors.ts'
-import type { Mount } from '../http.ts'
 import { sendBytes } from './send-bytes.ts'
 
 /** Addresses that carry their own right to be read. `open` refuses, or answers the bytes. */

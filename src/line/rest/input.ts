@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { Context } from '#engine/context.ts'
 import type { Entry } from '#kernel/registry.ts'
-import { parse, readHeaders, readJson, readPath, readQuery } from './read.ts'
+import { readHeaders, readJson, readPath, readQuery } from './read.ts'
 import { isMultipart, readMultipart, readRaw } from './upload.ts'
+import { parse } from '../parse.ts'
 import type { Versions } from '../version.ts'
 
 /** Path, query, headers and body of a call as one checked object, lifted from the caller's version to the newest. */

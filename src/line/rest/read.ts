@@ -4,10 +4,9 @@ import type { z } from 'zod'
 import { WHOLE_MS, leaveSender } from '#engine/slow-body.ts'
 import type { AnyEndpoint } from '#kernel/contract.ts'
 import { pathNames } from '#kernel/contract.ts'
-import { type Code, refuse } from '#kernel/errors.ts'
-import { type Id, parseId } from '#kernel/ids.ts'
+import { refuse } from '#kernel/errors.ts'
 import { refuseJson } from '#kernel/text/json-text.ts'
-import { firstOf, sayFault } from '../fault.ts'
+import { parse, pathId } from '../parse.ts'
 
 const DEFAULT_LIMIT = 1 << 20
 const DEEPEST = 64
@@ -117,31 +116,3 @@ export function readPath(endpoint: AnyEndpoint, values: readonly string[]): Reco
   })
   return path
 }
-
-/** An id in its stored form; what has no id's shape is 404, like one that is not there. */
-export const pathId = (name: string, words: string): Id => parseId(words) ?? refuse('not_found', { param: name })
-
-/** Refuses with the name of the first field at fault, and what would be right. */
-export function parse<T extends z.ZodType>(schema: T, value: unknown, within?: string): z.output<T> {
-  const result = schema.safeParse(value, { error: sayFault })
-  if (result.success) return result.data
-  const fault = firstOf(result.error.issues)
-  const at = [...(within === undefined ? [] : [within]), ...fault.path.map(String)]
-  if (fault.code === 'unrecognized_keys') {
-    const param = [...at, fault.keys[0]!].join('.')
-    return refuse('unknown_parameter', { param, message: `\`${param}\` is not a parameter of this endpoint.` })
-  }
-  const param = at.join('.')
-  const absent = fault.code === 'invalid_type' && valueAt(value, fault.path) === undefined
-  const code: Code = absent ? 'missing_parameter' : 'invalid_parameter'
-  return refuse(code, {
-    ...(param && { param }),
-    message: `${param ? `\`${param}\`` : 'The input'}${absent ? ' is required' : goesOn(fault.message)}.`,
-  })
-}
-
-/** `must be …` makes a sentence with the name of the field; what a contract says otherwise stands behind it. */
-const goesOn = (words: string): string => (/^(must|may|has|is) /.test(words) ? ` ${words}` : `: ${words}`)
-
-const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
-  path.reduce<unknown>((inner, key) => (inner as Record<PropertyKey, unknown> | undefined)?.[key], value)

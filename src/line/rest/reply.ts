@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import type { Background, Page, Results } from '#kernel/answers.ts'
 import type { Reply } from '#kernel/contract.ts'
 import { type ErrorBody, Refusal, errorBody } from '#kernel/errors.ts'
+import type { RefusalSaid } from '#kernel/exchange.ts'
 
 /** The JSON body of an answer, in the envelope of its kind. Streams, bytes and none have none. */
 export function envelope(reply: Reply, answer: unknown, input: Record<string, unknown>): unknown {
@@ -41,20 +42,13 @@ export const names = (header: string, etag: string, how: 'weakly' | 'strongly'):
   header.trim() === '*' ||
   header.split(',').some((part) => (how === 'weakly' ? part.trim().replace(/^W\//, '') : part.trim()) === etag)
 
-/** A refusal as it is written, whatever the shape of its body. */
-export interface RefusalSaid {
-  status: number
-  headers: Record<string, string>
-  body: object
-}
-
 export interface RefusedAnswer extends RefusalSaid {
   body: ErrorBody
   /** What is to be logged; null for what the caller did wrong. */
   fault: unknown
 }
 
-/** The one exit of every refusal. What is no Refusal is a fault of ours and shows nothing of itself. */
+/** The one exit of every refusal. What is not a Refusal is a fault of ours and shows nothing of itself. */
 export function refusedAnswer(error: unknown): RefusedAnswer {
   if (error instanceof Refusal)
     return { status: error.status, headers: error.headers ?? {}, body: errorBody(error), fault: null }

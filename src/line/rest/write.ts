@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Log } from '#engine/log.ts'
 import type { Id } from '#kernel/ids.ts'
-import { type RefusalSaid, etagOf, names, refusedAnswer } from './reply.ts'
+import type { RefusalSaid } from '#kernel/exchange.ts'
+import { etagOf, names, refusedAnswer } from './reply.ts'
 
 export function setHeaders(response: ServerResponse, headers: Record<string, string>): void {
   for (const name in headers) response.setHeader(name, headers[name]!)

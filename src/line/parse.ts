@@ -1,10 +1,40 @@
 import type { z } from 'zod'
+import { type Code, refuse } from '#kernel/errors.ts'
+import { type Id, parseId } from '#kernel/ids.ts'
 
-export type Fault = z.core.$ZodIssue
+/** An id in its stored form; what has no id's shape is 404, like one that is not there. */
+export const pathId = (name: string, words: string): Id => parseId(words) ?? refuse('not_found', { param: name })
+
+/** Refuses with the name of the first field at fault, and what would be right. */
+export function parse<T extends z.ZodType>(schema: T, value: unknown, within?: string): z.output<T> {
+  const result = schema.safeParse(value, { error: sayFault })
+  if (result.success) return result.data
+  const fault = firstOf(result.error.issues)
+  const at = [...(within === undefined ? [] : [within]), ...fault.path.map(String)]
+  if (fault.code === 'unrecognized_keys') {
+    const param = [...at, fault.keys[0]!].join('.')
+    return refuse('unknown_parameter', { param, message: `\`${param}\` is not a parameter of this endpoint.` })
+  }
+  const param = at.join('.')
+  const absent = fault.code === 'invalid_type' && valueAt(value, fault.path) === undefined
+  const code: Code = absent ? 'missing_parameter' : 'invalid_parameter'
+  return refuse(code, {
+    ...(param && { param }),
+    message: `${param ? `\`${param}\`` : 'The input'}${absent ? ' is required' : goesOn(fault.message)}.`,
+  })
+}
+
+/** `must be …` makes a sentence with the name of the field; what a contract says otherwise stands behind it. */
+const goesOn = (words: string): string => (/^(must|may|has|is) /.test(words) ? ` ${words}` : `: ${words}`)
+
+const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>((inner, key) => (inner as Record<PropertyKey, unknown> | undefined)?.[key], value)
+
+type Fault = z.core.$ZodIssue
 type Raw = z.core.$ZodRawIssue
 
 /** What is wrong, in words that go on from the name of the field; contracts that have words of their own keep them. */
-export function sayFault(fault: Raw): string {
+function sayFault(fault: Raw): string {
   switch (fault.code) {
     case 'invalid_type':
       return `must be ${things[fault.expected] ?? fault.expected}${butGiven(fault.input, fault.expected)}`
@@ -30,7 +60,7 @@ export function sayFault(fault: Raw): string {
 }
 
 /** The fault to tell of: what is not known comes first, for it may be a required name, misspelt. */
-export const firstOf = (faults: readonly Fault[]): Fault =>
+const firstOf = (faults: readonly Fault[]): Fault =>
   closest(faults.find(({ code }) => code === 'unrecognized_keys') ?? faults[0]!)
 
 /** Of several forms that a value may have the one that it came closest to: its fault lies deepest. */
