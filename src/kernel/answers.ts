@@ -1,5 +1,7 @@
 /** What a handler hands over, before a face writes it: pages, bytes, events, feeds. */
 
+import type { Scope } from './scopes.ts'
+
 export interface Page<T> {
   rows: T[]
   /** Where the next page starts, or null at the end. */
@@ -39,6 +41,25 @@ export interface Event<D = unknown> {
   id?: string
   event: string
   data: D
+}
+
+/** What a call by an endpoint's name answers to callers in this process: the agent tool, and runs of agents. */
+export type Answered =
+  | { kind: 'json'; body: Record<string, unknown> }
+  /** `ended` fires when the caller leaves, the server closes, or, with a Refusal as its reason, its rights end. */
+  | { kind: 'stream'; events: AsyncIterable<Event>; ended: AbortSignal }
+  | { kind: 'bytes'; bytes: Bytes }
+  | { kind: 'none' }
+/** What a call of the agent tool by some name would reach. */
+export interface Reached {
+  /** `find`, `describe`, `do`, or an endpoint's name. */
+  tool: string
+  /** The endpoint that is called in the end; null where none is, or none of that name. */
+  endpoint: string | null
+  /** To do it twice is as good as once. */
+  repeatable: boolean
+  /** A person has to agree to each call of it, who must be allowed this much; null: its policy alone decides. */
+  consent: { scope: Scope | null } | null
 }
 
 /** One event as server-sent events write it; JSON has no raw line breaks, so `data` is one line. */

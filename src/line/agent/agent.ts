@@ -1,3 +1,4 @@
+import type { Answered } from '#kernel/answers.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from '#engine/context.ts'
 import { logScope } from '#engine/log.ts'
@@ -49,13 +50,6 @@ export interface Admitted extends Disposable {
   redeem(question: string, name: string, input: unknown): Promise<void>
   refusal(error: unknown): ErrorBody
 }
-
-export type Answered =
-  | { kind: 'json'; body: Record<string, unknown> }
-  /** `ended` fires when the stream is to end; its reason is the refusal of a caller that lost its rights. */
-  | { kind: 'stream'; events: AsyncIterable<Event>; ended: AbortSignal }
-  | { kind: 'bytes'; bytes: Bytes }
-  | { kind: 'none' }
 
 /**
  * How the agent tool enters the line. Only keys: no cookie is read, so nothing of cross-site calls arises. Every

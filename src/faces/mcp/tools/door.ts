@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Bytes, Event } from '#kernel/answers.ts'
+import type { Answered } from '#kernel/answers.ts'
 import type { ErrorBody } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Listed } from '#kernel/registry.ts'
@@ -38,10 +38,3 @@ export interface AgentCaller {
   /** The REST error of anything thrown; a fault of ours is logged and shows nothing of itself. */
   refusal(error: unknown): ErrorBody
 }
-
-export type Answered =
-  | { kind: 'json'; body: Record<string, unknown> }
-  /** `ended` fires when the caller leaves, the server closes, or, with a Refusal as its reason, its rights end. */
-  | { kind: 'stream'; events: AsyncIterable<Event>; ended: AbortSignal }
-  | { kind: 'bytes'; bytes: Bytes }
-  | { kind: 'none' }

@@ -1,5 +1,5 @@
+import type { Reached } from '#kernel/answers.ts'
 import { type Listed, inputSchema } from '#kernel/registry.ts'
-import type { Scope } from '#kernel/scopes.ts'
 import { convert } from '../../schemas.ts'
 import { createAgentTools, type ToolCall } from './agent-tools.ts'
 import { type Card, createCatalogue } from '../catalogue/catalogue.ts'
@@ -11,18 +11,6 @@ export interface Offered {
   name: string
   description: string
   parameters: object
-}
-
-/** What a call by some name would reach. */
-export interface Reached {
-  /** `find`, `describe`, `do`, or an endpoint's name. */
-  tool: string
-  /** The endpoint that is called in the end; null where none is, or none of that name. */
-  endpoint: string | null
-  /** To do it twice is as good as once. */
-  repeatable: boolean
-  /** A person has to agree to each call of it, who must be allowed this much; null: its policy alone decides. */
-  consent: { scope: Scope | null } | null
 }
 
 /** The registry as tools of a model that runs in this server: the three of the agent tool, and endpoints by name. */

@@ -3,7 +3,7 @@ import { type AgentRow, agentsById } from '#areas/agents/service.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Lineal } from '../../runs/budgets.ts'
-import type { Reached } from './toolbox.ts'
+import type { Reached } from '#kernel/answers.ts'
 
 export type Policy = 'allow' | 'ask' | 'deny'
 export type AgentTools = readonly { name: string; policy: Policy }[]
