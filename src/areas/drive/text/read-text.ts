@@ -75,12 +75,13 @@ async function documentText(
   const kind = kindOf(mime_type, name)
   if (kind === null || kind === 'text' || kind === 'html') return null
   const of = { sha256: sha256!, mime_type, name, size_bytes: size_bytes!, account: ctx.account }
-  const left = await learnContents(ctx.engine, [of], { documents: true }).catch((error: unknown) => {
+  const learnt = await learnContents(ctx.engine, [of], { documents: true }).catch((error: unknown) => {
     if (error instanceof Unreadable)
       return refuse('unavailable', { message: error.message, headers: { 'retry-after': '5' } })
     throw error
   })
-  if (left.size > 0) refuse('unavailable', { message: 'The text of this document is being read. Ask again soon.' })
+  if (learnt.left.size > 0)
+    refuse('unavailable', { message: 'The text of this document is being read. Ask again soon.' })
   const { text, reason } = await findStore.learnt(ctx.db, of.sha256)
   return text === null ? (reason ?? 'binary') : { text }
 }

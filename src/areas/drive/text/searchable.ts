@@ -83,16 +83,13 @@ export const isNote = (path: string): boolean => /(^|\/)Notes\/([^/]+\/)*[^/]+\.
 
 /** Plain text is learnt at once; a document takes longer, so a job does it and comes back to its files. */
 async function textsFor(engine: SearchSources, files: readonly (Row & ContentOf)[]) {
-  const later = await learnContents(engine, files, { documents: false })
-  for (const sha256 of later) {
+  const { left, said } = await learnContents(engine, files, { documents: false, most: MOST_BODY })
+  for (const sha256 of left) {
     const { id } = files.find((file) => file.sha256 === sha256)!
     await learnLater(engine, sha256, id)
   }
-  return textsOf(
-    engine,
-    files.map(({ sha256 }) => sha256),
-    MOST_BODY,
-  )
+  const known = files.map(({ sha256 }) => sha256).filter((sha256) => !said.has(sha256) && !left.has(sha256))
+  return new Map([...said, ...(await textsOf(engine, known, MOST_BODY))])
 }
 
 const BUSY_SECONDS = 10
@@ -107,16 +104,16 @@ export async function learnFile(engine: SearchSources, id: Id): Promise<Id[]> {
       from files f join resources r on r.id = f.id where f.id = ${id} and f.sha256 is not null`.execute(
       engine.postgres.db,
     )
-  const left = await learnContents(engine, rows, { documents: true }).catch((error: unknown) => {
+  const learnt = await learnContents(engine, rows, { documents: true }).catch((error: unknown) => {
     if (error instanceof Unreadable) return null
     throw error
   })
-  if (left === null) {
+  if (learnt === null) {
     // Too many of this account's wait: it gives its place among the jobs to others.
     await learnLater(engine, rows[0]!.sha256, id, BUSY_SECONDS)
     return []
   }
-  if (left.size > 0) throw new Error('the document is to be read again')
+  if (learnt.left.size > 0) throw new Error('the document is to be read again')
   const same = await sql<{
     id: Id
   }>`select id from files where sha256 = any(${rows.map(({ sha256 }) => sha256)}::text[])`.execute(engine.postgres.db)

@@ -11,7 +11,9 @@ import { writeRows } from './rows.ts'
 
 /** Areas that can be searched. One that comes to have something adds itself here. */
 const sources: readonly Searchable[] = [fileSearchable, chatSearchable, agentSearchable]
-const BATCH = 200
+const BATCH = 100
+/** Batches at once: one is looked at, of one the database keeps what was learnt, of one it writes the rows. */
+const LANES = 3
 /** More than this at once is left to a job, so that what comes behind it is not kept waiting. */
 const AT_ONCE = 2_000
 
@@ -43,15 +45,23 @@ async function take(engine: Engine, events: readonly Happened[]): Promise<void> 
   await engine.jobs.add(engine.postgres, 'search.embed', {}, { key: 'search.embed' })
 }
 
-/** Reads the next documents while the database writes those before. */
+/**
+ * Reads documents while the database writes those before, a batch after the other. Over when all have ended, also where
+ * one fails: who tries again meets nobody who is still at it.
+ */
 async function refresh(engine: Engine, source: Searchable, ids: readonly Id[]): Promise<void> {
+  let next = 0
   let writing: Promise<void> = Promise.resolve()
-  for (let at = 0; at < ids.length; at += BATCH) {
-    const some = ids.slice(at, at + BATCH)
-    const [documents] = await Promise.all([source.read(engine, some), writing])
-    writing = writeRows(engine.postgres.db, some, documents)
+  const lane = async (): Promise<void> => {
+    while (next < ids.length) {
+      const some = ids.slice(next, (next += BATCH))
+      const documents = await source.read(engine, some)
+      // After one that failed none is written either.
+      await (writing = writing.then(() => writeRows(engine.postgres.db, some, documents)))
+    }
   }
-  await writing
+  const ended = await Promise.allSettled(Array.from({ length: LANES }, lane))
+  for (const one of ended) if (one.status === 'rejected') throw one.reason
 }
 
 /** Indexes everything anew, in steps that can be broken off: a job per step, so that a crash goes on where it was. */

@@ -7,7 +7,8 @@ import { type Reach, type SearchType, inSpaces, visible } from './visible.ts'
 
 /** So many of those that hold the words are ranked: the newest. */
 const MOST_RANKED = 1_000
-/** So many of the nearest by signs are compared exactly. */
+const RANKED = sql.lit(MOST_RANKED)
+/** So many of the nearest by signs are compared exactly. Half as many lose some of the best twenty. */
 const MOST_COMPARED = 600
 export const MOST_FOUND = 500
 const MOST_ALIKE = 50
@@ -31,9 +32,16 @@ const tsquery = ({ head, last, prefix }: Words): RawBuilder<unknown> =>
     ? sql`websearch_to_tsquery('english', ${`${head} ${last}`})`
     : sql`(websearch_to_tsquery('english', ${head}) && (websearch_to_tsquery('english', ${last}) || to_tsquery('simple', ${`${prefix}:*`})))`
 
-/** Blocks of 4,096 rows, counted from the newest: what was found in these is enough, or the next are looked through. */
-const WINDOWS = sql`(values (1, 0, 4), (2, 4, 24)) w(nth, after, upto)`
-const WINDOWED = 24
+/**
+ * Rows are looked through in blocks of 4,096, from the newest. The first few tell how many hold the words, and so how many
+ * more blocks hold enough of them; where that would be many, all the rest is looked through at once. Each look costs the
+ * index the whole list of a beginning of a word, so two are better than three.
+ */
+const FIRST_BLOCKS = 4
+const FIRST = sql.lit(FIRST_BLOCKS)
+const BLOCKS = sql.lit(64)
+/** Words are not spread evenly. */
+const AMPLE = 1.25
 /** With more workspaces it takes longer to look them up than to look at their rows. */
 const MOST_WORKSPACES = 64
 
@@ -54,17 +62,27 @@ export const queryStore = {
   async byWords(db: Db, reach: Reach, words: Words): Promise<bigint[]> {
     const found = (where: RawBuilder<unknown>) => sql`select s.row_id, s.tsv from search_rows s
       where s.tsv @@ (select query from asked) and ${near(reach)} and ${where} and ${visible(reach)}
-      order by s.row_id + 0 desc limit ${MOST_RANKED}`
+      order by s.row_id + 0 desc limit ${RANKED}`
+    const inBlocks = found(sql`array[(s.row_id >> 12)::int4] && blocks`)
     const { rows } = await sql<{ row_id: bigint }>`with asked as materialized (select ${tsquery(words)} as query),
       top as materialized (select coalesce(max(row_id), 0) >> 12 as block from search_rows),
-      windows as (
-        select array(select generate_series(greatest(block - upto + 1, 0), block - after)::int4) as blocks
-        from top, ${WINDOWS} where block >= after order by nth),
+      newest as materialized (
+        select x.* from (select array(select generate_series(greatest(block - ${FIRST} + 1, 0), block)::int4) as blocks from top) w
+        cross join lateral (${inBlocks}) x),
+      expected as materialized (
+        select block, ceil(${sql.lit(FIRST_BLOCKS * MOST_RANKED * AMPLE)} / greatest(found, 1)) as upto
+        from top, (select count(*) as found from newest) f where found < ${RANKED} and block >= ${FIRST}),
+      next as materialized (
+        select x.* from (select array(select generate_series(greatest(block - upto + 1, 0)::int8, block - ${FIRST})::int4) as blocks
+          from expected where upto <= ${BLOCKS}) w
+        cross join lateral (${inBlocks}) x),
+      rest as materialized (
+        select last from expected, lateral (select block - case when upto <= ${BLOCKS} then upto else ${FIRST} end as last) x
+        where last >= 0 and (select count(*) from newest) + (select count(*) from next) < ${RANKED}),
       held as materialized (
-        select x.row_id, x.tsv from windows cross join lateral (${found(sql`array[(s.row_id >> 12)::int4] && blocks`)}) x
-        union all
-        select y.row_id, y.tsv from (${found(sql`s.row_id >> 12 <= (select block - ${sql.lit(WINDOWED)} from top)`)}) y
-        limit ${MOST_RANKED})
+        select * from newest union all select * from next
+        union all select y.* from rest cross join lateral (${found(sql`s.row_id >> 12 <= rest.last`)}) y
+        limit ${RANKED})
       select row_id from held order by ts_rank_cd(tsv, (select query from asked), 1) desc, row_id desc limit ${MOST_FOUND}`.execute(
       db,
     )

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
+import { readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
-import { wholeBlob } from '../../blobs/keep.ts'
-import type { Blobs } from '../../blobs/blobs.ts'
+import { BlobMissing, type Blobs } from '../../blobs/blobs.ts'
 import type { Log } from '../../log.ts'
 import type { Postgres } from '../../postgres/client.ts'
 import type { DocumentReader } from '../documents/reader.ts'
@@ -43,32 +43,41 @@ export interface ContentOf {
   account: string
 }
 
+/** What bytes say: the text of a document, or they themselves where they are text, up to a length. */
+export type Said = Map<string, { text: string; title: string | null }>
+
 /**
  * Learns the text of bytes, once for all files that hold them: which lines can be searched, by which trigrams, and what
- * a document says. Answers the hashes that are left: documents, unless they are asked for, and what failed for now. Throws
- * `Unreadable`, `busy`, when too many documents wait.
+ * a document says. Answers the hashes that are left: documents, unless they are asked for, and what failed for now; and
+ * the first `most` bytes of what turned out to be text, so that nobody reads them a second time. Throws `Unreadable`,
+ * `busy`, when too many documents wait.
  */
 export async function learnContents(
   engine: TextSources,
   given: readonly ContentOf[],
-  { documents }: { documents: boolean },
-): Promise<Set<string>> {
+  { documents, most = 0 }: { documents: boolean; most?: number },
+): Promise<{ left: Set<string>; said: Said }> {
   const wanted = new Map(given.map((of) => [of.sha256, of]))
-  const { rows } = await engine.postgres.pool.query<{ sha256: string; attempts: number }>({
+  const { rows } = await engine.postgres.pool.query<Waiting>({
     name: 'contents_waiting',
-    text: `select sha256, attempts from contents where sha256 = any($1::text[])
-      and (indexed_at is null or reader < $2 and reason in ('too_slow', 'too_large'))`,
+    text: `select c.sha256, c.attempts, b.place from contents c join blobs b on b.sha256 = c.sha256
+      where c.sha256 = any($1::text[]) and (c.indexed_at is null or c.reader < $2 and c.reason in ('too_slow', 'too_large'))`,
     values: [[...wanted.keys()], READER],
   })
   const left = new Set<string>()
+  const said: Said = new Map()
   const learnt: [string, Learnt][] = []
   const failed: string[] = []
   let busy: Unreadable | null = null
-  const one = async ({ sha256, attempts }: { sha256: string; attempts: number }): Promise<void> => {
+  const one = async ({ sha256, attempts, place }: Waiting): Promise<void> => {
     const of = wanted.get(sha256)!
     if (!documents && isDocument(of)) return void left.add(sha256)
     try {
-      learnt.push([sha256, await look(engine, of)])
+      const bytes = once(() => bytesAt(engine, place, Number(of.size_bytes)))
+      const found = await look(engine, of, bytes)
+      learnt.push([sha256, found])
+      if (found.plain && found.text === null && most > 0)
+        said.set(sha256, { text: textOf((await bytes()).subarray(0, most)), title: found.title })
     } catch (error) {
       if (error instanceof Unreadable && error.reason === 'busy') {
         busy = error
@@ -87,8 +96,37 @@ export async function learnContents(
   for (const sha256 of failed) left.add(sha256)
   if (learnt.length > 0) await keep(engine, learnt)
   if (busy !== null) throw busy as Unreadable
-  return left
+  return { left, said }
 }
+
+interface Waiting {
+  sha256: string
+  attempts: number
+  place: string
+}
+
+/** Only what is being read is in memory: what waits for its turn is not. */
+function once(load: () => Promise<Buffer>): () => Promise<Buffer> {
+  let bytes: Promise<Buffer> | null = null
+  return () => (bytes ??= load())
+}
+
+/** Larger files come in parts, which need no second copy of the whole while it is read. */
+const READ_WHOLE = 256 << 10
+
+async function bytesAt({ blobs }: Pick<TextSources, 'blobs'>, place: string, size: number): Promise<Buffer> {
+  const path = blobs.pathOf(place)
+  if (path !== null && size <= READ_WHOLE)
+    return readFile(path).catch((error: NodeJS.ErrnoException) => {
+      throw error.code === 'ENOENT' ? new BlobMissing(place) : error
+    })
+  const parts: Uint8Array[] = []
+  for await (const part of blobs.read(place)) parts.push(part)
+  return Buffer.concat(parts)
+}
+
+/** A character cut in two at the end becomes a replacement character. */
+const textOf = (bytes: Buffer): string => bytes.toString().replaceAll('\0', '')
 
 const AT_ONCE = 16
 
@@ -100,9 +138,11 @@ const isDocument = ({ mime_type, name }: ContentOf): boolean => {
 const keep = async ({ postgres }: TextSources, learnt: readonly [string, Learnt][]): Promise<void> =>
   void (await postgres.pool.query({
     name: 'contents_keep',
-    text: `update contents c set indexed_at = now(), plain = x.plain, reason = x.reason, text = x.text, title = x.title, grams = x.grams::int4[], reader = ${READER}
+    // In the order of their hashes, for batches that hold the same bytes are kept at the same time.
+    text: `with held as materialized (select sha256 from contents where sha256 = any($1::text[]) order by sha256 for update)
+      update contents c set indexed_at = now(), plain = x.plain, reason = x.reason, text = x.text, title = x.title, grams = x.grams::int4[], reader = ${READER}
       from unnest($1::text[], $2::boolean[], $3::text[], $4::text[], $5::text[], $6::text[]) x(sha256, plain, reason, text, title, grams)
-      where c.sha256 = x.sha256`,
+        join held using (sha256) where c.sha256 = x.sha256`,
     values: [
       learnt.map(([sha256]) => sha256),
       learnt.map(([, one]) => one.plain),
@@ -115,15 +155,16 @@ const keep = async ({ postgres }: TextSources, learnt: readonly [string, Learnt]
 
 const none = (reason: string): Learnt => ({ plain: false, reason, text: null, title: null, grams: null })
 
-async function look(engine: TextSources, { sha256, mime_type, name, size_bytes, account }: ContentOf): Promise<Learnt> {
+async function look(
+  engine: TextSources,
+  { sha256, mime_type, name, size_bytes, account }: ContentOf,
+  load: () => Promise<Buffer>,
+): Promise<Learnt> {
   const kind = kindOf(mime_type, name)
   const media = /^(image|audio|video|font)\//.test(mime_type ?? '') && !/svg/.test(mime_type ?? '')
   if (media) return none('binary')
   const document = kind !== null && kind !== 'text' && kind !== 'html'
   if (Number(size_bytes) > (document ? MOST_DOCUMENT : MOST_PLAIN)) return none('too_large')
-  let bytes: Buffer | null = null
-  // Only what is being read is in memory: what waits for its turn is not.
-  const load = async (): Promise<Buffer> => (bytes ??= await wholeBlob(engine, sha256))
   if (document || kind === 'html') {
     const given = async () => ({ kind, bytes: await load() })
     const read = await readDocument(engine, { account, kind, sha256, given }).catch((error: unknown) => {
@@ -155,12 +196,9 @@ const startsMarked = (bytes: Uint8Array): boolean =>
   (bytes[0] === 0xff && bytes[1] === 0xfe) ||
   (bytes[0] === 0xfe && bytes[1] === 0xff)
 
-/** What files say, by their hashes: the text of a document, or the bytes where they are text. What says nothing is left out. */
-export async function textsOf(
-  engine: TextSources,
-  hashes: readonly string[],
-  most: number,
-): Promise<Map<string, { text: string; title: string | null }>> {
+/** What files say, by their hashes. What says nothing is left out. */
+export async function textsOf(engine: TextSources, hashes: readonly string[], most: number): Promise<Said> {
+  if (hashes.length === 0) return new Map()
   const { rows } = await sql<{
     sha256: string
     plain: boolean
@@ -179,11 +217,10 @@ export async function textsOf(
   }: (typeof rows)[number]): Promise<{ text: string; title: string | null }> => {
     if (text !== null) return { text, title }
     const parts: Uint8Array[] = []
-    // A character cut in two at the end becomes a replacement character.
     for await (const part of engine.blobs.read(place, { end: most })) parts.push(part)
-    return { text: Buffer.concat(parts).toString().replaceAll('\0', ''), title }
+    return { text: textOf(Buffer.concat(parts)), title }
   }
-  const texts = new Map<string, { text: string; title: string | null }>()
+  const texts: Said = new Map()
   for (let at = 0; at < rows.length; at += AT_ONCE)
     await Promise.all(rows.slice(at, at + AT_ONCE).map(async (row) => void texts.set(row.sha256, await said(row))))
   return texts
