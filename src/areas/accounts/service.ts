@@ -1,5 +1,5 @@
-import { createPersonalWorkspace, isInvited } from '#areas/workspaces/service.ts'
 import { writeAudit } from '#access/audit.ts'
+import { createPersonalWorkspace, isInvited } from '#access/members.ts'
 import { type Context, implement } from '#engine/context.ts'
 import { every } from '#engine/jobs/jobs.ts'
 import { canMail } from '#engine/mail/mail.ts'
@@ -31,7 +31,7 @@ export const authService = implement(auth, {
         await spendSetupToken(ctx)
       } else if (
         ctx.engine.config.signUp === 'invite' &&
-        !(invitation_token && (await isInvited(ctx, invitation_token, email)))
+        !(invitation_token && (await isInvited(ctx.db, invitation_token, email)))
       ) {
         refuse('policy_denied', {
           message: 'Sign-up is by invitation here: ask somebody to invite you, and use the address that was invited.',
@@ -57,7 +57,7 @@ export const authService = implement(auth, {
           if (sqlState(error) !== '23505') throw error
           return refuse('already_exists', { param: 'email', message: 'There is an account with this e-mail address.' })
         })
-      await createPersonalWorkspace(ctx, personal_workspace_id, id)
+      await createPersonalWorkspace(ctx.db, personal_workspace_id, id)
       if (credits > 0n && !waits) await ctx.engine.ledger.grant(ctx.db, id, credits, 'sign-up', null)
       await ctx.emit({
         type: 'account.created',

@@ -1,5 +1,5 @@
 import { callersAccount } from '#areas/accounts/service.ts'
-import { checkMet } from '#areas/workspaces/service.ts'
+import { checkMet } from '#access/members.ts'
 import type { Context } from '#engine/context.ts'
 import { finder } from '#kernel/context.ts'
 import { refuse } from '#kernel/errors.ts'

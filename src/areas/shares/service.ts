@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { callersAccount } from '#areas/accounts/service.ts'
 import { writeAudit } from '#access/audit.ts'
-import { checkMet } from '#areas/workspaces/service.ts'
+import { checkMet } from '#access/members.ts'
 import { type Context, implement } from '#engine/context.ts'
 import { canMail, sendMail } from '#engine/mail/mail.ts'
 import { rightsChanged } from '#access/rights.ts'

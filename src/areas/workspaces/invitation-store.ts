@@ -1,4 +1,5 @@
 import { type Generated, type Selectable, type SqlBool, type Updateable, sql } from 'kysely'
+import { openInvitation } from '#access/members.ts'
 import { type Db, nextTime } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Role } from '#kernel/scopes.ts'
@@ -31,9 +32,8 @@ export type InvitationRow = Selectable<InvitationTable>
 export type ReceivedRow = InvitationRow & { workspace_name: string; invited_by: string | null }
 export type InvitationStatus = InvitationRow['status'] | 'expired'
 
-const open = sql<SqlBool>`i.status = 'pending' and i.expires_at > now()`
 const is = {
-  pending: open,
+  pending: openInvitation,
   expired: sql<SqlBool>`i.status = 'pending' and i.expires_at <= now()`,
   accepted: sql<SqlBool>`i.status = 'accepted'`,
   revoked: sql<SqlBool>`i.status = 'revoked'`,
@@ -79,7 +79,7 @@ export const invitationStore = {
       .selectAll('i')
       .select(['w.name as workspace_name', 'a.name as invited_by'])
       .where(sql`lower(i.email)`, '=', email.toLowerCase())
-      .where(open)
+      .where(openInvitation)
       .$if(before !== null, (query) => query.where('i.id', '<', before!))
       .orderBy('i.id', 'desc')
       .limit(limit)
@@ -91,23 +91,12 @@ export const invitationStore = {
   byToken: (db: Db, tokenHash: Buffer): Promise<InvitationRow | undefined> =>
     db.selectFrom('invitations').selectAll().where('token_hash', '=', tokenHash).executeTakeFirst(),
 
-  async isPending(db: Db, tokenHash: Buffer, email: string): Promise<boolean> {
-    const row = await db
-      .selectFrom('invitations as i')
-      .select('i.id')
-      .where('i.token_hash', '=', tokenHash)
-      .where(sql`lower(i.email)`, '=', email.toLowerCase())
-      .where(open)
-      .executeTakeFirst()
-    return row !== undefined
-  },
-
   async countOpen(db: Db, workspaceId: Id): Promise<number> {
     const { count } = await db
       .selectFrom('invitations as i')
       .select(sql<number>`count(*)::int`.as('count'))
       .where('i.workspace_id', '=', workspaceId)
-      .where(open)
+      .where(openInvitation)
       .executeTakeFirstOrThrow()
     return count
   },
@@ -119,7 +108,7 @@ export const invitationStore = {
       .set({ status: 'revoked', revoked_at: sql<Date>`now()`, updated_at: nextTime })
       .where('i.workspace_id', '=', workspaceId)
       .where(sql`lower(i.email)`, '=', email.toLowerCase())
-      .where(open)
+      .where(openInvitation)
       .execute()
   },
 

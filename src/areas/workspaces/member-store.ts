@@ -60,17 +60,6 @@ export const memberStore = {
   },
 
   /** Whether this account is in one of these workspaces. */
-  async isInOneOf(db: Db, accountId: Id, workspaceIds: readonly Id[]): Promise<boolean> {
-    const row = await db
-      .selectFrom('members')
-      .select('id')
-      .where('account_id', '=', accountId)
-      .where(sql<boolean>`workspace_id = any(${workspaceIds}::ulid[])`)
-      .limit(1)
-      .executeTakeFirst()
-    return row !== undefined
-  },
-
   async countOf(db: Db, accountId: Id): Promise<number> {
     const { count } = await db
       .selectFrom('members')

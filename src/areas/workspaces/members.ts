@@ -2,6 +2,7 @@ import { type Context, implement } from '#engine/context.ts'
 import { refuse } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { cursorOf, pageOf, positionOf } from '#kernel/paging.ts'
+import { isInOneOf } from '#access/members.ts'
 import { checkPlace, checkWritable } from '#access/place.ts'
 import { reachableWorkspaces } from '#kernel/principal.ts'
 import { type Held, changeWithin, refusePersonal, tell } from './change.ts'
@@ -83,7 +84,7 @@ const found = async (ctx: Context, workspaceId: Id, memberId: Id): Promise<Named
 
 /** Whom the caller meets in no workspace may as well not exist. */
 async function checkKnown(ctx: Context, accountId: Id): Promise<void> {
-  if (!(await memberStore.isInOneOf(ctx.db, accountId, reachableWorkspaces(ctx.principal, 'member:read'))))
+  if (!(await isInOneOf(ctx.db, accountId, reachableWorkspaces(ctx.principal, 'member:read'))))
     refuse('not_found', {
       param: 'user_id',
       message: 'There is no such user in the workspaces you share. Invite them by e-mail instead.',

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import { revokeKeysWithin } from '#areas/api-keys/service.ts'
 import { dropFilesOf, storedByWorkspace } from '#areas/drive/service.ts'
 import { type Context, implement } from '#engine/context.ts'
@@ -199,34 +198,6 @@ export const joinAs = (
     permissions: permissions && [...permissions],
     created_by,
   })
-
-/** The workspace that every account has from its first moment on, and cannot lose. */
-export async function createPersonalWorkspace(ctx: Context, id: Id, accountId: Id): Promise<void> {
-  await workspaceStore.insert(ctx.db, {
-    id,
-    name: 'Personal',
-    description: null,
-    kind: 'personal',
-    created_by: accountId,
-  })
-  await joinAs(ctx, id, accountId, { role: 'owner', permissions: null }, accountId)
-}
-
-/** Whether this token is of a pending invitation to this address: one invitation lets one account in. */
-export const isInvited = (ctx: Context, token: string, email: string): Promise<boolean> =>
-  invitationStore.isPending(ctx.db, hash('sha256', token, 'buffer'), email)
-
-/** Refuses with 404 unless the caller shares a workspace with this account, or is it. */
-export async function checkMet(
-  ctx: Context,
-  accountId: Id,
-  param: string,
-  message = 'There is no such user in the workspaces you share.',
-): Promise<void> {
-  const shared = reachableWorkspaces(ctx.principal, null)
-  if (accountId !== ctx.principal.accountId && !(await memberStore.isInOneOf(ctx.db, accountId, shared)))
-    refuse('not_found', { param, message })
-}
 
 /** An invitation as a notification tells of it. */
 export async function invitationOf(
