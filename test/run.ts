@@ -6,9 +6,9 @@ import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { startTestPostgres } from './database.ts'
-import { runLong } from './long-figures.ts'
-import { runFiles } from './crew.ts'
-import type { Outcome } from './worker.ts'
+import { runLong } from './runner/long-figures.ts'
+import { runFiles } from './runner/crew.ts'
+import type { Outcome } from './runner/worker.ts'
 
 const root = join(import.meta.dirname, '..')
 const args = process.argv.slice(2)

@@ -16,7 +16,7 @@ import { createLedger } from './create-ledger.ts'
 import type { Budget } from '#kernel/money.ts'
 import { until } from '#test/until.ts'
 import type { Ledger, Payer } from './ledger.ts'
-import { totalOf } from './usage-days.ts'
+import { totalOf } from './calls/usage-days.ts'
 
 const log = createLog('silent')
 

@@ -3,7 +3,7 @@ import { type Code, Refusal } from '#kernel/errors.ts'
 import type { Id } from '#kernel/ids.ts'
 import { type Budget, type Nano, formatUsd, toUsd } from '#kernel/money.ts'
 import type { Hold } from './holds.ts'
-import { type Shared, sharedBy } from './item.ts'
+import { type Shared, sharedBy } from './settle/item.ts'
 import type { MeteredCall } from './ledger.ts'
 import { ledgerFunctions } from '../postgres/functions.ts'
 

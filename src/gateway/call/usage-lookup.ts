@@ -1,4 +1,4 @@
-import type { CallRow } from '#engine/ledger/calls.ts'
+import type { CallRow } from '#engine/ledger/calls/calls.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
 

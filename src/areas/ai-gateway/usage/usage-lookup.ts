@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { keyName } from '#areas/api-keys/service.ts'
 import type { Ledger } from '#engine/ledger/ledger.ts'
-import { totalOf } from '#engine/ledger/usage-days.ts'
+import { totalOf } from '#engine/ledger/calls/usage-days.ts'
 import type { Postgres } from '#engine/postgres/client.ts'
 import type { UsageLookup, SpentByPeriod } from '#gateway/call/usage-lookup.ts'
 import { type Nano, toUsd } from '#kernel/money.ts'

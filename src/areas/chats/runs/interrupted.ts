@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Engine } from '#engine/context.ts'
 import type { Consumer, Happened } from '#engine/outbox/deliveries.ts'
-import type { Interrupted } from '#engine/ledger/reconcile.ts'
+import type { Interrupted } from '#engine/ledger/settle/reconcile.ts'
 import { writeOutbox } from '#engine/outbox/outbox.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'

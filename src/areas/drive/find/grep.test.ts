@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { needs } from '#test/needs.ts'
-import { type Tree, pattern, tree } from '#test/patterns.ts'
+import { type Tree, pattern, tree } from '#test/search/patterns.ts'
 import { type Person, testServer } from '#test/server.ts'
 
 /** A line of a find or of what is around it, as `path:line:text`. */

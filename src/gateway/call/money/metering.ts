@@ -1,4 +1,4 @@
-import { billed } from '#engine/ledger/item.ts'
+import { billed } from '#engine/ledger/settle/item.ts'
 import type { Ledger, MeteredCall, Outcome, Payer } from '#engine/ledger/ledger.ts'
 import { unpriced } from '#engine/ledger/unpriced.ts'
 import { Refusal, refuse } from '#kernel/errors.ts'

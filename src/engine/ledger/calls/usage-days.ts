@@ -2,10 +2,10 @@ import { type SqlBool, sql } from 'kysely'
 import type { Id } from '#kernel/ids.ts'
 import { type Nano, toUsd } from '#kernel/money.ts'
 import type { Billing, Usage } from '#kernel/usage.ts'
-import type { Db } from '../postgres/client.ts'
+import type { Db } from '../../postgres/client.ts'
 import { type Buckets, type UsageFilters, type Whose, usageFrom } from './calls.ts'
 
-declare module '../postgres/tables.ts' {
+declare module '../../postgres/tables.ts' {
   interface Database {
     usage_days: UsageDayTable
   }

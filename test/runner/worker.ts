@@ -1,4 +1,4 @@
-/** Runs test files in this process, one after another, as `test/crew.ts` names them. */
+/** Runs test files in this process, one after another, as `test/runner/crew.ts` names them. */
 import { resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'

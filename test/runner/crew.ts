@@ -8,7 +8,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { Outcome } from './worker.ts'
 
-const root = join(import.meta.dirname, '..')
+const root = join(import.meta.dirname, '../..')
 /** Tests wait about as long as they work. */
 const WORKERS = availableParallelism() + 2
 /** A process that holds more gives way to a new one. */
@@ -54,7 +54,7 @@ interface Worker {
 }
 
 function startWorker(environment: Record<string, string>): Worker {
-  const child = fork(join(root, 'test/worker.ts'), {
+  const child = fork(join(root, 'test/runner/worker.ts'), {
     cwd: root,
     env: { ...process.env, ...environment },
     execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=32', `--test-timeout=${TEST_MS}`],

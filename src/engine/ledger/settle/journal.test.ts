@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { newId } from '#kernel/ids.ts'
 import { call, outcome, payer } from '#test/engine/ledger-calls.ts'
-import { createLog } from '../log.ts'
+import { createLog } from '../../log.ts'
 import { settleItem, sharedBy } from './item.ts'
 import { createJournal, journalsIn } from './journal.ts'
 

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import type { TestEvent } from 'node:test/reporters'
 
-const root = join(import.meta.dirname, '..')
+const root = join(import.meta.dirname, '../..')
 const raw = join(root, 'test/long-runs.json')
 const page = join(root, 'docs/long-runs.md')
 

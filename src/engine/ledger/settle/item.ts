@@ -1,8 +1,8 @@
 import type { Id } from '#kernel/ids.ts'
 import { NANO, type Nano } from '#kernel/money.ts'
 import { storable } from '#kernel/text/storable.ts'
-import { type Hold, books, countedIn, draws, guards, holdsOf } from './holds.ts'
-import type { MeteredCall, Outcome, Payer } from './ledger.ts'
+import { type Hold, books, countedIn, draws, guards, holdsOf } from '../holds.ts'
+import type { MeteredCall, Outcome, Payer } from '../ledger.ts'
 
 /** One call for `settle_batch`: `line` has the fields of its own in that function's order, but for the place of what it shares. */
 export interface Item {

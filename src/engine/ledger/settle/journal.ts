@@ -1,9 +1,9 @@
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, readdirSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Id } from '#kernel/ids.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../../log.ts'
 import { type Item, type Shared, interruptedLine } from './item.ts'
-import type { MeteredCall } from './ledger.ts'
+import type { MeteredCall } from '../ledger.ts'
 import { Sheet } from './sheet.ts'
 
 /** How long a call is sent before its line is in the file: a write for each would cost more than the rest of its books. */

@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
-import { writeOutbox } from '../outbox/outbox.ts'
-import type { Log } from '../log.ts'
-import { isAlive, placeOfPids } from '../processes/processes.ts'
+import { writeOutbox } from '../../outbox/outbox.ts'
+import type { Log } from '../../log.ts'
+import { isAlive, placeOfPids } from '../../processes/processes.ts'
 import type { Left } from './journal.ts'
 import type { Sheet } from './sheet.ts'
-import { ledgerFunctions } from '../postgres/functions.ts'
-import type { Postgres } from '../postgres/client.ts'
+import { ledgerFunctions } from '../../postgres/functions.ts'
+import type { Postgres } from '../../postgres/client.ts'
 
 const EVERY_MS = 60_000
 const BATCH = 500

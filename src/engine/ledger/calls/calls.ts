@@ -5,7 +5,7 @@ import { type Id, firstIdAt } from '#kernel/ids.ts'
 import { type Nano, toUsd, usdOrNull } from '#kernel/money.ts'
 import { iso } from '#kernel/time.ts'
 import type { Billing, Usage } from '#kernel/usage.ts'
-import type { Db } from '../postgres/client.ts'
+import type { Db } from '../../postgres/client.ts'
 import type { CallTable } from './tables.ts'
 
 export type CallRow = Selectable<CallTable>

@@ -2,7 +2,7 @@ import type { Id } from '#kernel/ids.ts'
 import type { Nano } from '#kernel/money.ts'
 import type { Billing, CostSource, Usage } from '#kernel/usage.ts'
 
-declare module '../postgres/tables.ts' {
+declare module '../../postgres/tables.ts' {
   interface Database {
     balances: { account_id: Id; nano: Nano }
     spends: { subject: Id; period: string; nano: Nano; held: Nano }
