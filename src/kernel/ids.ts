@@ -34,7 +34,7 @@ export function idOf(...words: string[]): Id {
   return out
 }
 
-/** The id in its stored form, or null when the words are no id. Lower case is accepted. */
+/** The id in its stored form, or null when the words are not an id. Lower case is accepted. */
 export const parseId = (words: string): Id | null => (SHAPE.test(words) ? words.toUpperCase() : null)
 
 /** When the id was made, in milliseconds since 1970. */

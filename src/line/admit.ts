@@ -12,7 +12,7 @@ import type { Limits } from './limit.ts'
 
 /**
  * What a request shows of its caller: the secret of a key, the token of a session, the address that is all an open
- * endpoint knows anybody by, or nothing. A key is no object: the gateways make none per call.
+ * endpoint knows anybody by, or nothing. A key is not an object: the gateways make none per call.
  */
 export type Presented = string | { session: string } | { address: string } | null
 

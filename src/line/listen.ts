@@ -11,8 +11,8 @@ export function listen(server: Server, { host, port }: Where): Promise<void> {
       const why: Record<string, string> = {
         EADDRINUSE: `port ${port} on ${host} is in use: stop what uses it, or set UK_PORT (0 takes a free one)`,
         EACCES: `port ${port} on ${host} may not be used by this user: set UK_PORT to one above 1023`,
-        EADDRNOTAVAIL: `${host} is no address of this machine: set UK_HOST`,
-        ENOTFOUND: `${host} is no known host name: set UK_HOST`,
+        EADDRNOTAVAIL: `${host} is not an address of this machine: set UK_HOST`,
+        ENOTFOUND: `${host} is not a known host name: set UK_HOST`,
       }
       const line = why[error.code ?? '']
       reject(line === undefined ? error : new StartRefused(line))

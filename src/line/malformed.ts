@@ -22,7 +22,7 @@ const twoLengths: [string, Refusal] = ['400 Bad Request', twice('Content-Length'
 const other: [string, Refusal] = ['400 Bad Request', malformed('This is not well-formed HTTP.')]
 
 /**
- * The answer to bytes that are no request, which never come to the door: in the form of every other refusal. `bodyOf`
+ * The answer to bytes that are not a request, which never come to the door: in the form of every other refusal. `bodyOf`
  * is asked for that of an address; empty: it was not to be read.
  */
 export function answerMalformed(

@@ -49,7 +49,7 @@ function readRange(words: string): [Ip, number] | null {
   return [ip, ip.kind() === 'ipv4' ? 32 : 128]
 }
 
-/** Null for what is no address. IPv4 inside IPv6 (`::ffff:10.0.0.1`) becomes IPv4. */
+/** Null for what is not an address. IPv4 inside IPv6 (`::ffff:10.0.0.1`) becomes IPv4. */
 function parseIp(address: string): Ip | null {
   return ipaddr.isValid(address) ? ipaddr.process(address) : null
 }

@@ -26,8 +26,8 @@ function fieldsOf(headers: readonly string[]): string {
     const name = headers[i]!
     const value = headers[i + 1]!
     if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || OWN.has(name.toLowerCase()))
-      throw new TypeError(`${name} is no header that a request may set`)
-    if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) throw new TypeError(`the value of ${name} is no header value`)
+      throw new TypeError(`${name} is not a header that a request may set`)
+    if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) throw new TypeError(`the value of ${name} is not a header value`)
     text += `${name}: ${value}\r\n`
   }
   return text

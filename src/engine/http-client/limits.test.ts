@@ -5,7 +5,7 @@ import { until } from '#test/until.ts'
 import { addressPolicy } from './address.ts'
 import { createOutbound } from './outbound.ts'
 
-/** What ends each kind of answer: its time, its size, or that it is no answer of HTTP. */
+/** What ends each kind of answer: its time, its size, or that it is not an answer of HTTP. */
 const ends: Record<string, 'UK_ANSWER_TIMEOUT' | 'UK_ANSWER_TOO_LARGE' | 'UK_NO_HTTP'> = {
   'says nothing': 'UK_ANSWER_TIMEOUT',
   'a head byte by byte': 'UK_ANSWER_TIMEOUT',

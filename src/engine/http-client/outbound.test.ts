@@ -65,7 +65,7 @@ test('a policy opens what it lists and nothing beside it', () => {
   for (const line of shut) assert.equal(policy.permits(...line), false, line.join(' '))
 })
 
-test('a line that is no host:port and no network is refused with an example', () => {
+test('a line that is neither host:port nor a network is refused with an example', () => {
   for (const line of ['gpu.local', 'a b:80', '10.0.0.0/33', 'host:99999', ':80', '[gpu.local]:80', ''])
     assert.throws(() => addressPolicy([line]), /such as gpu\.local:8000/, line)
 })

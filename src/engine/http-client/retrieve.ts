@@ -59,7 +59,7 @@ export async function retrieve(outbound: Pick<Outbound, 'dispatch'>, wanted: Wan
     if (location === undefined) return { ...answer, url, bytes: await unpacked(answer, wanted.mostBytes) }
     if (hop >= wanted.hops) throw new RetrieveFailed('lost', `It redirects more than ${wanted.hops} times.`)
     const next = URL.parse(location, url.href)
-    if (next === null) throw new RetrieveFailed('garbled', 'It redirects to what is no address.')
+    if (next === null) throw new RetrieveFailed('garbled', 'It redirects to what is not an address.')
     if (answer.status === 303 || (method === 'POST' && answer.status < 303)) method = 'GET'
     url = next
   }
@@ -167,7 +167,7 @@ const reasons: Record<string, string> = {
   ENETUNREACH: 'The network of the host cannot be reached.',
   UK_CONNECTION_CLOSED: 'The server broke the connection.',
   UK_ANSWER_TOO_LARGE: 'The server sends more than is read of it.',
-  UK_NO_HTTP: 'The server answered with something that is no HTTP.',
+  UK_NO_HTTP: 'The server answered with something that is not HTTP.',
 }
 
 export function explained(error: Error, url: URL): Error {

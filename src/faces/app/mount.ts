@@ -38,7 +38,7 @@ const POLICY = [
 /** How long a request waits for a build before it gets a page that asks again. */
 const WAIT_MS = 1_500
 
-/** `/app`: the web app. Every path below it that is no file is a page of it. */
+/** `/app`: the web app. Every path below it that is not a file is a page of it. */
 export function appMount({ checkHost, dataDir, warn }: AppMountOptions): Serving {
   let reading: Promise<ReadonlyMap<string, File>> | undefined
   const files = (): Promise<ReadonlyMap<string, File>> => {

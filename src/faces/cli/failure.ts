@@ -72,7 +72,7 @@ function optionFor(param: string | undefined, { words }: Around): string {
   if (param === undefined) return ''
   const option = `--${kebab(param.split('.')[0]!)}`
   const special = specialFor(words)
-  // A command that is no endpoint takes a password from a prompt or a pipe.
+  // A command that is not an endpoint takes a password from a prompt or a pipe.
   const known = special ? special.usage.match(/--[a-z-]+/g)?.find((one) => one.startsWith(option)) : option
   return known === undefined ? '' : `It is ${known}. `
 }

@@ -17,7 +17,7 @@ export interface Terminal {
 }
 
 export function createTerminal({ stdin, stdout, stderr, env }: NodeJS.Process): Terminal {
-  // A reader that has seen enough (`uk … | head`) is no failure.
+  // A reader that has seen enough (`uk … | head`) is not a failure.
   stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
   return {
     out: (text) => new Promise((resolve) => void (stdout.write(text) ? resolve() : stdout.once('drain', resolve))),
@@ -26,7 +26,7 @@ export function createTerminal({ stdin, stdout, stderr, env }: NodeJS.Process): 
     canAsk: stdin.isTTY && stderr.isTTY,
     columns: stdout.columns || Number(env.COLUMNS) || 80,
     env,
-    // NO_COLOR, FORCE_COLOR and a stream that is no terminal are honoured by styleText itself.
+    // NO_COLOR, FORCE_COLOR and a stream that is not a terminal are honoured by styleText itself.
     style: (style, text) => styleText(style, text, { stream: stdout }),
     onInterrupt(say) {
       const end = () => {

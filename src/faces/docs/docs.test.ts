@@ -86,7 +86,7 @@ test('a server serves them without credentials, for the areas that it serves', a
   }
 })
 
-test('what is no page is 404, and a page is only read', async () => {
+test('what is not a page is 404, and a page is only read', async () => {
   using served = await serve()
   const { origin } = served
   for (const path of ['/docs/nothing', '/docs/..%2f', '/docs/style.css/x']) {

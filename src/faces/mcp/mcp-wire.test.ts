@@ -84,7 +84,7 @@ describe('who is heard', () => {
     }
   })
 
-  test('a session is no credential here', async () => {
+  test('a session is not a credential here', async () => {
     assert.equal((await find({}, alice)).status, 401)
   })
 
@@ -215,7 +215,7 @@ describe('the wire of 2026-07-28', () => {
     }
   })
 
-  test('what is no JSON, no JSON type or several messages is refused', async () => {
+  test('what is not JSON, has no JSON type or holds several messages is refused', async () => {
     const broken = await key.post('/mcp', '{"jsonrpc":', { accept })
     assert.deepEqual([broken.status, broken.body.error.code], [400, -32700])
     const text = await key.post('/mcp', '{}', { accept, 'content-type': 'text/plain' })

@@ -54,7 +54,7 @@ async function createServe(tools: AgentTools): Promise<Serve> {
   }
 }
 
-/** Undefined for what is no JSON: the SDK then reads the bytes itself and answers -32700. */
+/** Undefined for what is not JSON: the SDK then reads the bytes itself and answers -32700. */
 function parsed(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8')) as unknown

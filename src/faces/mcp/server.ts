@@ -74,7 +74,7 @@ function progressOf(
   let told = Promise.resolve()
   const say = (message: string): void => {
     const params = { progressToken: token, progress: ++count, message }
-    // A caller that left is no fault: its call ends by the signal.
+    // A caller that left is not a fault: its call ends by the signal.
     told = told.then(() => ctx.mcpReq.notify({ method: 'notifications/progress', params })).catch(() => {})
   }
   const timer = setInterval(() => say('working'), HEARTBEAT_MS)

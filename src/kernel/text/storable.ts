@@ -1,7 +1,7 @@
 /** Words from outside as PostgreSQL takes them: it keeps neither NUL characters nor half of a surrogate pair. */
 export const storable = (words: string): string => words.replaceAll('\0', '').toWellFormed()
 
-/** JSON from outside, read as a `jsonb` column takes it, the names of its fields included. Throws where it is no JSON. */
+/** JSON from outside, read as a `jsonb` column takes it, the names of its fields included. Throws where it is not JSON. */
 export function storableJson(json: string): unknown {
   const words = json.toWellFormed()
   return ESCAPED.test(words) ? JSON.parse(words, (_, value: unknown) => storableValue(value)) : JSON.parse(words)

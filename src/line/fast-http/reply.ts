@@ -195,7 +195,7 @@ const MOST_PROPER = 256
 
 function check(name: string, value: string): void {
   if (!proper.has(name) && !NAME.test(name)) throw new TypeError('a header has no proper name')
-  if (!VALUE.test(value)) throw new TypeError(`the value of ${name} is no header value`)
+  if (!VALUE.test(value)) throw new TypeError(`the value of ${name} is not a header value`)
   if (proper.size >= MOST_PROPER) proper.clear()
   proper.set(name, value)
 }

@@ -14,7 +14,7 @@ test('a wish that says little is a call that says little', () => {
   })
 })
 
-test('what was typed is read as lists and figures, and what is no figure is left for the server to refuse', () => {
+test('what was typed is read as lists and figures, and what is not a figure is left for the server to refuse', () => {
   const call = callOf({
     ...anyWish,
     model: 'x',

@@ -76,7 +76,7 @@ function Figures({ usage, view: { by, measure, whose } }: { usage: Usage; view: 
   const { label, of, say } = measures[measure]
   const count = (Date.parse(usage.to) - Date.parse(usage.from)) / 86_400_000 + 1
   const names = new Map(usage.by_key.map((row) => [row.key_id, keyName(row)]))
-  // The answer may still be the one of the view before: what is no key's id names itself.
+  // The answer may still be the one of the view before: what is not a key's id names itself.
   const parts = usage.series.map((row) => ({ day: row.day, name: names.get(row.name) ?? row.name, value: of(row) }))
   const stack = stackOf(parts, daysUpTo(usage.to, count), UNNAMED)
   return (

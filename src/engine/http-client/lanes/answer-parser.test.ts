@@ -92,7 +92,7 @@ test('a connection is kept when both sides mean it', () => {
   assert.equal(kept('HTTP/1.0 200 OK\r\nConnection: keep-alive'), true)
 })
 
-test('bytes behind an answer end the connection and are no answer to the next request', () => {
+test('bytes behind an answer end the connection and do not answer the next request', () => {
   const told = read(
     whole('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nother'),
   )

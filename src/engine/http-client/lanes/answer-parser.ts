@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** What comes is no answer of HTTP/1.1 (RFC 9112). */
+/** What comes is not an answer of HTTP/1.1 (RFC 9112). */
 export class NoHttp extends Error {
   override name = 'NoHttp'
   readonly code = 'UK_NO_HTTP'
@@ -166,7 +166,7 @@ export class AnswerParser {
       if (!/^chunked$/i.test(coding)) throw new NoHttp(`the transfer coding ${coding} was not asked for`)
       this.#state = 'chunk-size'
     } else if (length !== undefined) {
-      if (!/^\d{1,15}$/.test(length)) throw new NoHttp('the length of the answer is no number')
+      if (!/^\d{1,15}$/.test(length)) throw new NoHttp('the length of the answer is not a number')
       this.#left = Number(length)
       this.#state = this.#left === 0 ? 'over' : 'length'
     } else {
@@ -224,7 +224,7 @@ export class AnswerParser {
         return
       case 'chunk-size': {
         const size = /^([0-9a-f]{1,13})[\t ]*(?:;.*)?$/i.exec(line)
-        if (!size) throw new NoHttp('the size of a chunk is no number')
+        if (!size) throw new NoHttp('the size of a chunk is not a number')
         return this.#takeSize(Number.parseInt(size[1]!, 16))
       }
       default:

@@ -56,7 +56,7 @@ export function createConnector(
     const socket = secure
       ? connectTls({
           ...how,
-          // An address is no name that a server could have a certificate by (RFC 6066, 3).
+          // An address is not a name that a server could have a certificate by (RFC 6066, 3).
           ...(isIP(hostname) === 0 && { servername: hostname }),
           ALPNProtocols: ['http/1.1'],
           session,

@@ -13,7 +13,7 @@ export async function readDocx({ bytes }: Given): Promise<Read> {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const withoutPictures = mammoth.images.imgElement(() => Promise.resolve({ src: '' }))
   const { value } = await mammoth.convertToHtml({ buffer }, { convertImage: withoutPictures }).catch(() => {
-    throw new Unreadable('damaged', 'It is no DOCX that can be read.')
+    throw new Unreadable('damaged', 'It is not a DOCX that can be read.')
   })
   const { text, truncated } = clipped(await markdownOf(value.replace(/<img [^>]*>/g, '')))
   return bare(text, { truncated })

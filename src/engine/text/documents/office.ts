@@ -25,7 +25,7 @@ function parse(parts: Parts, name: string): Element {
   try {
     return parser.parse(bytes) as Element
   } catch {
-    throw new Unreadable('damaged', 'One of its parts is no XML.')
+    throw new Unreadable('damaged', 'One of its parts is not XML.')
   }
 }
 
@@ -58,7 +58,7 @@ export async function readXlsx({ bytes }: Given): Promise<Read> {
     /^xl\/(workbook|sharedStrings|worksheets\/[^/]+|_rels\/workbook)\.xml(\.rels)?$/.test(name),
   )
   const [workbook] = all(parse(parts, 'xl/workbook.xml'), 'workbook')
-  if (workbook === undefined) throw new Unreadable('damaged', 'It is no XLSX that can be read.')
+  if (workbook === undefined) throw new Unreadable('damaged', 'It is not an XLSX that can be read.')
   const targets = new Map(
     all(parse(parts, 'xl/_rels/workbook.xml.rels'), 'Relationships', 'Relationship').map((one) => [
       String(one['@Id']),
@@ -127,7 +127,7 @@ export async function readPptx({ bytes }: Given): Promise<Read> {
   const slides = [...parts.keys()]
     .filter((name) => name.startsWith('ppt/slides/'))
     .toSorted((a, b) => numberIn(a) - numberIn(b))
-  if (slides.length === 0) throw new Unreadable('damaged', 'It is no PPTX that can be read.')
+  if (slides.length === 0) throw new Unreadable('damaged', 'It is not a PPTX that can be read.')
   const said = slides.map((name, i) => {
     const notes = paragraphs(parse(parts, name.replace('ppt/slides/slide', 'ppt/notesSlides/notesSlide')))
     return [

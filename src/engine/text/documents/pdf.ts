@@ -6,7 +6,7 @@ export async function readPdf({ bytes }: Given): Promise<Read> {
   const pdf = await getDocumentProxy(new Uint8Array(bytes)).catch((error: unknown) => {
     if (error instanceof Error && error.name === 'PasswordException')
       throw new Unreadable('encrypted', 'The PDF needs a password.')
-    throw new Unreadable('damaged', 'It is no PDF that can be read.')
+    throw new Unreadable('damaged', 'It is not a PDF that can be read.')
   })
   const { text: pages, totalPages } = await extractText(pdf, { mergePages: false })
   const { info } = await getMeta(pdf).catch(() => ({ info: {} as Record<string, unknown> }))

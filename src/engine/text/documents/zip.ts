@@ -20,7 +20,7 @@ export type Parts = Map<string, Buffer>
 export async function openParts(bytes: Uint8Array, bounds: Bounds, wants: (name: string) => boolean): Promise<Parts> {
   const zip = await new Promise<ZipFile>((resolve, reject) =>
     fromBuffer(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), { lazyEntries: true }, (error, file) =>
-      error ? reject(new Unreadable('damaged', 'It is no ZIP archive that can be read.')) : resolve(file),
+      error ? reject(new Unreadable('damaged', 'It is not a ZIP archive that can be read.')) : resolve(file),
     ),
   )
   if (zip.entryCount > MOST_ENTRIES) throw tooLarge(`It holds more than ${MOST_ENTRIES} parts.`)

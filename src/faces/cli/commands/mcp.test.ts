@@ -80,7 +80,7 @@ test('a key that is refused, none at all and a server that is away are answers, 
   }
 })
 
-test('it ends when its stdin does, and says nothing that is no message', async () => {
+test('it ends when its stdin does, and says nothing that is not a message', async () => {
   const child: ChildProcess = spawn(uk, ['mcp'], { env: environment({}), stdio: ['pipe', 'pipe', 'pipe'] })
   let out = ''
   let err = ''

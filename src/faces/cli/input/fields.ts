@@ -111,7 +111,7 @@ export const positionals = (fields: readonly Field[]): Field[] => [
   ),
 ]
 
-/** Fields of commands that are no endpoint. */
+/** Fields of commands that are not endpoints. */
 export const textField = (name: string): Field => ({
   name,
   flag: name.replaceAll('_', '-'),

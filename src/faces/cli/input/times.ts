@@ -23,7 +23,7 @@ export function timeOf(words: string, name: string, now: Date): string | null {
   if (parts !== null) {
     const [year, month, day, hour = 0, minute = 0, second = 0] = parts.slice(1).map((part) => Number(part ?? 0))
     const date = new Date(year!, month! - 1, day, hour, minute, second)
-    // The 31st of February is no day, and not the 3rd of March.
+    // The 31st of February is not a day, and not the 3rd of March.
     return date.getMonth() === month! - 1 && date.getDate() === day ? iso(date.getTime()) : null
   }
   return /^\d{4}-\d\d-\d\dT/.test(words) ? iso(Date.parse(words)) : null

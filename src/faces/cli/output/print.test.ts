@@ -178,7 +178,7 @@ test('work in the background says how to follow it; waited for, its failure is t
   const operation = (status: string) => answer({ data: { id: 'OP', status, error: null } }, { status: 202 })
   assert.match((await printed('work', operation('queued'))).err, /uk operations get OP/)
   const ran = await printed('create', answer({ data: { id: 'RUN', status: 'queued' } }, { status: 202 }))
-  assert.equal(ran.err, '', 'what is no operation is not followed as one')
+  assert.equal(ran.err, '', 'what is not an operation is not followed as one')
   assert.equal((await printed('work', operation('failed'), { globals: { wait: true } })).code, exits.failure[0])
   assert.equal((await printed('work', operation('succeeded'), { globals: { wait: true } })).code, 0)
 })

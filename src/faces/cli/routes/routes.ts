@@ -14,7 +14,7 @@ export interface Compared {
   served_by: string | null
 }
 
-/** Gateway routes are no endpoints: the surfaces say what they take. */
+/** Gateway routes are not endpoints: the surfaces say what they take. */
 const onSurfaces: readonly string[] = [compatA, compatB, compatC].flatMap(({ roots, routes }) =>
   roots.flatMap((root) =>
     Object.entries(routes).flatMap(([path, methods]) =>
