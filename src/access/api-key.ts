@@ -16,7 +16,7 @@ export const randomBase62 = (length: number): string => Array.from({ length }, (
 export const isWellFormed = (secret: string): boolean =>
   SHAPE.test(secret) && checksum(secret.slice(3, 46)) === secret.slice(46)
 
-/** What is stored: 256 random bits need no salt and no slow hash. */
+/** The hash is what is stored: 256 random bits need no salt and no slow hash. */
 export const hashSecret = (secret: string): Buffer => createHash('sha256').update(secret).digest()
 
 function checksum(random: string): string {

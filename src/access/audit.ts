@@ -29,7 +29,7 @@ export interface Audited {
   action: string
   workspaceId: Id | null
   subject: { type: string; id: Id }
-  /** What was before and what is now, or how much went. Never a secret. */
+  /** The values before and now, or how much went. Never a secret. */
   details: Record<string, unknown>
 }
 

@@ -29,7 +29,7 @@ const allowedFrom = {
 
 const past = { archive: 'archived', unarchive: 'unarchived', trash: 'trashed', restore: 'restored' } as const
 
-/** What a kind that takes part tells of, for its area's declarations. */
+/** The events of a kind that takes part, for its area's declarations. */
 export const lifecycleEvents = (kind: string, scope: Scope, channels: readonly ChannelKind[]): readonly EventType[] =>
   eventTypes(scope, channels, {
     [`${kind}.archived`]: `The ${kind} was archived.`,
@@ -47,7 +47,7 @@ const BATCH = 500
 export interface Kept<Shown> {
   /** As it was registered. Events are `<kind>.archived`, `.unarchived`, `.trashed`, `.restored`, `.deleted`. */
   kind: string
-  /** What GET answers for it. */
+  /** The thing as GET answers it. */
   read(ctx: Context, id: Id): Promise<Shown>
   /** Who hears of a move, beside the workspace. */
   channels?(row: ResourceRow): string[]

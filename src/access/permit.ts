@@ -40,7 +40,7 @@ export async function permit(ctx: Context, entry: Entry<Context>, input: Record<
   }
 }
 
-/** What is held to one workspace, a key or an agent at work there, may be in other hands than the account is. */
+/** A key or an agent that is held to one workspace may be in other hands than the account is. */
 function checkStandsForAccount({ principal }: Context): void {
   if (isHeldToOne(principal))
     refuse('capability_denied', {

@@ -34,7 +34,7 @@ interface ShareTable {
 }
 export type ShareRow = Selectable<ShareTable>
 
-/** What each access lets its holder do with a thing of a kind. */
+/** The scopes that each access gives on a thing of a kind. */
 const given: Readonly<Record<string, Readonly<Record<Access, readonly Scope[]>>>> = {
   chat: { view: ['chat:read'], edit: ['chat:read', 'chat:write', 'chat:run'] },
   agent: { view: ['agent:read'], edit: ['agent:read', 'agent:write'] },
@@ -60,7 +60,7 @@ export function sharesOf(principal: Principal, scope: Scope): RawBuilder<ShareRo
     : sql<ShareRow>`shares_of(${principal.accountId}, ${workspaces}::ulid[])`
 }
 
-/** What the shares of the caller name under this scope, and which of it are folders: what lies below them is shared too. */
+/** The things that the caller's shares name under this scope, and which of them are folders: what lies below those is shared too. */
 export async function sharedThings(
   db: Db,
   principal: Principal,

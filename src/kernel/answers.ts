@@ -1,4 +1,4 @@
-/** What a handler hands over, before a face writes it: pages, bytes, events, feeds. */
+/** Answers as a handler hands them over, before a face writes them: pages, bytes, events, feeds. */
 
 import type { Scope } from './scopes.ts'
 
@@ -43,14 +43,14 @@ export interface Event<D = unknown> {
   data: D
 }
 
-/** What a call by an endpoint's name answers to callers in this process: the agent tool, and runs of agents. */
+/** The answer to a call by an endpoint's name for callers in this process: the agent tool, and runs of agents. */
 export type Answered =
   | { kind: 'json'; body: Record<string, unknown> }
   /** `ended` fires when the caller leaves, the server closes, or, with a Refusal as its reason, its rights end. */
   | { kind: 'stream'; events: AsyncIterable<Event>; ended: AbortSignal }
   | { kind: 'bytes'; bytes: Bytes }
   | { kind: 'none' }
-/** What a call of the agent tool by some name would reach. */
+/** The endpoint that a call of the agent tool by some name would reach. */
 export interface Reached {
   /** `find`, `describe`, `do`, or an endpoint's name. */
   tool: string

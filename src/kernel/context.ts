@@ -18,7 +18,7 @@ export interface Found {
 
 /** Bytes that came as the body of a call, or as its part `file`. They can be read once. */
 export interface Upload {
-  /** What the sender calls it. */
+  /** The name that the sender gave them. */
   name: string | null
   mimeType: string | null
   /** A part holds only until the next is asked for: whoever keeps it copies it. */
@@ -44,7 +44,7 @@ export interface CallContext {
   now(): Date
   /** Aborted when the caller leaves, its rights end, or the server shuts down. */
   signal: AbortSignal
-  /** What the path names, found by `permit`; read it through its area's `Finder`. */
+  /** The resource that the path names, found by `permit`; read it through its area's `Finder`. */
   found: Found | null
   /** The workspace the call works in, and the caller's place there. Null where a call has none. */
   workspace: { id: Id; membership: Membership } | null
@@ -59,7 +59,7 @@ export interface CallContext {
   caller: { ip: string; userAgent: string | null; loopback: boolean }
   /** Null where the call brings no bytes. */
   upload: Upload | null
-  /** What the answer carries beside its body: another status than the contract's, headers, the session cookie. */
+  /** Parts of the answer beside its body: another status than the contract's, headers, the session cookie. */
   answer: Answer
   /** Another endpoint with this caller's rights, by its name (`chats.list`): scope, read, permit, service. */
   invoke(name: string, input: unknown): Promise<unknown>

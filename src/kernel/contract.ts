@@ -14,7 +14,7 @@ export const newestVersion = '2026-11-21'
 type Shape = z.ZodRawShape
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** What an endpoint answers with. One kind, so no two flags can contradict each other; each face has one branch per kind. */
+/** The kind of an endpoint's answer. One kind, so no two flags can contradict each other; each face has one branch per kind. */
 export type Reply =
   | { kind: 'one'; of: z.ZodType }
   | { kind: 'page'; of: z.ZodType; extra?: Shape; or?: z.ZodType }
@@ -204,7 +204,7 @@ export const statusFilter = { status: status.default('active').describe('Which o
 /** `base` is what every stored resource carries. */
 export const base = { id: idOut, created_at: time, updated_at: time }
 export const inWorkspace = { workspace_id: idOut, created_by: idOut.nullable() }
-/** What every resource shows that lives in a workspace and can be put away. */
+/** The fields of every resource that lives in a workspace and can be put away. */
 export const resourceFields = {
   ...base,
   ...inWorkspace,

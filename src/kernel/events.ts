@@ -9,7 +9,7 @@ export interface EventType {
   /** `chat.created`: the resource's kind and a past participle. */
   type: string
   summary: string
-  /** What a reader must be allowed besides reading the channel; null: no more than that. */
+  /** The scope that a reader needs besides reading the channel; null: no more than that. */
   scope: Scope | null
   /** The kinds of channels that it goes to, of those that its teller names. */
   channels: readonly ChannelKind[]

@@ -5,7 +5,7 @@ import { type Scope, atLeast } from './scopes.ts'
 
 export type { Lender } from './principal.ts'
 
-/** What tells of an account by itself, which no other member of a workspace may see or change. */
+/** Scopes of what tells of an account by itself, which no other member of a workspace may see or change. */
 const OWN: ReadonlySet<Scope> = new Set(['settings:read', 'settings:write', 'notification:read', 'usage:read'])
 
 /** Who answers for what this caller sets: itself and, within a run, those whom the run's tools are bound by. */

@@ -6,13 +6,13 @@ export type Nano = bigint
 
 export const NANO = 1_000_000_000n
 
-/** What may be spent in a period. */
+/** The most that may be spent in a period. */
 export interface Cap {
   nano: Nano
   period: Period
 }
 
-/** What counts for it is added up under `subject`, which is the id of the thing. A call may stand under several. */
+/** A budget whose spending is added up under `subject`, which is the id of the thing. A call may stand under several. */
 export interface Budget {
   kind: 'workspace' | 'agent' | 'automation' | 'chat' | 'goal' | 'run'
   subject: Id

@@ -9,7 +9,7 @@ export interface Membership {
   /** Narrows the role; null is all of it. */
   permissions: ReadonlySet<Scope> | null
   status: 'active' | 'archived'
-  /** What the workspace may spend on model calls; absent: as much as its members have. */
+  /** The most that the workspace may spend on model calls; absent: as much as its members have. */
   budget?: Cap
 }
 

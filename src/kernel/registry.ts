@@ -19,7 +19,7 @@ export interface Entry<C extends CallContext = CallContext> extends Listed {
   query: z.ZodObject
   body: z.ZodObject | null
   headers: z.ZodObject | null
-  /** What an empty query reads as, or null where a parameter is required. Most calls have none. */
+  /** The fields that an empty query reads as, or null where a parameter is required. Most calls have none. */
   emptyQuery: Readonly<Record<string, unknown>> | null
 }
 

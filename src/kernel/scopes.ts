@@ -1,4 +1,4 @@
-/** What a key may do (contract, part 4). `write` implies `read` of the same subject. */
+/** A scope says what a key may do (contract, part 4). `write` implies `read` of the same subject. */
 export const scopes = [
   'user:read',
   'chat:read',

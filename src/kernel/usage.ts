@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What a model call used, in disjoint buckets: `output_tokens` excludes reasoning, `input_tokens` excludes both caches (contract, part 7). */
+/** The tokens and units of a model call, in disjoint buckets: `output_tokens` excludes reasoning, `input_tokens` excludes both caches (contract, part 7). */
 export interface Usage {
   input_tokens: number
   cache_read_tokens: number
@@ -31,7 +31,7 @@ export const usageSchema = z
   .meta({ id: 'Usage' })
 
 const amount = z.number().describe('US dollars, up to 9 decimals.')
-/** What many calls sum up to. */
+/** The sum of many calls. */
 export const callSums = {
   calls: z.number().int(),
   failed_calls: z.number().int(),

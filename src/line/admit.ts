@@ -21,7 +21,7 @@ export interface Desk {
   limits: Pick<Limits, 'enter' | 'take'>
 }
 
-/** What a call counts as, and what it needs of its credential; a null scope is none. */
+/** The limit that a call counts under, and the scope that its credential needs; null is none. */
 export interface Wanted {
   limit: LimitClass
   scope: Scope | null
@@ -89,7 +89,7 @@ export function checkScope(principal: Principal, scope: Scope | null): void {
     })
 }
 
-/** What calls of an endpoint count as; what does not exist was a look. */
+/** The limit that calls of an endpoint count under; a call of one that does not exist was a look. */
 export const limitOf = (endpoint: Pick<AnyEndpoint, 'limit' | 'method'> | undefined): LimitClass =>
   endpoint?.limit ?? (endpoint === undefined || endpoint.method === 'GET' ? 'reads' : 'writes')
 

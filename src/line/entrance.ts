@@ -6,7 +6,7 @@ import type { Limits } from './limit.ts'
 import type { Origins } from './origin.ts'
 import type { Versions } from './version.ts'
 
-/** What every way in takes a request along the line with. */
+/** The parts by which every way in takes a request along the line. */
 export interface Entrance {
   engine: Engine
   line: Line

@@ -11,7 +11,7 @@ import { checkScope, countedAs } from './admit.ts'
 import { permit } from '#access/permit.ts'
 import { parse, pathId } from './parse.ts'
 
-/** What a door knows of a call before its endpoint is run. */
+/** A call as its door knows it, before its endpoint is run. */
 export interface CallStart {
   principal: Principal
   requestId: Id

@@ -7,7 +7,7 @@ import { twice } from './fields.ts'
 /** Of Node's parser (llhttp). */
 interface ParseError extends NodeJS.ErrnoException {
   reason?: string
-  /** What came last, and how far it was read. */
+  /** The bytes that came last, and how far they were read. */
   rawPacket?: Buffer
   bytesParsed?: number
 }

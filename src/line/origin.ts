@@ -6,7 +6,7 @@ import { refuse } from '#kernel/errors.ts'
 
 type Caller = CallContext['caller']
 
-/** What the door knows of where a request came from and was sent to. */
+/** The origins of a request: where it came from, and where it was sent to. */
 export interface Origins {
   /** Refuses a `Host` that is not ours with 421: DNS rebinding ends here. */
   checkHost(request: IncomingMessage): void

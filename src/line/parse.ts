@@ -33,7 +33,7 @@ const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
 type Fault = z.core.$ZodIssue
 type Raw = z.core.$ZodRawIssue
 
-/** What is wrong, in words that go on from the name of the field; contracts that have words of their own keep them. */
+/** A fault in words that go on from the name of the field; contracts that have words of their own keep them. */
 function sayFault(fault: Raw): string {
   switch (fault.code) {
     case 'invalid_type':

@@ -5,7 +5,7 @@ import { type Presented, RightsWatch, authenticate, checkScope } from './admit.t
 import type { CallStart, Line } from './invoke.ts'
 import { permit } from '#access/permit.ts'
 
-/** What the checks of a call are made again with. */
+/** A call as its checks need it to be made again. */
 export interface Watched {
   start: CallStart
   entry: Entry<Context>

@@ -44,7 +44,7 @@ export interface Admitted extends Disposable {
   may(scope: Scope | null): boolean
   /** A call by name with flat input, in the envelope of REST. `consented`: a person has agreed to this very call. */
   call(name: string, input: unknown, consented?: boolean): Promise<Answered>
-  /** What a person is asked before this very call, as it comes back with their yes. */
+  /** The question that a person is asked before this very call, as it comes back with their yes. */
   question(name: string, input: unknown): string
   /** Takes a yes to that question, once; refuses where it was another's. */
   redeem(question: string, name: string, input: unknown): Promise<void>

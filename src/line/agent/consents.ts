@@ -1,4 +1,4 @@
-/** What a person was asked over `/mcp`, as the client hands it back with the answer: it holds for one call and once. */
+/** A question put to a person over `/mcp`, as the client hands it back with the answer: it holds for one call and once. */
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Engine } from '#engine/context.ts'

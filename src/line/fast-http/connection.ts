@@ -17,7 +17,7 @@ export interface FastOptions {
   keepAliveSeconds: number
 }
 
-/** Whoever holds the connections and is told how each fares. */
+/** The holder of the connections, told how each fares. */
 export interface ConnectionOwner {
   readonly options: FastOptions
   /** No connection goes on after its answer. */
@@ -34,7 +34,7 @@ export class Connection implements ReplyHow {
   readonly #owner: ConnectionOwner
   readonly #heads: FastHeads
   #reply: FastReply | null = null
-  /** What has come of the next request. */
+  /** The bytes of the next request that have come. */
   #held: Buffer[] = []
   #heldBytes = 0
   /** Bytes that the next request has in all; 0: not known. */
@@ -143,5 +143,5 @@ export class Connection implements ReplyHow {
   }
 }
 
-/** What went wrong with a socket is told by its closing. */
+/** A socket's error is told by its closing. */
 const ignore = (): void => {}

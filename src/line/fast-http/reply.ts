@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Reply } from '#kernel/exchange.ts'
 
-/** What waits for the end of the turn, at most; so much is copied behind its head, to leave in one piece. */
+/** The most bytes that wait for the end of the turn; so many are copied behind their head, to leave in one piece. */
 const GATHERED = 65_536
 const NOTHING = Buffer.alloc(0)
 

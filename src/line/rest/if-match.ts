@@ -14,7 +14,7 @@ export type CheckIfMatch = (
   header: string,
 ) => Promise<void>
 
-/** What a GET answers now. */
+/** The state of a resource, as a GET answers it now. */
 interface State {
   etag: string
   updatedAt: string | null
@@ -34,7 +34,7 @@ export function createIfMatch(entries: Iterable<Entry<Context>>, versions: Versi
     readers.set(at, [...(readers.get(at) ?? []), entry])
   }
 
-  /** What a GET answers now, as its entity tag names it; null where it has none. */
+  /** The state of what the call is on, as a GET answers it now; null where no GET does. */
   async function stateOf(
     ctx: Context,
     { endpoint, handle, name }: Entry<Context>,

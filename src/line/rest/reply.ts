@@ -44,7 +44,7 @@ export const names = (header: string, etag: string, how: 'weakly' | 'strongly'):
 
 export interface RefusedAnswer extends RefusalSaid {
   body: ErrorBody
-  /** What is to be logged; null for what the caller did wrong. */
+  /** The error to log; null where the caller did wrong. */
   fault: unknown
 }
 

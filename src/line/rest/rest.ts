@@ -177,7 +177,7 @@ export function createRest(
     sendJson(request, response, status, body, endpoint.method === 'GET' && endpoint.reply.kind === 'one')
   }
 
-  /** What is decided before anyone is known: hosts, cross-site calls, and keys where only a session will do. */
+  /** Checks that come before anyone is known: hosts, cross-site calls, and keys where only a session will do. */
   function checkDoor({ endpoint }: Entry<Context>, credential: Presented, request: IncomingMessage): void {
     const session = typeof credential !== 'string'
     if (session || endpoint.auth === 'sign_in') origins.checkHost(request)

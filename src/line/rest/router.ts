@@ -5,7 +5,7 @@ export interface Router<T> {
   find(path: string): Match<T> | null
 }
 export interface Match<T> {
-  /** What the path takes, per method. */
+  /** The entries of the path, per method. */
   methods: ReadonlyMap<Method, T>
   /** Values of the parameters, decoded, first to last. */
   values: string[]

@@ -8,7 +8,7 @@ export const EVENT_STREAM = {
   'x-accel-buffering': 'no',
 }
 
-/** What a reader may have unread. One that does not catch up is cut off, and resumes by id. */
+/** The bytes that a reader may have unread. One that does not catch up is cut off, and resumes by id. */
 export const UNREAD_BYTES = 1 << 20
 /** How long a reader may take to catch up with that: one event may be larger, and many may come at once. */
 const CATCH_UP_MS = 10_000

@@ -3,7 +3,7 @@ import type { Stored } from '#kernel/answers.ts'
 import { refuse } from '#kernel/errors.ts'
 import { names } from './reply.ts'
 
-/** What to answer of stored bytes: all, a part of them, or that they are what the caller has. */
+/** The answer to a read of stored bytes: all, a part of them, or that they are what the caller has. */
 export interface Chosen {
   status: 200 | 206 | 304
   headers: Record<string, string>

@@ -75,7 +75,7 @@ function formOf(request: IncomingMessage): BusboyInstance {
   }
 }
 
-/** What may wait here for its reader before the sender is told to wait. */
+/** The bytes that may wait here for their reader before the sender is told to wait. */
 const WAITING_BYTES = 1 << 20
 
 /**

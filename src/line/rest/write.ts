@@ -41,7 +41,7 @@ export function sendJson(
     .end(body)
 }
 
-/** So much of a refused body is read to keep its connection. */
+/** The bytes of a refused body that are read to keep its connection. */
 const READ_ON_BYTES = 1 << 20
 
 /**
