@@ -75,7 +75,7 @@ export interface Acting {
   signal: AbortSignal
 }
 
-/** What a service sees of the world. */
+/** The world as a service sees it. */
 export interface Context<H = unknown> extends CallContext {
   engine: Engine<H>
   /** The pool, or inside `transaction` the transaction. */

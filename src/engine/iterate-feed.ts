@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser'
 import type { Event, Sink } from '#kernel/answers.ts'
 
-/** What a sink would have sent, as events: for those who do not take bytes. */
+/** The events that a sink would have sent as bytes: for those who do not take bytes. */
 export async function* iterate(
   open: (sink: Sink) => Disposable,
   signal: AbortSignal,

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 
 /** A body that is read in memory is all there after so long. */
 export const WHOLE_MS = 600_000
-/** What is left of a body when its request is answered has so long to come. */
+/** The time that the rest of a body has to come once its request is answered. */
 const REST_MS = 60_000
 
 /** For a timer: the sender is left. */

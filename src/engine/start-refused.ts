@@ -26,7 +26,7 @@ const words: Record<string, string> = {
   EEXIST: 'a part of the path is a file',
 }
 
-/** What any step of the start threw → `StartRefused` where the owner can act on it, else the error itself. */
+/** An error of any step of the start becomes `StartRefused` where the owner can act on it, else it stays itself. */
 export function explainStart(error: unknown, doing: string): unknown {
   if (error instanceof StartRefused || !(error instanceof Error) || !('code' in error)) return error
   const word = words[String(error.code)]

@@ -29,7 +29,7 @@ export interface Jobs extends AsyncDisposable {
   ): Promise<void>
 }
 
-/** What a job gets: its payload as it was added, and a signal that fires when the server stops, or the job is to be given back. */
+/** A job gets its payload as it was added, and a signal that fires when the server stops, or the job is to be given back. */
 export type JobHandler = (
   payload: never,
   job: { signal: AbortSignal; attempt: number; lastAttempt: boolean },
@@ -99,7 +99,7 @@ export async function startJobs({
       max_attempts => ${attempts}::int, job_key => ${key ?? null}::text)`.execute(db)
   }
 
-  /** What a dead process was doing is done by another one. */
+  /** Jobs of a dead process are done by another one. */
   async function unlockDead(): Promise<void> {
     await pool.query(`select graphile_worker.force_unlock_workers(array(
       select distinct j.locked_by from graphile_worker._private_jobs j

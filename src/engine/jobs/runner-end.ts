@@ -8,9 +8,9 @@ import type { Runner, WorkerEventMap, WorkerEvents } from 'graphile-worker'
 const LOOK_MS = 1_000
 /** A runner looks for jobs every second, and is given up after as many looks of ours that found the database and not it. */
 const SILENT_LOOKS = 8
-/** What is left to it after its last job. */
+/** The time left to it after its last job. */
 const LAST_MS = 1_000
-/** What it takes at most to give its jobs back where it could not end well. */
+/** The most time that it takes to give its jobs back where it could not end well. */
 const FORCED_MS = 10_000
 
 /**

@@ -3,11 +3,11 @@ import { type Mail, escapeHtml, htmlOf } from './mail.ts'
 export interface TokenMail {
   to: string
   subject: string
-  /** What it is about, in a sentence. */
+  /** The first sentence, which says what the mail is about. */
   intro: string
   /** Where the app takes the token, which stands behind `#`: browsers send that to nobody. Null: nowhere. */
   open: { words: string; link: string } | null
-  /** What takes the token on a terminal. Never as an argument: those are kept, and seen by every process of the machine. */
+  /** The command that takes the token on a terminal. Never as an argument: those are kept, and seen by every process of the machine. */
   command: string
   token: string
   /** Sentences below, each on a line. */

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import { type GatewayTallies, createGatewayTallies } from './gateway-tallies.ts'
 
-/** What `/metrics` shows, in the Prometheus text form. Label values are endpoint names and statuses, never ids. */
+/** The figures of `/metrics`, in the Prometheus text form. Label values are endpoint names and statuses, never ids. */
 export interface Metrics {
   registry: Registry
   request(endpoint: string, status: number, seconds: number): void

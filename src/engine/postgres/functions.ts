@@ -5,7 +5,7 @@ import type pg from 'pg'
 
 /** The SQL functions of a room: the files of its folder `sql`, in a schema that is named by the hash over all of them. */
 export interface Functions {
-  /** What the program puts before their names. */
+  /** The schema, which the program puts before their names. */
   schema: string
   /** Of every version of them. */
   prefix: string

@@ -14,7 +14,7 @@ const GIVEN_UP_MS = 65_000
 /** TCP itself looks after idle ones: after so long, ten probes a second apart. */
 export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 5_000 } as const
 
-/** What a client of pg has, and its types do not say. */
+/** A client of pg with what its types do not say. */
 type Client = pg.PoolClient & { readyForQuery: boolean; processID: number; connection: { stream: Socket } }
 
 /** How long a client has waited, as it was found from look to look. */
@@ -83,7 +83,7 @@ export function leaveSilent(pool: pg.Pool, connection: pg.ClientConfig, log: (er
   }
 }
 
-/** Whoever waits on it hears that the connection is gone. */
+/** Cuts a connection off: whoever waits on it hears that it is gone. */
 export function cutOff(client: pg.ClientBase): Error {
   const error = new Error('a connection to the database is silent, and nothing is at its other end')
   ;(client as Client).connection.stream.destroy(Object.assign(error, { code: 'ECONNRESET' }))

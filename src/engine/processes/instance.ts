@@ -23,5 +23,5 @@ export async function replaceValue<T>(db: Db, name: string, before: T, now: T): 
     where name = ${name} and value = ${JSON.stringify(before)}::jsonb`.execute(db)
 }
 
-/** What tells this database from every other: made at the first start. */
+/** The id that tells this database from every other: made at the first start. */
 export const instanceId = (db: Db): Promise<Id> => keptValue(db, 'id', newId())

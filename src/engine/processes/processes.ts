@@ -86,7 +86,7 @@ export async function startProcess({
   }
 }
 
-/** What tells pids apart: the boot and the pid namespace. Null where this system does not say; leases then expire. */
+/** The place that tells pids apart: the boot and the pid namespace. Null where this system does not say; leases then expire. */
 export function placeOfPids(): string | null {
   try {
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/pid')}`

@@ -34,7 +34,7 @@ export function createIfMatch(entries: Iterable<Entry<Context>>, versions: Versi
     readers.set(at, [...(readers.get(at) ?? []), entry])
   }
 
-  /** The state of what the call is on, as a GET answers it now; null where no GET does. */
+  /** The state that this GET answers now; null where its answer has no entity tag. */
   async function stateOf(
     ctx: Context,
     { endpoint, handle, name }: Entry<Context>,

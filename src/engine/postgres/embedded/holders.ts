@@ -22,7 +22,7 @@ export function holders(dir: string, among: readonly (string | number)[] = readd
   return among.filter((pid) => /^\d+$/.test(String(pid)) && holds(pid)).map(Number)
 }
 
-/** What each process of a cluster is called in `ps`. */
+/** The name of each process of a cluster in `ps`. */
 export const clusterName = (cluster: string): string =>
   `ukiyo-${createHash('sha256').update(cluster).digest('hex').slice(0, 12)}`
 

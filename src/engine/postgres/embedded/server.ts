@@ -18,7 +18,7 @@ export interface RunningServer {
   stop: () => Promise<void>
 }
 
-/** What PostgreSQL says at every start and stop; all else (recovery, crashes, refused passwords) is worth a line. */
+/** Lines that PostgreSQL writes at every start and stop; all else (recovery, crashes, refused passwords) is worth a line. */
 const routine =
   /^LOG: +(starting PostgreSQL|listening on|database system (was shut down at|is ready|is shut down)|received (smart|fast) shutdown|shutting down|aborting any active|checkpoint|background worker)|^FATAL: +(terminating connection due to administrator|the database system is (starting|shutting))/
 

@@ -46,7 +46,7 @@ export function compileGlobs(globs: readonly string[], options: { fold?: boolean
   const all = globs.map((glob) => ({ not: glob.startsWith('!'), glob: compileGlob(glob.replace(/^!/, ''), options) }))
   const start = all.every(({ not }) => not)
   const [only] = all
-  /** What the last glob that names it says; null when none does. */
+  /** The verdict of the last glob that names the path; null when none does. */
   const said = (path: string): boolean | null => {
     const last = all.findLast(({ glob }) => glob.matches(path))
     return last === undefined ? null : !last.not
@@ -198,7 +198,7 @@ function holds(token: Token, char: string, slash: boolean): boolean {
   return token.ranges.some(([low, high]) => code >= low && code <= high) !== token.not
 }
 
-/** What a path that matches looks like to `like`: less exact, never narrower. */
+/** The pattern of `like` for a glob: less exact, never narrower. */
 function likeOf(glob: string): string {
   let like = ''
   let depth = 0

@@ -114,7 +114,7 @@ const MATCHED = -2
 const UNKNOWN = -1
 const LINE_BREAK = 10
 
-/** What comes before a place: a line's start, a word character, another one. */
+/** The kind of place by what comes before it: a line's start, a word character, another one. */
 type Before = 0 | 1 | 2
 const START: Before = 0
 const WORD: Before = 1

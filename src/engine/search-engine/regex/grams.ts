@@ -48,7 +48,7 @@ function gather(bytes: Uint8Array, found: Int32Array, count: number): number {
   return count
 }
 
-/** What must be asked of the index: trigrams that must all be there, or one of several such. Null asks for nothing. */
+/** The question to the index: trigrams that must all be there, or one of several such. Null asks for nothing. */
 export type GramQuery = null | { grams: number[] } | { all: GramQuery[] } | { any: GramQuery[] }
 
 export function gramQuery(need: Need, fold: boolean): GramQuery {

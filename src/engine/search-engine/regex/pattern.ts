@@ -24,7 +24,7 @@ export interface PatternSpec {
 export interface Pattern {
   multiline: boolean
   fold: boolean
-  /** What the index is asked. */
+  /** The question to the index. */
   grams: GramQuery
   /** The whole pattern is this word. */
   literal: Buffer | null

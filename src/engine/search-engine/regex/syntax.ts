@@ -13,7 +13,7 @@ export type Node =
 export interface CharSet {
   /** Which of the 128 ASCII characters are named. */
   ascii: boolean[]
-  /** What is not named is meant. */
+  /** The class means whatever it does not name. */
   not: boolean
   /** Of the characters beyond ASCII these are meant: none, all, or only re2js knows. */
   beyond: 'none' | 'all' | 'some'

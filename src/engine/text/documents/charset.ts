@@ -28,7 +28,7 @@ export function byMark(bytes: Uint8Array): string | null {
   return null
 }
 
-/** What a page says in its first kilobytes (`<meta charset>`, `<?xml encoding?>`). */
+/** The charset that a page names in its first kilobytes (`<meta charset>`, `<?xml encoding?>`). */
 export function charsetWithin(bytes: Uint8Array): string | undefined {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 4_096)).toString('latin1')
   return /<meta[^>]{0,200}charset\s*=\s*["']?([\w:.-]{2,40})|^<\?xml[^>]{0,200}encoding\s*=\s*["']([\w:.-]{2,40})/i

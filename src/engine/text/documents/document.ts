@@ -1,4 +1,4 @@
-/** What a document is read as. */
+/** The kinds that documents are read as. */
 export type DocumentKind = 'html' | 'pdf' | 'docx' | 'xlsx' | 'pptx' | 'text'
 
 export interface Given {

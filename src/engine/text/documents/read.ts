@@ -9,7 +9,7 @@ declare module '../../postgres/tables.ts' {
   }
 }
 
-/** For so long nobody tries again what took too long, unless the reader is another one. */
+/** The days in which nobody tries again what took too long, unless the reader is another one. */
 const DAYS = 7
 
 export interface Wanted {

@@ -43,7 +43,7 @@ export interface ContentOf {
   account: string
 }
 
-/** What bytes say: the text of a document, or they themselves where they are text, up to a length. */
+/** The words of bytes, by their hash: the text of a document, or they themselves where they are text, up to a length. */
 export type Said = Map<string, { text: string; title: string | null }>
 
 /**
@@ -196,7 +196,7 @@ const startsMarked = (bytes: Uint8Array): boolean =>
   (bytes[0] === 0xff && bytes[1] === 0xfe) ||
   (bytes[0] === 0xfe && bytes[1] === 0xff)
 
-/** What files say, by their hashes. What says nothing is left out. */
+/** The words of files, by their hashes. A file that says nothing is left out. */
 export async function textsOf(engine: TextSources, hashes: readonly string[], most: number): Promise<Said> {
   if (hashes.length === 0) return new Map()
   const { rows } = await sql<{

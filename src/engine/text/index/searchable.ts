@@ -18,7 +18,7 @@ export interface SearchDocument {
   updated_at: Date
 }
 
-/** What an area reads its documents with; those that take long are left to a job. */
+/** The means by which an area reads its documents; those that take long are left to a job. */
 export interface SearchSources extends TextSources {
   jobs: Jobs
 }
@@ -35,5 +35,5 @@ export interface Searchable {
   all(sources: SearchSources, after: Id | null, limit: number): Promise<Id[]>
 }
 
-/** So much of a text is searched by its words. */
+/** The characters of a text that are searched by its words. */
 export const MOST_BODY = 100_000

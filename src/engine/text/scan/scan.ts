@@ -1,4 +1,4 @@
-/** What a scanning thread is asked, and what it answers. */
+/** The questions to a scanning thread, and its answers. */
 import type { PatternSpec } from '../../search-engine/regex/pattern.ts'
 
 export interface ScanFile {
