@@ -65,7 +65,6 @@ const cases = [
   [204_800, 64],
 ] as const
 
-/** `quick`: ours and `raw` alone, and fewer rounds. */
 /** `quick`: those of the closest ratio alone, in fewer rounds. */
 export async function gateway(quick = false): Promise<Report> {
   const rounds = quick ? FEW_ROUNDS : ROUNDS
