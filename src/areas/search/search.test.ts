@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
+import { newId } from '#kernel/ids.ts'
 import { pdfOf } from '#test/drive/documents.ts'
 import { upload } from '#test/drive/drive.ts'
 import { type Caller, type Person, testServer } from '#test/server.ts'
@@ -219,6 +220,34 @@ test('a word is found in old rows and new ones, a million of others apart', asyn
     ...own.map((name) => name.replace('mine', 'theirs')),
   ])
   assert.deepEqual(await titles({ q: 'dig womb', workspace_id: alice.workspaceId }), own)
+})
+
+test('a word that is common among the newest rows is found in those before and in the oldest', async () => {
+  await using server = await testServer()
+  const alice = await server.person('Alice')
+  const newest = Array.from({ length: 100 }, (_, i) => 1_290_000 + i * 100)
+  const older = [1, 5_000, 900_000, 1_200_000, 1_285_000]
+  await server.app.engine.postgres.pool.query(
+    `with given as (select * from unnest($1::text[], $2::int8[], $3::text[], $4::text[]) x(id, row_id, title, body)),
+      registered as (insert into resources (id, kind, workspace_id) select id, 'agent', $5 from given),
+      written as (insert into search_rows (row_id, type, id, resource_id, workspace_id, hidden, title, tsv, created_at, updated_at)
+        overriding system value select row_id, 'agent', id, id, $5, false, title, to_tsvector('english', body), now(), now() from given)
+    insert into search_bodies select row_id, body from given`,
+    [
+      [...newest, ...older].map(() => newId()),
+      [...newest, ...older],
+      [...newest, ...older].map((row) => `row ${row}`),
+      [...newest.map(() => 'a wombat among many other things'), ...older.map(() => 'wombat wombat')],
+      alice.workspaceId,
+    ],
+  )
+  const { hits, body } = await search(alice, { q: 'wombat', limit: '100' })
+  assert.deepEqual(
+    hits.slice(0, older.length).map(({ title }) => title),
+    older.toReversed().map((row) => `row ${row}`),
+  )
+  const rest = await search(alice, { q: 'wombat', limit: '100', cursor: body.pagination.next_cursor })
+  assert.equal(new Set([...hits, ...rest.hits].map(({ id }) => id)).size, newest.length + older.length)
 })
 
 test('words of scripts without spaces are found wherever they stand, alone, left out and in titles', async () => {

@@ -11,7 +11,7 @@ import { writeRows } from './rows.ts'
 
 /** Areas that can be searched. One that comes to have something adds itself here. */
 const sources: readonly Searchable[] = [fileSearchable, chatSearchable, agentSearchable]
-const BATCH = 100
+const BATCH = 200
 /** Batches at once: one is looked at, of one the database keeps what was learnt, of one it writes the rows. */
 const LANES = 3
 /** More than this at once is left to a job, so that what comes behind it is not kept waiting. */
