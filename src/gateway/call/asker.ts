@@ -9,7 +9,7 @@ import type { Candidate } from '../routing/router.ts'
 import type { Way } from '../translation/translate.ts'
 import type { Attempt } from './attempt.ts'
 import type { WorstCase } from './money/metering.ts'
-import type { Gateway } from './parts.ts'
+import type { Gateway } from '../request/gateway.ts'
 
 /**
  * For whom a call is made, and all that differs with it: what is asked, how it is sent, and where the answer goes — a

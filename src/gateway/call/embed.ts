@@ -22,7 +22,7 @@ import type { Attempt } from './attempt.ts'
 import { Call } from './call.ts'
 import { liveConstraints } from './live-constraints.ts'
 import type { WorstCase } from './money/metering.ts'
-import type { Gateway } from './parts.ts'
+import type { Gateway } from '../request/gateway.ts'
 
 export interface EmbedOptions {
   signal: AbortSignal

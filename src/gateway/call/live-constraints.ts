@@ -1,7 +1,7 @@
 import type { Payer } from '#engine/ledger/ledger.ts'
 import type { Offer } from '../model/offer.ts'
 import { type RoutingConstraints, type Sketch, constraintsFor } from '../routing/constraints.ts'
-import type { Gateway } from './parts.ts'
+import type { Gateway } from '../request/gateway.ts'
 
 /** The constraints of a call before any preference: what it needs, who can be asked, who pays, and who holds its prompt. */
 export function liveConstraints(

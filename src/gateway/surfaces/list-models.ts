@@ -1,6 +1,6 @@
 import { refuse } from '#kernel/errors.ts'
 import { unknownModel } from '../routing/model-names/unknown-model.ts'
-import type { GatewayRequest } from '../request.ts'
+import type { GatewayRequest } from '../request/request.ts'
 
 /** `GET /models`, in the surface's shape. */
 export function listModels(request: GatewayRequest): void {

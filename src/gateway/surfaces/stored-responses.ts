@@ -8,7 +8,7 @@ import { supportsShape } from '../providers/supports.ts'
 import { forwardedQuery } from '../passthrough/forwarded-headers.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 import { upstreamOf } from '../providers/upstream.ts'
-import type { GatewayRequest } from '../request.ts'
+import type { GatewayRequest } from '../request/request.ts'
 
 /** A response's id, and what of it; method by method what may be asked. */
 const PATH = /^([\w-]{1,256})(?:\/(cancel|input_items))?$/

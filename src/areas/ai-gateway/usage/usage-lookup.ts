@@ -3,7 +3,7 @@ import { keyName } from '#areas/api-keys/service.ts'
 import type { Ledger } from '#engine/ledger/ledger.ts'
 import { totalOf } from '#engine/ledger/calls/usage-days.ts'
 import type { Postgres } from '#engine/postgres/client.ts'
-import type { UsageLookup, SpentByPeriod } from '#gateway/call/usage-lookup.ts'
+import type { UsageLookup, SpentByPeriod } from '#gateway/request/usage-lookup.ts'
 import { type Nano, toUsd } from '#kernel/money.ts'
 
 const periods = ['day', 'week', 'month', 'total'] as const

@@ -6,7 +6,7 @@ import {
   openaiImages,
   openaiModerations,
 } from '../../passthrough/formats/untranslated.ts'
-import type { Surface } from '../surface.ts'
+import type { Surface } from '../../request/surface.ts'
 import { compatA } from './surface.ts'
 
 /** A path whose bytes pass to who speaks OpenAI's shape, and to nobody else. */

@@ -4,7 +4,7 @@ import { ENVELOPE } from '../../wire/shared/envelope.ts'
 import { decode } from '../../wire/openai-responses/decode.ts'
 import { writeAnswer } from '../../wire/openai-responses/write-response.ts'
 import { StreamWriter } from '../../wire/openai-responses/write-stream.ts'
-import type { Surface } from '../surface.ts'
+import type { Surface } from '../../request/surface.ts'
 import { compatA } from './surface.ts'
 
 /** OpenAI's Responses API, under the same roots and with the same errors. Nothing that it answers is stored here. */

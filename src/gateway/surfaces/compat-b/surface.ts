@@ -7,7 +7,7 @@ import { writeError } from '../../wire/anthropic-messages/write/errors.ts'
 import { writeAnswer } from '../../wire/anthropic-messages/write/answer.ts'
 import { StreamWriter, keepAlive } from '../../wire/anthropic-messages/write/stream.ts'
 import { keepStatus } from '../keep-status.ts'
-import type { Surface } from '../surface.ts'
+import type { Surface } from '../../request/surface.ts'
 import { writeModel, writeModels } from './models.ts'
 
 /** Anthropic: messages. */

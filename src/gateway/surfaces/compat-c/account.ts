@@ -4,10 +4,10 @@ import { toUsd } from '#kernel/money.ts'
 import { hasScope } from '#kernel/principal.ts'
 import { iso } from '#kernel/time.ts'
 import type { CallRow } from '#engine/ledger/calls/calls.ts'
-import type { KeyUsage } from '../../call/usage-lookup.ts'
+import type { KeyUsage } from '../../request/usage-lookup.ts'
 import type { Listed } from '../../model/offer.ts'
 import type { FinishReason } from '../../model/canonical-request.ts'
-import type { GatewayRequest } from '../../request.ts'
+import type { GatewayRequest } from '../../request/request.ts'
 import { endpointRow } from './endpoints.ts'
 
 /** What of OpenRouter's API reads besides models: each answers `{data}`. */

@@ -9,7 +9,7 @@ import type { Loss } from '../../model/canonical-request.ts'
 import { splitVariant } from '../../routing/model-names/variants.ts'
 import { marksFor, relays } from '../../providers/supports.ts'
 import { passesThrough } from '../../translation/translate.ts'
-import type { Demands, Surface } from '../surface.ts'
+import type { Demands, Surface } from '../../request/surface.ts'
 import { withMarks } from './cache-marks.ts'
 
 /** Thoughts are left out of answers here. */

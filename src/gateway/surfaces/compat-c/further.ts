@@ -1,7 +1,7 @@
 import { compatAPassed } from '../compat-a/passed.ts'
 import { compatAResponses } from '../compat-a/responses.ts'
 import { compatB } from '../compat-b/surface.ts'
-import type { Surface } from '../surface.ts'
+import type { Surface } from '../../request/surface.ts'
 import { readRouting } from './demands.ts'
 import { compatC } from './surface.ts'
 

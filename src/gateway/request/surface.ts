@@ -8,7 +8,7 @@ import type { ErrorAnswer } from '../wire/problem.ts'
 import type { AnswerAbout } from '../model/answer-about.ts'
 import type { Collected } from '../model/answer.ts'
 import type { CanonicalRequest, Loss } from '../model/canonical-request.ts'
-import type { GatewayRequest } from '../request.ts'
+import type { GatewayRequest } from './request.ts'
 
 /** What is done with a request of a path. */
 export type Operation = 'generate' | 'count_tokens' | 'models' | 'model' | 'read' | 'stored'

@@ -6,7 +6,7 @@ import type { Desk } from '#line/admit.ts'
 import type { UsageLookup } from './usage-lookup.ts'
 import type { Directory } from '../model/offer.ts'
 import type { Health } from '../routing/health.ts'
-import type { GatewayRequest } from '../request.ts'
+import type { GatewayRequest } from './request.ts'
 import type { CacheAffinity } from '../routing/cache-affinity.ts'
 
 /** What the gateway is made of. */

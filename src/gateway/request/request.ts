@@ -5,10 +5,10 @@ import type { Reply, WholeRequest } from '#kernel/exchange.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
 import { type Entrant, RightsWatch, admit, checkScope, presentedKey } from '#line/admit.ts'
-import { type Caller, callerOf, checkMayRun } from './call/caller.ts'
-import type { Gateway } from './call/parts.ts'
-import type { Operation, Surface } from './surfaces/surface.ts'
-import type { UpstreamFault } from './model/canonical-request.ts'
+import { type Caller, callerOf, checkMayRun } from './caller.ts'
+import type { Gateway } from './gateway.ts'
+import type { Operation, Surface } from './surface.ts'
+import type { UpstreamFault } from '../model/canonical-request.ts'
 
 /** Largest body that the gateways take. */
 const LARGEST_BODY = 32 << 20
