@@ -20,6 +20,8 @@ import { passStored } from './surfaces/stored-responses.ts'
 import { type PreviewRoute, createPreviewRoute } from './call/preview.ts'
 import { compatA } from './surfaces/compat-a/surface.ts'
 import { compatB } from './surfaces/compat-b/surface.ts'
+import { accountReads } from './surfaces/compat-c/account.ts'
+import { showEndpoints } from './surfaces/compat-c/endpoints.ts'
 import { compatCFurther } from './surfaces/compat-c/further.ts'
 import { compatC } from './surfaces/compat-c/surface.ts'
 import type { Operation, Surface } from './request/surface.ts'
@@ -174,13 +176,13 @@ function run(request: GatewayRequest, operation: Operation, id: string): void {
     case 'models':
       return listModels(request)
     case 'model':
-      if (request.surface.endpoints && id.endsWith(ENDPOINTS))
-        return request.surface.endpoints(request, id.slice(0, -ENDPOINTS.length))
       return showModel(request, id)
+    case 'model_or_endpoints':
+      return id.endsWith(ENDPOINTS) ? showEndpoints(request, id.slice(0, -ENDPOINTS.length)) : showModel(request, id)
     case 'stored':
       return passStored(request, id)
-    case 'read':
-      return request.surface.reads![id]!(request)
+    case 'account':
+      return accountReads[id]!(request)
   }
 }
 

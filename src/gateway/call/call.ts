@@ -8,8 +8,7 @@ import type { Reading } from '../model/in-progress.ts'
 import { RetryPolicy, type Step } from '../routing/retry.ts'
 import type { Candidate } from '../routing/router.ts'
 import type { Way } from '../translation/translate.ts'
-import type { Asker } from './asker.ts'
-import { Attempt } from './attempt.ts'
+import { type Asker, Attempt, type AttemptOwner } from './attempt.ts'
 
 const none: readonly Candidate[] = []
 
@@ -17,7 +16,7 @@ const none: readonly Candidate[] = []
  * One call of a model, whoever asks: one attempt after the other, or two that race, until an answer has begun or nobody
  * is left to ask. No promise is made where the next step can be taken at once.
  */
-export class Call {
+export class Call implements AttemptOwner {
   readonly asker: Asker
   #candidates = none
   // Made when the first one fails: most calls never need it.

@@ -2,14 +2,21 @@ import type { Engine } from '#engine/context.ts'
 import type { KeptItems } from '#engine/kept-items.ts'
 import type { Metrics } from '#engine/metrics/metrics.ts'
 import type { Outbound } from '#engine/http-client/outbound.ts'
+import type { Refusal } from '#kernel/errors.ts'
 import type { Desk } from '#line/admit.ts'
 import type { UsageLookup } from './usage-lookup.ts'
 import type { Directory } from '../model/offer.ts'
 import type { Health } from '../routing/health.ts'
-import type { GatewayRequest } from './request.ts'
 import type { CacheAffinity } from '../routing/cache-affinity.ts'
 
-/** What the gateway is made of. */
+/** A request whose answer is not over, as the gateway keeps it until then. */
+export interface OpenRequest {
+  /** Its index among those in progress; -1: it is not among them. */
+  place: number
+  interrupt(failure: Refusal): void
+}
+
+/** The parts that the gateway is made of. */
 export interface GatewayParts extends Desk {
   engine: Pick<Engine, 'ledger' | 'log' | 'versions' | 'outside'> & { metrics: Metrics; items: KeptItems }
   directory: Directory
@@ -25,6 +32,6 @@ export interface GatewayParts extends Desk {
 export interface Gateway extends GatewayParts {
   health: Health
   cacheAffinity: CacheAffinity
-  /** Whose answers are not over. No set: those that V8 outgrew keep what was in them alive until the old generation is collected. */
-  inProgress: GatewayRequest[]
+  /** Requests whose answers are not over. No set: those that V8 outgrew keep what was in them alive until the old generation is collected. */
+  inProgress: OpenRequest[]
 }

@@ -6,7 +6,7 @@ import type { Id } from '#kernel/ids.ts'
 import type { Principal } from '#kernel/principal.ts'
 import { type Entrant, RightsWatch, admit, checkScope, presentedKey } from '#line/admit.ts'
 import { type Caller, callerOf, checkMayRun } from './caller.ts'
-import type { Gateway } from './gateway.ts'
+import type { Gateway, OpenRequest } from './gateway.ts'
 import type { Operation, Surface } from './surface.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 
@@ -19,7 +19,7 @@ const READ = { limit: 'reads', scope: 'gateway:run' } as const
  * One request to a surface, from its head to the end of its answer. No promise is made where the next step can be
  * taken at once; whatever is thrown on the way is answered in the surface's own envelope.
  */
-export class GatewayRequest implements Entrant {
+export class GatewayRequest implements Entrant, OpenRequest {
   readonly gateway: Gateway
   readonly surface: Surface
   readonly incoming: IncomingMessage | WholeRequest
@@ -39,8 +39,7 @@ export class GatewayRequest implements Entrant {
   #onLeave: (() => void) | null = null
   #tell: ((failure: Refusal) => void) | null = null
   #slow: NodeJS.Timeout | undefined
-  /** Among those in progress. */
-  #place = -1
+  place = -1
 
   constructor(gateway: Gateway, surface: Surface, incoming: IncomingMessage | WholeRequest, response: Reply, id: Id) {
     this.gateway = gateway
@@ -139,7 +138,7 @@ export class GatewayRequest implements Entrant {
     this.#onLeave = leave
     this.#tell = tell ?? null
     const { inProgress } = this.gateway
-    if (this.#place < 0) this.#place = inProgress.push(this) - 1
+    if (this.place < 0) this.place = inProgress.push(this) - 1
   }
 
   /** The server closes, and the answer is not over. */
@@ -155,10 +154,10 @@ export class GatewayRequest implements Entrant {
   over(): void {
     this.#onLeave = null
     this.#tell = null
-    if (this.#place < 0) return
+    if (this.place < 0) return
     const last = this.gateway.inProgress.pop()!
-    if (last !== this) this.gateway.inProgress[(last.#place = this.#place)] = last
-    this.#place = -1
+    if (last !== this) this.gateway.inProgress[(last.place = this.place)] = last
+    this.place = -1
   }
 
   /** Ends the stream of a caller whose key was revoked or lost its scope, or whose endpoint was disabled. */

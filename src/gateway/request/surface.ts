@@ -8,10 +8,9 @@ import type { ErrorAnswer } from '../wire/problem.ts'
 import type { AnswerAbout } from '../model/answer-about.ts'
 import type { Collected } from '../model/answer.ts'
 import type { CanonicalRequest, Loss } from '../model/canonical-request.ts'
-import type { GatewayRequest } from './request.ts'
 
-/** What is done with a request of a path. */
-export type Operation = 'generate' | 'count_tokens' | 'models' | 'model' | 'read' | 'stored'
+/** The work that a path and its method stand for. `model_or_endpoints`: a model, or behind `…/endpoints` those who serve it. */
+export type Operation = 'generate' | 'count_tokens' | 'models' | 'model' | 'model_or_endpoints' | 'account' | 'stored'
 
 /** What a request asks of its route, in the surface's own words. */
 export interface Demands extends Preferences {
@@ -59,10 +58,6 @@ export interface Surface {
   head?(id: string): readonly string[]
   /** Written every so many milliseconds while the first word of a stream is waited for; absent: nothing is. */
   keepAlive?: { text: string; everyMs: number }
-  /** What answers the operation `read`, by path; absent: there is none. */
-  reads?: Readonly<Record<string, (request: GatewayRequest) => void>>
-  /** `GET /models/{id}/endpoints`. */
-  endpoints?(request: GatewayRequest, model: string): void
   error(failure: unknown, requestId: string): ErrorAnswer
   decode(
     json: Record<string, unknown>,

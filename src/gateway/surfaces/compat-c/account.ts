@@ -10,8 +10,8 @@ import type { FinishReason } from '../../model/canonical-request.ts'
 import type { GatewayRequest } from '../../request/request.ts'
 import { endpointRow } from './endpoints.ts'
 
-/** What of OpenRouter's API reads besides models: each answers `{data}`. */
-export const reads: Readonly<Record<string, (request: GatewayRequest) => void>> = {
+/** OpenRouter's reads besides models, by path: each answers `{data}`. */
+export const accountReads: Readonly<Record<string, (request: GatewayRequest) => void>> = {
   '/key': showKey,
   '/auth/key': showKey,
   '/credits': showCredits,

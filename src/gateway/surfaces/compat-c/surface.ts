@@ -8,9 +8,8 @@ import { answerId, writeAnswer } from '../../wire/openai-chat/write/answer.ts'
 import { StreamWriter, keepAlive } from '../../wire/openai-chat/write/stream.ts'
 import { keepStatus } from '../keep-status.ts'
 import type { Surface } from '../../request/surface.ts'
-import { reads } from './account.ts'
+import { accountReads } from './account.ts'
 import { chat, readDemands } from './demands.ts'
-import { showEndpoints } from './endpoints.ts'
 import { redraft } from './redraft.ts'
 import { writeModel, writeModels } from './models.ts'
 
@@ -21,11 +20,9 @@ export const compatC: Surface = {
   routes: {
     '/chat/completions': { POST: 'generate' },
     '/models': { GET: 'models' },
-    '/models/*': { GET: 'model' },
-    ...Object.fromEntries(Object.keys(reads).map((path) => [path, { GET: 'read' as const }])),
+    '/models/*': { GET: 'model_or_endpoints' },
+    ...Object.fromEntries(Object.keys(accountReads).map((path) => [path, { GET: 'account' as const }])),
   },
-  reads,
-  endpoints: showEndpoints,
   format: openaiChat,
   ...chat,
   translates: true,
