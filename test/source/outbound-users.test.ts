@@ -37,7 +37,7 @@ const users: Record<string, [credential: string, party: string]> = {
 const SENDS =
   /import \{[^}]*\b(?<!type )(?:retrieve|fetchThrough|outsideMcp|dispatch)\b[^}]*\} from '[^']*(?:http-client\/(?:retrieve|fetch|mcp)|outbound\/(?:retrieve|fetch|mcp)|transport\/dispatch)\.ts'|\b(?:outbound|outside)\.dispatch\(/
 /** It only hands on what others send. */
-const passing = ['src/gateway/providers/transport/dispatch.ts']
+const passing = ['src/gateway/providers/dispatch.ts']
 
 test('whoever sends something out says on whose connections', () => {
   const found = globSync('src/**/*.ts', { cwd: root }).filter(

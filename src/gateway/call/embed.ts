@@ -10,7 +10,7 @@ import { type AnswerInProgress, type Reading, unread } from '../model/in-progres
 import { parseJson } from '../model/json.ts'
 import type { Offer } from '../model/offer.ts'
 import { refusalOf } from '../model/refusal.ts'
-import { dispatch } from '../providers/transport/dispatch.ts'
+import { dispatch } from '../providers/dispatch.ts'
 import { upstreamOf } from '../providers/upstream.ts'
 import { choose } from '../routing/choose.ts'
 import { noSuchModel } from '../routing/model-names/unknown-model.ts'

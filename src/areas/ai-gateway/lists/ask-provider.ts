@@ -1,7 +1,7 @@
 import type { Outbound } from '#engine/http-client/outbound.ts'
 import { providerOf } from '#gateway/providers/every-provider.ts'
 import { TransportFailed } from '#gateway/providers/transport/transport.ts'
-import { dispatch } from '#gateway/providers/transport/dispatch.ts'
+import { dispatch } from '#gateway/providers/dispatch.ts'
 import { scrub } from '#gateway/wire/scrub.ts'
 import type { ProviderEndpoint } from '#gateway/model/offer.ts'
 import { upstreamOf } from '#gateway/providers/upstream.ts'

@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici'
 import type { Outbound } from '#engine/http-client/outbound.ts'
 import type { Send } from '#engine/http-client/send.ts'
-import type { Upstream } from '../upstream.ts'
-import type { Asked } from './transport.ts'
+import type { Upstream } from './upstream.ts'
+import type { Asked } from './transport/transport.ts'
 
 /** Sends a request of the upstream's shape, in its wrapping where it has one. What goes wrong arrives at the handler. */
 export function dispatch(
