@@ -27,9 +27,9 @@ const source = z.discriminatedUnion('kind', [
 const fileName = z.string().max(255).nullable().default(null)
 const ImagePart = z.strictObject({ type: z.literal('image'), source: givenSource })
 const FilePart = z.strictObject({ type: z.literal('file'), source: givenSource, name: fileName })
-/** What people send. */
+/** The parts that people send. */
 const GivenPart = z.discriminatedUnion('type', [TextPart, ImagePart, FilePart])
-/** What models, tools and the platform add. */
+/** The parts of any message: beside what people send, what models, tools and the platform add. */
 export const Part = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('text'), text: z.string() }),

@@ -19,7 +19,7 @@ interface Sum {
   usages: (Usage | null)[]
 }
 
-/** What all branches cost, tries that failed included. */
+/** The cost of all branches, tries that failed included. */
 export async function costOf({ db }: Context, chat: ChatRow): Promise<z.output<typeof Cost>> {
   const { rows } = await sql<Sum>`with recursive tree(id) as (
       select ${chat.id}::ulid union all select c.id from tree t join chats c on c.parent_chat_id = t.id

@@ -58,7 +58,7 @@ const doors = lifecycleOf({
   channels: ({ id }) => [`chat:${id}`],
 })
 
-/** What goes on when its sender does not wait: the operation ends as the run does. */
+/** The operation that goes on when its sender does not wait: it ends as the run does. */
 export const sending = defineOperation<{ chat_id: Id; run_id: Id }, ChatHandles>(
   'chats.send',
   async (ctx, { chat_id, run_id }, { signal }) => {
@@ -78,7 +78,7 @@ export const sending = defineOperation<{ chat_id: Id; run_id: Id }, ChatHandles>
   { repeatable: true },
 )
 const DAY_MS = 86_400_000
-/** What the column holds: nothing comes behind it. */
+/** The highest number that the column holds: nothing comes behind it. */
 const LAST_SEQ = 2 ** 31 - 1
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

@@ -17,7 +17,7 @@ interface ChatTable {
   title_source: Generated<'default' | 'auto' | 'user'>
   agent_id: Id | null
   model: string | null
-  /** What it may cost in all. */
+  /** The most that it may cost in all. */
   max_cost_nano: Generated<Nano | null>
   /** The chat whose run handed its task to this one's agent. */
   parent_chat_id: Generated<Id | null>

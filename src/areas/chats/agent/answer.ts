@@ -72,7 +72,7 @@ export class Answer {
     }
   }
 
-  /** What was held back, once no more comes. */
+  /** The facts of what was held back, once no more comes. */
   end(): Fact[] {
     return [
       ...this.#think(this.#thought.rest()),
@@ -81,7 +81,7 @@ export class Answer {
     ]
   }
 
-  /** The next call of a model begins: what it says is no part of what was said before. */
+  /** The next call of a model begins: its words are not a part of what was said before. */
   next(): void {
     this.#closed = this.parts.length
     this.#reasoning = null

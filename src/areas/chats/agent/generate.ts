@@ -36,7 +36,7 @@ const MOST_TURNS = 50
 /** How a run leaves the process that ran it: at its end, or until a person has decided. */
 export type Left = Ending | { status: 'requires_action'; pending: PendingAction[]; parts: Part[] }
 
-/** Where a run tells of what goes on. */
+/** The ear to which a run tells what goes on. */
 export interface Teller {
   /** Resolves when more may be told. */
   tell(facts: readonly Fact[]): Promise<void>
@@ -64,7 +64,7 @@ export async function generate(
   let toolset: Toolset | null = null
   /** Every call of the model is kept as a step by now. */
   let kept = output.content.length > 0
-  /** What the model is being asked, and where its answer begins among the parts. */
+  /** The request that the model is being asked, and where its answer begins among the parts. */
   let asked: { request: CanonicalRequest; from: number } | null = null
   const stepOf = async (status: Step['status'], error: ErrorBody['error'] | null): Promise<Step> => {
     const served = completion?.served ?? null
@@ -238,7 +238,7 @@ async function askAnew(engine: Engine<AgentHandles>, { run }: Claim, signal: Abo
   return { principal: ctx.principal, agent, said, lineage }
 }
 
-/** What an agent adds to every call of its model. */
+/** The settings that an agent adds to every call of its model. */
 const settingsOf = (
   { offer }: Toolset,
   agent: AgentRow | null,

@@ -68,7 +68,7 @@ export async function acceptIdle(
         }),
       ),
     }),
-    // What was said before in a chat that is idle stays as it is.
+    // The words said before in a chat that is idle stay as they are.
     parentId === null ? [] : messageStore.said(engine.postgres, parentId).catch(() => null),
   ])
   if (place === null) return null
@@ -115,7 +115,7 @@ function insertTogether(engine: Engine): (message: IdleMessage) => Promise<bigin
       const places = await insertIntoIdle(engine.postgres, [...firsts.values()])
       return messages.map(({ run }) => places.get(run.id) ?? null)
     } catch (error) {
-      // Where it is not known whether they are there, nobody tries again.
+      // Nobody tries again where it is not known whether they are there.
       if (sqlState(error) === null) throw error
       // One whose words cannot be stored must not keep the others out.
       engine.log.debug({ error, messages: messages.length }, 'messages were not taken in together')

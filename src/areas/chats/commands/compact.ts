@@ -78,7 +78,7 @@ export async function compact(outer: Context<ChatHandles>, chat: ChatRow, model:
       depth: 0,
       seq: held.last_seq + 1,
       run_id: null,
-      // What was said before stands to the model as something that it is told.
+      // The summary of what was said before stands to the model as something that it is told.
       role: 'user' as const,
       status: 'completed' as const,
       content: [{ type: 'compaction' as const, summary, until_message_id: head }],

@@ -37,8 +37,8 @@ export async function decide(
 }
 
 /**
- * What needs a person's consent is done in the rights of whoever the run works for: they alone allow it, by a session or
- * by a key that could do it itself. Anybody who may run the chat denies it.
+ * A call that needs a person's consent is done in the rights of whoever the run works for: they alone allow it, by a
+ * session or by a key that could do it itself. Anybody who may run the chat denies it.
  */
 function checkDecider({ engine, principal }: Context<ChatHandles>, run: RunRow, { id, decision }: Decision): void {
   const action = run.pending_actions.find((one) => one.id === id)

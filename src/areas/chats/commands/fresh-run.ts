@@ -14,7 +14,7 @@ export interface Sent {
   parent_id?: Id | null | undefined
   model?: string | undefined
   on_busy: OnBusy
-  /** What the run may spend; null: what its chat and its payer may. */
+  /** The most that the run may spend; null: what its chat and its payer may. */
   budget?: Nano | null
   /** The automation's run that says it. */
   automationRunId?: Id

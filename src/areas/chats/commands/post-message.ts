@@ -23,7 +23,7 @@ export async function chatFor(ctx: Context, id: Id, param = 'chat_id'): Promise<
   return row
 }
 
-/** What an automation says: in this chat, or in a new one of the agent. */
+/** The message that an automation says: in this chat, or in a new one of the agent. */
 export interface Post {
   workspaceId: Id
   chatId: Id | null
@@ -96,7 +96,7 @@ export interface Outcome {
 export const outcomesOf = async (db: Db, ids: readonly Id[]): Promise<Map<Id, Outcome>> =>
   new Map((await runStore.byIds(db, ids)).map(({ id, status, error }) => [id, { status, error }]))
 
-/** What the runs that postMessage for each run of an automation have cost, all its attempts together; absent where nothing is known. */
+/** The cost of the runs that postMessage began for each run of an automation, all attempts; absent where unknown. */
 export async function spentFor(db: Db, automationRunIds: readonly Id[]): Promise<Map<Id, Nano>> {
   const { rows } = await sql<{
     id: Id

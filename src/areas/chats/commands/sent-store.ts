@@ -6,7 +6,7 @@ import { type MessageRow, insertable } from '../messages/message-store.ts'
 import type { Logged } from '../runs/event-store.ts'
 import { type FreshRun, type RunRow, decimal } from '../runs/run-store.ts'
 
-/** What a message that was taken in leaves behind beside its run. */
+/** The rows that a message leaves behind beside its run once it was taken in. */
 export interface Acceptance {
   chatId: Id
   /** The message and the answer to come, which is the chat's head from now on. */
@@ -15,7 +15,7 @@ export interface Acceptance {
   /** Null: it keeps the one it has. */
   title: string | null
   runId: Id
-  /** What the run's readers are told first. */
+  /** The events that the run's readers are told first. */
   events: readonly Logged[]
 }
 

@@ -98,7 +98,7 @@ export const goalStore = {
     return rows[0] ?? null
   },
 
-  /** What its turns and their judge have cost. */
+  /** The cost of its turns and of their judge. */
   async spent(db: Db, { id, judge_nano }: Pick<GoalRow, 'id' | 'judge_nano'>): Promise<Nano> {
     const { rows } = await sql<{ nano: Nano }>`select coalesce(sum(cost_nano), 0)::int8 as nano from runs
       where goal_id = ${id}`.execute(db)

@@ -91,7 +91,7 @@ export async function endGoalOf(outer: Context<ChatHandles>, { id: chatId }: Cha
   return { id: goal.id }
 }
 
-/** Who resumes it pays for it from then on. */
+/** The caller who resumes it pays for it from then on. */
 export function resumeGoal(outer: Context, { id: chatId }: ChatRow, caps: Caps) {
   return outer.transaction(async (ctx) => {
     await holdActive(ctx, chatId)

@@ -34,7 +34,7 @@ const Given = z.object({
   feedback: z.string().optional(),
 })
 
-/** What a judge said. Words without a verdict are none: neither achieved nor progress. */
+/** The verdict in a judge's words. Words without a verdict are none: neither achieved nor progress. */
 export function verdictOf(text: string): Verdict {
   const given = Given.safeParse(parsed(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1)))
   if (!given.success) return { achieved: false, progress: false, feedback: 'The judge gave no verdict on this turn.' }

@@ -27,7 +27,7 @@ const MOST_IDLE = 3
 const JUDGE_MS = 240_000
 const SWEEP_SECONDS = 2
 
-/** What no further attempt would change. */
+/** The errors that no further attempt would change. */
 const FATAL = new Set([
   'insufficient_credits',
   'spend_cap_reached',
@@ -62,7 +62,7 @@ export const goalJobs = (engine: Engine<ChatHandles>): Record<string, JobHandler
   [JOB]: ({ id }: { id: Id }, { signal }) => pursue(engine, id, signal),
 })
 
-/** What no job was left for, and what has used up its time. */
+/** The sweep of goals that no job was left for, and of those that have used up their time. */
 export const goalSchedules = (engine: Engine): Schedule[] => [
   every('chats.goals', SWEEP_SECONDS, async () => {
     const { db } = engine.postgres
@@ -87,7 +87,7 @@ async function pursue(engine: Engine<ChatHandles>, id: Id, signal: AbortSignal):
 const isLate = ({ max_duration_seconds: most, seconds_used, active_since }: GoalRow): boolean =>
   most !== null && seconds_used + (Date.now() - active_since.getTime()) / 1000 >= most
 
-/** What its turn has brought; the goal where it goes on, null where it is over or its turn is not. */
+/** Takes in what its turn has brought; the goal where it goes on, null where it is over or its turn is not. */
 async function turnOver(engine: Engine<ChatHandles>, goal: GoalRow, signal: AbortSignal): Promise<GoalRow | null> {
   const run = await runStore.get(engine.postgres.db, goal.chat_id, goal.run_id!)
   if (!run) return endGoal(engine, goal, 'ended')
@@ -140,7 +140,7 @@ async function judgedTurn(
     const ctx = await actingFor(engine, goal, AbortSignal.any([signal, AbortSignal.timeout(JUDGE_MS)]))
     const { verdict, served, request } = await judge(ctx, goal, run, { path, answer: said, model })
     const answer = hashOf(said)
-    // What repeats itself gets nowhere, whatever the judge makes of it.
+    // An answer that repeats itself gets nowhere, whatever the judge makes of it.
     const progress = verdict.progress && answer !== goal.last_answer
     // Settled before its step says so, as a run's calls are.
     await engine.ledger.flush()

@@ -13,7 +13,7 @@ type Given = z.output<typeof GivenContent>[number]
 export const namesFiles = (content: readonly Given[]): boolean =>
   content.some((part) => part.type !== 'text' && part.source.kind === 'file')
 
-/** What a message says, with its files as they are now. Within the transaction that takes it in. */
+/** The parts of a message, with its files as they are now. Within the transaction that takes it in. */
 export async function withFiles(ctx: Context, chat: ChatRow, content: readonly Given[]): Promise<Part[]> {
   // The chat before its files, as whoever copies it holds them.
   const { workspace_id } = await holdActive(ctx, chat.id)

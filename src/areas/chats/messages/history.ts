@@ -49,7 +49,7 @@ function partOf(part: Part): CanonicalPart | null {
   }
 }
 
-/** What `readFiles` did not see. */
+/** The stand-in for a file that `readFiles` did not see. */
 const unread = ({ name }: { name: string }): CanonicalPart => ({ type: 'text', text: `[${name}]` })
 
 /** Vendors refuse a call without its result: one that a stop or a crash left open is answered with that. */

@@ -37,7 +37,7 @@ interface MessageTable {
 }
 export type MessageRow = Selectable<MessageTable>
 
-/** Where a message can go on from: its place, and whether something has gone on from it already. */
+/** A message to go on from: its place, and whether something has gone on from it already. */
 export interface Parent {
   line_id: Id
   depth: number
@@ -91,7 +91,7 @@ export const messageStore = {
     return rows
   },
 
-  /** What was said up to and with this message, for the model. */
+  /** The messages up to and with this one, for the model. */
   async said({ pool }: Postgres, head: Id): Promise<Pick<MessageRow, 'id' | 'role' | 'content'>[]> {
     const { rows } = await pool.query<Pick<MessageRow, 'id' | 'role' | 'content'>>({
       name: 'messages_said',
@@ -188,7 +188,7 @@ export const messageStore = {
       .executeTakeFirstOrThrow()
   },
 
-  /** What of an answer is durable although it goes on. */
+  /** Keeps what of an answer is durable although it goes on. */
   keep: (
     db: Db,
     id: Id,
@@ -224,7 +224,8 @@ export const messageStore = {
     >[],
   ): Promise<Map<Id, MessageRow>> {
     const given = ends.map((end) => ({ ...end, cost_nano: end.cost_nano === null ? null : String(end.cost_nano) }))
-    // What an earlier try at it cost, whose process died, stays in the sum; without a further call, who served stays who served.
+    // The cost of an earlier try at it, whose process died, stays in the sum; without a further call, who served stays
+    // who served.
     const { rows } = await sql<MessageRow>`update messages m set status = e.status, content = e.content, text = e.text,
         finish_reason = e.finish_reason, usage = coalesce(e.usage, m.usage), provider = coalesce(e.provider, m.provider),
         model = case when e.provider is null then coalesce(m.model, e.model) else e.model end,
@@ -236,7 +237,7 @@ export const messageStore = {
     return new Map(rows.map((row) => [row.id, row]))
   },
 
-  /** What a try at it cost whose process died. Undefined when the message is gone. */
+  /** Adds the cost of a try at it whose process died. Undefined when the message is gone. */
   addCost: (
     db: Db,
     id: Id,

@@ -14,7 +14,7 @@ export const isFromDrive = (part: Part): part is FromDrive =>
 export const textOf = (parts: readonly Part[]): string =>
   parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
 
-/** What was said after the last tool had answered. */
+/** The text that was said after the last tool had answered. */
 export const lastWords = (content: readonly Part[]): string =>
   textOf(content.slice(content.findLastIndex(({ type }) => type === 'tool_result') + 1)) || textOf(content)
 

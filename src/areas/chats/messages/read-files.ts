@@ -10,7 +10,7 @@ const MOST_BYTES = 20 << 20
 const MOST_CHARACTERS = 1_000_000
 const LONGEST_TEXT = 200_000
 
-/** What vendors see as a picture. */
+/** The media types that vendors see as a picture. */
 const PICTURE = /^image\/(png|jpeg|gif|webp)$/
 
 /** A path with its files in it, the newest first where not all of them have room. What cannot be read is said instead. */

@@ -26,7 +26,7 @@ export function openCalls(parts: readonly Part[]): OpenCall[] {
   return open
 }
 
-/** What the model wrote as arguments, as the run's columns keep it; null where that is no JSON object. */
+/** The arguments that the model wrote, as the run's columns keep them; null where they are not a JSON object. */
 export function argumentsOf({ arguments: words }: Call): Record<string, unknown> | null {
   try {
     const given: unknown = words.trim() === '' ? {} : storableJson(words)

@@ -24,7 +24,7 @@ const read = async (path: string) => {
   await settled()
   return (await alice.get(path)).body.data
 }
-/** What the calls of these runs have cost, as the ledger has it. */
+/** The cost of the calls of these runs, as the ledger has it. */
 async function paid(column: 'run_id' | 'chat_id', ids: readonly string[]): Promise<number> {
   await settled()
   const { rows } = await server.app.engine.postgres.pool.query(
@@ -221,7 +221,7 @@ test('what is left to the sender is told to them, and to nobody else who reads t
     ],
   )
   assert.match(over.body.error.message, /USD of it are left/)
-  // Whoever sent it reads it again, in every process.
+  // The sender reads it again, in every process.
   const { run_id: capless, ...details } = over.body.error.details
   const there = caller(twin.origin, bob.headers)
   assert.deepEqual((await there.get(`/chats/${chat.id}/runs/${capless}`)).body.data.error.details, details)
@@ -285,7 +285,7 @@ test('who is shown a chat learns what its own budgets leave, and not what those 
   const { chat, answer, error } = await refusedIn({ max_cost_usd: 0.001 })
   refusedBy(answer, 'chat', chat.id)
   assert.equal(error.details.available_usd, 0.001)
-  // What could be afforded hangs on the sender's balance, too.
+  // The tokens that could be afforded hang on the sender's balance, too.
   assert.deepEqual(
     [answer.body.error.details.affordable_output_tokens >= 0, 'affordable_output_tokens' in error.details],
     [true, false],

@@ -34,7 +34,7 @@ export async function decideCalls(db: Db, run: RunRow, decisions: readonly Decis
     if (!waiting.delete(id) || !call)
       refuse('not_found', { param: `actions.${i}.id`, message: 'The run does not wait for this action.' })
     if (decision === 'allow' && output === undefined) {
-      // What had begun is done with: to do it again was allowed once.
+      // A step of this call that had begun is done with: to do it again was allowed once.
       await stepStore.interrupt(db, run, call.index)
       approved.push(call.index)
       continue
@@ -49,7 +49,7 @@ export async function decideCalls(db: Db, run: RunRow, decisions: readonly Decis
   return runStore.decide(db, run.id, { pending: [...waiting.values()], approved })
 }
 
-/** What nobody has decided in time is denied: the model is told, and the run goes on. */
+/** Denies what nobody has decided in time: the model is told, and the run goes on. */
 export const denyExpired = (db: Db, run: RunRow, at: Date): Promise<RunRow> =>
   decideCalls(
     db,

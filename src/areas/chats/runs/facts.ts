@@ -1,4 +1,4 @@
-/** What a run's readers are told, and what can be put together again from it. */
+/** The facts that a run's readers are told, and what can be put together again from them. */
 import type { Part } from '../messages/parts.ts'
 
 /** Something that a run's readers are told, before it has its number. */
@@ -56,8 +56,8 @@ const ENDS = new Set(['run.completed', 'run.failed', 'run.cancelled'])
 export const isEnd = (type: string): boolean => ENDS.has(type)
 
 /**
- * What a run whose process died had durably come to, if it can go on from there: the last turn of its model was kept, and
- * since then only tools have answered. Null where the model had begun to say more, or nothing was kept.
+ * The parts that a run whose process died had durably come to, if it can go on from there: the last turn of its model
+ * was kept, and since then only tools have answered. Null where the model had begun to say more, or nothing was kept.
  */
 export function keptParts(messageId: string, content: readonly Part[], facts: Iterable<Fact>): Part[] | null {
   if (content.length === 0) return null

@@ -19,7 +19,10 @@ export const interrupted = {
   message: 'The server stopped while this was running.',
 } as const
 
-/** What of an answer is kept when another process goes on with it: nothing where its readers saw nothing. Null when it cannot go on. */
+/**
+ * The part of an answer that is kept when another process goes on with it: nothing where its readers saw nothing.
+ * Null when it cannot go on.
+ */
 export async function keptOf(tx: Db, { id, chat_id, output_message_id }: RunRow) {
   const events = await eventStore.all(tx, id)
   const before = await messageStore.get(tx, chat_id, output_message_id)
@@ -41,7 +44,7 @@ interface Untold {
 }
 
 /**
- * What the ledger settled for a process that died reaches the message and the run that the call was for: the estimate is
+ * The cost that the ledger settled for a process that died reaches the message and the run of the call: the estimate is
  * all that anybody will ever know of its cost. Its step is what makes a second delivery harmless.
  */
 export const interruptedCalls = (engine: Engine): Consumer => ({

@@ -10,7 +10,7 @@ import { type Id, newId } from '#kernel/ids.ts'
 import type { Part } from '../messages/parts.ts'
 
 /**
- * What a run asked a model and what it said, whole: enough to play the run again without asking anybody. How the call
+ * A run's request to a model and what it said, whole: enough to play the run again without asking anybody. How the call
  * went (provider, seed, usage, error) is the result of its step.
  */
 export interface ModelRequest {

@@ -14,7 +14,7 @@ declare module '#engine/postgres/tables.ts' {
 export type RunStatus = 'queued' | 'running' | 'requires_action' | 'completed' | 'failed' | 'cancelled'
 export const isFinished = (status: RunStatus): boolean =>
   status === 'completed' || status === 'failed' || status === 'cancelled'
-/** What can be done with a run as it stands. */
+/** The moves that a run allows as it stands. */
 export const allowedMoves = ({ status }: RunRow): string[] =>
   status === 'failed' ? ['retry'] : status === 'completed' || status === 'cancelled' ? [] : ['stop']
 export type OnBusy = 'enqueue' | 'reject' | 'interrupt'
@@ -35,13 +35,13 @@ interface RunTable {
   parent_call: Generated<string | null>
   /** How many runs stand above it. */
   depth: Generated<number>
-  /** What those below it have cost: a part of `cost_nano`. */
+  /** The cost of those below it: a part of `cost_nano`. */
   children_nano: Generated<Nano>
   goal_id: Generated<Id | null>
   automation_run_id: Generated<Id | null>
   /** The automation that it goes back to, by its own run or by one above. */
   automation_id: Generated<Id | null>
-  /** What it may spend; null: what its payer may. */
+  /** The most that it may spend; null: what its payer may. */
   budget_nano: Generated<Nano | null>
   status: RunStatus
   status_reason: string | null
@@ -220,7 +220,7 @@ export const runStore = {
     return rows
   },
 
-  /** What a person has decided; when nothing is left, it takes its turn again, before all that wait. */
+  /** Writes what a person has decided; when nothing is left, it takes its turn again, before all that wait. */
   decide: (
     db: Db,
     id: Id,

@@ -35,7 +35,7 @@ export type Step = Pick<
 > & {
   result: object | null
   error: object | null
-  /** What the model was asked and said, where it is kept. */
+  /** The request that the model was asked and its answer, where they are kept. */
   request?: SealedRequest | null
 }
 
@@ -48,7 +48,7 @@ export const stepStore = {
       .where(sql<string>`result ->> 'call_id'`, '=', callId)
       .executeTakeFirst()) !== undefined,
 
-  /** What an attempt has done, in its order. */
+  /** The steps of an attempt, in its order. */
   of: (db: Db, run: Pick<RunRow, 'id' | 'attempt'>): Promise<StepRow[]> =>
     db
       .selectFrom('steps')

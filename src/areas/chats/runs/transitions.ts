@@ -23,10 +23,10 @@ import { type Step, stepStore } from './step-store.ts'
 export interface Claim {
   run: RunRow
   output: MessageRow
-  /** What was written with the claim: readers have not seen it yet. */
+  /** The events that were written with the claim: readers have not seen them yet. */
   events: Logged[]
   lastSeq: number
-  /** What was read and judged in the transaction that began it: it need not be asked again. */
+  /** The rows that the transaction that began it read and judged: they need not be asked again. */
   known?: {
     principal: Principal
     agent: AgentRow | null
@@ -44,7 +44,7 @@ export interface Ending {
   finishReason: string | null
   usage: Usage | null
   cost: Nano | null
-  /** What its answer had used before the call that ended it. */
+  /** The usage of its answer before the call that ended it. */
   before?: Usage | null
   error: ErrorBody['error'] | null
   /** The same as its payer alone is told it. */

@@ -10,7 +10,7 @@ import type { Fact } from '../runs/facts.ts'
 const GROUP_MS = 4
 const AGAIN_MS = 200
 const MOST_ROWS = 5_000
-/** What a run may have waiting before its deltas are joined, and before it has to wait itself. */
+/** The events that a run may have waiting before its deltas are joined, and before it has to wait itself. */
 const JOIN_FROM = 64
 const MOST_WAITING = 512
 

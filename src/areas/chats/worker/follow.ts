@@ -25,7 +25,7 @@ export function follow(engine: Engine<HasRuns>, runId: Id, after: number, signal
   }
   return {
     attach,
-    // Who may still read the chat reads on.
+    // A reader who may still read the chat reads on.
     recheck: async () => {},
     [Symbol.asyncIterator]: () => iterate(attach, signal),
   }

@@ -10,7 +10,7 @@ import { Tail } from './tail.ts'
 export class RunLog {
   readonly runId: Id
   readonly fence: number
-  /** What readers see of it. */
+  /** The part of it that readers see. */
   readonly tail: Tail
   /** Appended, not durable yet. */
   waiting = 0

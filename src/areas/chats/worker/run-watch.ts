@@ -57,7 +57,7 @@ export class RunWatch {
     return promise
   }
 
-  /** What the table has behind `seq`. */
+  /** The events that the table has behind `seq`. */
   page(runId: Id, seq: number): Promise<Page> {
     const key = keyOf({ id: runId, seq })
     const known = this.#pages.get(key)

@@ -193,7 +193,7 @@ test('in the background an operation ends as its run does, and cancelling it sto
   )
   assert.equal(operation.cost_usd, operation.result.run.cost_usd)
 
-  // Stopped in its chat, the operation is no success either; what had come is its result.
+  // Stopped in its chat, the operation is not a success either; what had come is its result.
   const said = script({ text: 'half' }, { delay_ms: 60_000 })
   const stopped = (await alice.post(`/chats/${chat}/messages`, { content: said, background: true })).body.data
   await alice.post(`/chats/${chat}/stop`, { run_id: stopped.resource.id })

@@ -55,7 +55,7 @@ interface Active {
 export interface HasRuns {
   runs: Runs
 }
-/** What chats use of others, with the runs of this process. */
+/** The handles by which chats use other areas, with the runs of this process. */
 export interface ChatHandles extends AgentHandles, HasRuns {
   /** Pauses what speaks in a chat whose agent the caller changes. Automations have it. */
   chatChanged(ctx: Context, chatId: Id): Promise<void>
@@ -119,7 +119,7 @@ export function startRuns(engine: Engine<AgentHandles>, delegate: Delegate): Run
     runLog.tail.push(done.ended.events)
     bus.poke('outbox')
     if (done.next) begin(done.next)
-    // Who handed this on may be waiting elsewhere, and what this has handed on is no longer wanted.
+    // The run that handed this on may be waiting elsewhere, and what this has handed on is no longer wanted.
     if ((done.next === null && draining) || run.parent_call !== null || ending.status !== 'completed') bus.poke('runs')
   }
 
@@ -213,7 +213,7 @@ export function startRuns(engine: Engine<AgentHandles>, delegate: Delegate): Run
       await Promise.race([late, allDone()])
       clearTimeout(deadline)
       for (const { stop } of active.values()) stop.abort(HAND_OVER)
-      // What cannot be written now is found by whoever comes next.
+      // A run that cannot be written now is found by whoever comes next.
       await Promise.race([sleep(HAND_OVER_MS, undefined, { ref: false }), allDone()])
       closing.abort()
     },
@@ -228,7 +228,7 @@ export function startRuns(engine: Engine<AgentHandles>, delegate: Delegate): Run
 
 /** A value that a column cannot hold (class 22): to try again is of no use. */
 const isUnstorable = (error: unknown): boolean => sqlState(error)?.startsWith('22') === true
-/** What was said, without what a provider may have reported beyond all bounds. */
+/** The ending with what was said, without figures that a provider may have reported beyond all bounds. */
 const withoutFigures = (ending: Ending): Ending => ({
   ...ending,
   status: 'failed',

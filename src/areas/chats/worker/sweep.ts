@@ -66,7 +66,7 @@ export function startSweeping({ postgres: { db }, bus, log, processId }: Engine,
     bus.poke('outbox')
   }
 
-  /** What nobody has decided in time is decided: the run goes on with the next look for those that wait. */
+  /** Decides what nobody has decided in time: the run goes on with the next look for those that wait. */
   async function expire(tx: Db, { chat_id, id }: RunRow): Promise<void> {
     const run = await runStore.get(tx, chat_id, id)
     if (run?.status === 'requires_action') await denyExpired(tx, run, new Date())

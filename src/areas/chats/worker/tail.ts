@@ -20,7 +20,7 @@ export const UNREAD_BYTES = 256 * 1024
 export class Tail {
   readonly #runId: Id
   #held: Logged[] = []
-  /** What comes behind the events that are held. */
+  /** The number that comes behind the events that are held. */
   #next: number
   #ended = false
   readonly #readers = new Set<() => void>()

@@ -49,7 +49,7 @@ async function inCall(who: Caller, tool: string, given: object): Promise<InCall>
   return { chat, run: seen[0]!.data.run_id, seen }
 }
 
-/** What was seen of the run still stands, it went on from there to its end, and its call was made once. */
+/** The run stands as it was seen, it went on from there to its end, and its call was made once. */
 async function wentOn(who: Caller, { chat, run, seen }: InCall) {
   const log = await allEvents(who, `/chats/${chat}/runs/${run}/events`)
   assert.deepEqual(log.slice(0, seen.length), seen)

@@ -18,7 +18,7 @@ const DECIDE_MS = 7 * 86_400_000
 export interface Calling {
   engine: Engine
   run: RunRow
-  /** What its calls count for. */
+  /** The budgets that its calls count for. */
   budgets: readonly Budget[]
   toolset: Toolset
   parts: Part[]
@@ -26,7 +26,7 @@ export interface Calling {
   signal: AbortSignal
   /** Resolves when what was told is durable. */
   tell(facts: readonly Fact[]): Promise<void>
-  /** What tools of this attempt did before, when it is a run that goes on. */
+  /** The steps that tools of this attempt took before, when it is a run that goes on. */
   before: readonly StepRow[]
 }
 
@@ -79,7 +79,7 @@ async function decide(calling: Calling, open: OpenCall): Promise<Result | Pendin
   return carryOut(calling, open, tool, given, approved)
 }
 
-/** What a person has to agree to, in a run that no person has begun. */
+/** The result of a call that a person has to agree to, in a run that no person has begun. */
 const unwatched = (tool: string): Result => ({
   output: errorBody(
     new Refusal('consent_required', {

@@ -4,7 +4,7 @@ import type { Id } from '#kernel/ids.ts'
 import type { OutsideTools } from './outside-tools.ts'
 import type { Toolbox } from './toolbox.ts'
 
-/** What an agent at work uses of others. */
+/** The handles by which an agent at work uses other areas. */
 export interface AgentHandles extends HasEndpoints, Pick<GatewayFaces, 'completeTurn'> {
   toolbox: Toolbox
   outsideTools: OutsideTools

@@ -28,7 +28,7 @@ async function teamOf() {
 const bold = tools({ 'chats.create': 'allow', 'agents.create': 'allow', 'agents.list': 'allow', do: 'allow' })
 const create = (workspace_id: string) => call('chats_create', { workspace_id, title: 'made by an agent' })
 
-/** What came of a call that alice's agent makes in a chat of hers: the refusal's code, or `done`. */
+/** The outcome of a call that alice's agent makes in a chat of hers: the refusal's code, or `done`. */
 async function outcome(
   alice: Person,
   agent: { id: string; workspace_id: string },

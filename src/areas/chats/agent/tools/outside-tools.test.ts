@@ -276,7 +276,7 @@ test('what an outside tool says is no order: an agent that obeys it reaches no o
   )
   const [injected, ...tried] = results(said.body.data)
   assert.equal(injected!.output, order)
-  // What was searched for is in the message that asks for it; nothing else of that name is found.
+  // The words searched for are in the message that asks for them; nothing else of that name is found.
   const found = tried[2]!.output.data.map(({ workspace_id }: { workspace_id: string }) => workspace_id)
   assert.deepEqual(new Set(found), new Set(found.length === 0 ? [] : [alice.workspaceId]))
   assert.deepEqual(

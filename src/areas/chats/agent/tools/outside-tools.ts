@@ -20,7 +20,7 @@ export interface OutsideUse {
   call(given: Record<string, unknown>, signal: AbortSignal): Promise<Result>
 }
 
-/** What an agent's outside servers give it in one run. */
+/** The tools that an agent's outside servers give it in one run. */
 export interface Outside extends AsyncDisposable {
   offer: Tool[]
   /** Why a server, or some of its tools, cannot be used now. */
@@ -44,7 +44,7 @@ const cut = (words: string): string => Buffer.from(words.slice(0, LONGEST_DESCRI
 export const noOutside: Outside = { offer: [], problems: [], reach: () => null, async [Symbol.asyncDispose]() {} }
 
 type Listing = { tools: OutsideTool[]; leftOut: number } | { failed: string }
-/** What outside servers offer, in this process's memory: the oldest is forgotten first. */
+/** The listings of outside servers, in this process's memory: the oldest is forgotten first. */
 export type OutsideTools = Map<string, { until: number; listing: Listing }>
 export const createOutsideTools = (): OutsideTools => new Map()
 
@@ -171,7 +171,7 @@ function nameOf(server: string, tool: string): string {
     : `${name.slice(0, 55)}_${createHash('sha256').update(tool).digest('hex').slice(0, 8)}`
 }
 
-/** What of a header's value nobody is to read: without the word that says what kind of credential it is. */
+/** The secrets in a header's value: all of it, and what follows the word that says which kind of credential it is. */
 const secretsIn = (value: string): string[] => [value, ...value.split(' ').slice(1)].filter(({ length }) => length >= 8)
 
 /** A server that repeats what it was sent tells no secrets to the model, nor to who reads the chat. */

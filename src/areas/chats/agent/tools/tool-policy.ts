@@ -1,4 +1,4 @@
-/** What an agent may do with a tool: by its own policies, and by those of the agents that handed it its task. */
+/** The policy of an agent for a tool: by its own policies, and by those of the agents that handed it its task. */
 import { type AgentRow, agentsById } from '#areas/agents/service.ts'
 import type { Db } from '#engine/postgres/client.ts'
 import { refuse } from '#kernel/errors.ts'
@@ -10,7 +10,10 @@ export type AgentTools = readonly { name: string; policy: Policy }[]
 const STRICT: readonly Policy[] = ['allow', 'ask', 'deny']
 const plain = (name: string): string => name.replace('_', '.')
 
-/** What would loosen an agent's own limits: asked for where it is not named, and what a person has to decide is never its own. */
+/**
+ * The tools that would loosen an agent's own limits: asked for where they are not named, and what a person has to
+ * decide is never the agent's own.
+ */
 const GUARDED: Readonly<Record<string, Policy>> = {
   'agents.create': 'ask',
   'agents.update': 'ask',
@@ -21,7 +24,7 @@ const GUARDED: Readonly<Record<string, Policy>> = {
   'automations.fire': 'ask',
   'automations.test_fire': 'ask',
   'automations.retry': 'ask',
-  // What these begin would stand below no run: outside its limits, its budgets and its depth.
+  // The runs that these begin would stand below no run: outside its limits, its budgets and its depth.
   'chats.retry': 'deny',
   'chats.start_goal': 'deny',
   'chats.resume_goal': 'deny',

@@ -207,7 +207,7 @@ test('an answer that is not what the schema of its agent asks for has failed and
     assert.deepEqual([data[0].status, data[0].text], ['failed', text])
     assert.equal((await beyond.post(`/chats/${chat}/runs/${run_id}/retry`)).status, 502)
   }
-  // A schema that nobody can check in bounded time is no reason to refuse what is JSON.
+  // A schema that nobody can check in bounded time is not a reason to refuse what is JSON.
   const itself = { type: 'object', properties: { a: { anyOf: [{ $ref: '#' }, { $ref: '#' }] } } }
   const other = await chatWith([], { output_schema: itself })
   const deep = '{"a":'.repeat(60) + '1' + '}'.repeat(60)

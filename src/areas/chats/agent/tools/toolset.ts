@@ -31,7 +31,7 @@ export interface UsableTool {
   use(call: ToolUse): Promise<Result | Waits>
 }
 
-/** What was begun waits elsewhere, for a person. */
+/** The call began something that waits elsewhere, for a person. */
 export interface Waits {
   waits: { chat_id: Id; run_id: Id }
 }
@@ -40,7 +40,7 @@ export interface Waits {
 export interface ToolUse {
   run: RunRow
   call: OpenCall
-  /** What it counts for. */
+  /** The budgets that the call counts for. */
   budgets: readonly Budget[]
   /** A person has agreed to this very call. */
   consented: boolean
@@ -56,9 +56,9 @@ export interface Toolset extends AsyncDisposable {
   /** The agent has no tools at all, or there is none. */
   empty: boolean
   offer: readonly Tool[]
-  /** What cannot be used now, for the run's log. */
+  /** The servers and tools that cannot be used now, for the run's log. */
   problems: Outside['problems']
-  /** What a call by this name reaches, or why it reaches nothing. */
+  /** The tool that a call by this name reaches, or why it reaches nothing. */
   reach(name: string, given: Record<string, unknown>): UsableTool | { unusable: string }
 }
 
@@ -66,7 +66,7 @@ const CALL_MS = 60_000
 
 export interface ToolsetOwner {
   agent: AgentRow | null
-  /** Whose run it is, and where. */
+  /** The one whose run it is, and where it runs. */
   principal: Principal
   workspaceId: Id
   /** Of the run, itself first. */
@@ -115,7 +115,7 @@ export async function toolsetOf(
               name,
               policy: policyWithin(agent, beyond.policy, above, (one) => outsidePolicy(one, beyond)),
               consent: false,
-              // What it says of itself is no ground to do it twice.
+              // The server's own word on its tool is not a ground to call it twice.
               repeatable: false,
               limitMs: beyond.timeoutMs,
               use: ({ signal: until }) => beyond.call(given, until),
