@@ -7,7 +7,7 @@ import type { Billing } from '#kernel/usage.ts'
 import type { Log } from '../log.ts'
 import { type Postgres, connectPostgres } from '../postgres/client.ts'
 import { createBatches } from '../batches.ts'
-import { books, draws, guards, holdsOf } from './holds.ts'
+import { isReserved, draws, guards, holdsOf } from './holds.ts'
 import { releaseItem, settleItem, sharedBy } from './settle/item.ts'
 import { createJournal, journalsIn, noJournal } from './settle/journal.ts'
 import type { Ledger, Payer } from './ledger.ts'
@@ -66,13 +66,13 @@ export function createLedger({
 
   return {
     guards,
-    books,
+    isReserved,
     async affordable(payer, billing) {
       if (!guards(payer, billing)) return null
       return least(await left(payer, billing))
     },
     async reserve(call, worst, least = worst) {
-      if (!books(call.payer, call.billing)) return worst ?? 0n
+      if (!isReserved(call.payer, call.billing)) return worst ?? 0n
       if (worst === null && guards(call.payer, call.billing))
         return refuse('unpriced_model', { message: unpriced.tokens(call), details: { model: call.model } })
       if (queue.full())
@@ -89,7 +89,7 @@ export function createLedger({
       return held
     },
     sent(call, soFar = 0n, now) {
-      if (books(call.payer, call.billing)) marks.sent(call.id, soFar, now)
+      if (isReserved(call.payer, call.billing)) marks.sent(call.id, soFar, now)
       else journal.begun(call, sharedBy(call))
     },
     settle(call, outcome) {
@@ -97,7 +97,7 @@ export function createLedger({
       queue.add(settleItem(call, outcome))
     },
     release(call) {
-      if (!books(call.payer, call.billing)) return journal.dropped(call.id)
+      if (!isReserved(call.payer, call.billing)) return journal.dropped(call.id)
       marks.forget(call.id)
       queue.add(releaseItem(call.id))
     },

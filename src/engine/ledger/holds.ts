@@ -17,7 +17,8 @@ export interface Hold {
  * Whether a call is held before it is sent. A run's always is: it outlives the process that makes its call, and so must
  * what the call cost.
  */
-export const books = (payer: Payer, billing: Billing): boolean => payer.runId !== undefined || guards(payer, billing)
+export const isReserved = (payer: Payer, billing: Billing): boolean =>
+  payer.runId !== undefined || guards(payer, billing)
 
 /** A call that the instance pays the provider for, on an account whose balance counts. */
 export const draws = (payer: Payer, billing: Billing): boolean => payer.tier === 'standard' && billing === 'credits'

@@ -69,7 +69,7 @@ export interface Ledger extends AsyncDisposable {
   /** Whether a cap, a budget, or a balance that it draws on can refuse a call of this payer. */
   guards(payer: Payer, billing: Billing): boolean
   /** Whether it is held before it is sent: when something guards it, and always for a run, which outlives its process. */
-  books(payer: Payer, billing: Billing): boolean
+  isReserved(payer: Payer, billing: Billing): boolean
   /** What the tightest of balance and caps leaves, for saying so to who is refused. Null: nothing guards. */
   affordable(payer: Payer, billing: Billing): Promise<Nano | null>
   /**

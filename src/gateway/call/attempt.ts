@@ -7,7 +7,7 @@ import type { Loss, UpstreamFault } from '../model/canonical-request.ts'
 import type { AnswerInProgress, AttemptListener, Reading } from '../model/in-progress.ts'
 import type { Offer } from '../model/offer.ts'
 import type { Candidate } from '../routing/router.ts'
-import type { Way } from '../translation/translate.ts'
+import type { TranslatedRequest } from '../translation/translate.ts'
 import type { Gateway } from '../request/gateway.ts'
 import { Metering, type WorstCase } from './money/metering.ts'
 import { usedBy } from './money/settle.ts'
@@ -34,7 +34,7 @@ export interface Asker {
   /** Nobody waits for the answer any more. */
   readonly gone: boolean
   /** How an offer is asked; null: by the asker's own bytes. Refuses what it cannot be asked at all. */
-  wayTo(offer: Offer): Way | null
+  translatedFor(offer: Offer): TranslatedRequest | null
   /** The most input tokens that this attempt can cost. */
   inputBound(attempt: Attempt): number
   /** What this attempt may cost at most. Refuses what cannot be bounded. */
@@ -80,7 +80,7 @@ export class Attempt implements AttemptListener {
   readonly id: Id
   readonly candidate: Candidate
   /** How it is asked; null: by the asker's own bytes. */
-  readonly way: Way | null
+  readonly translated: TranslatedRequest | null
   readonly startedAt: number
   readonly #call: AttemptOwner
   readonly #asker: Asker
@@ -94,12 +94,18 @@ export class Attempt implements AttemptListener {
   #settled: { usage: Usage; cost: Nano | null } | null = null
 
   /** `startedAt` by the clock of `performance.now()`. */
-  constructor(call: AttemptOwner, candidate: Candidate, way: Way | null, id: Id, startedAt: number) {
+  constructor(
+    call: AttemptOwner,
+    candidate: Candidate,
+    translated: TranslatedRequest | null,
+    id: Id,
+    startedAt: number,
+  ) {
     this.#call = call
     this.#asker = call.asker
     this.id = id
     this.candidate = candidate
-    this.way = way
+    this.translated = translated
     this.startedAt = startedAt
     const { gateway, payer, surface, metered } = call.asker
     this.#metering = metered ? new Metering(gateway.engine.ledger, candidate.offer, { id, payer, surface }) : null

@@ -7,7 +7,7 @@ import { scrub } from '../wire/scrub.ts'
 import type { Reading } from '../model/in-progress.ts'
 import { RetryPolicy, type Step } from '../routing/retry.ts'
 import type { Candidate } from '../routing/router.ts'
-import type { Way } from '../translation/translate.ts'
+import type { TranslatedRequest } from '../translation/translate.ts'
 import { type Asker, Attempt, type AttemptOwner } from './attempt.ts'
 
 const none: readonly Candidate[] = []
@@ -52,9 +52,9 @@ export class Call implements AttemptOwner {
 
   #begin(candidate: Candidate): void {
     const { asker } = this
-    let way: Way | null
+    let translated: TranslatedRequest | null
     try {
-      way = asker.wayTo(candidate.offer)
+      translated = asker.translatedFor(candidate.offer)
     } catch (error) {
       // What this one's shape has no place for, the next one's may have.
       const step = error instanceof Refusal && this.#candidates.length > 1 ? this.#plan().next() : null
@@ -65,7 +65,7 @@ export class Call implements AttemptOwner {
     const attempt = new Attempt(
       this,
       candidate,
-      way,
+      translated,
       first ? asker.id : newId(),
       first ? asker.startedAt : performance.now(),
     )
@@ -86,7 +86,7 @@ export class Call implements AttemptOwner {
     const candidate = this.#plan().rival()
     if (candidate === null) return
     try {
-      const rival = new Attempt(this, candidate, asker.wayTo(candidate.offer), newId(), performance.now())
+      const rival = new Attempt(this, candidate, asker.translatedFor(candidate.offer), newId(), performance.now())
       this.#rival = rival
       asker.gateway.engine.metrics.gateway.further('hedge')
       // Without money for two the first one goes on alone.

@@ -13,7 +13,7 @@ import { sketchOf } from '../routing/constraints.ts'
 import { noSuchModel } from '../routing/model-names/unknown-model.ts'
 import { type Candidate, newSeed } from '../routing/router.ts'
 import { isSimulated } from '../sim/offers.ts'
-import { type Way, isAsked, wayOf } from '../translation/translate.ts'
+import { type TranslatedRequest, isAsked, translateFor } from '../translation/translate.ts'
 import type { Asker, Attempt } from './attempt.ts'
 import { Call } from './call.ts'
 import { callerOf } from '../request/caller.ts'
@@ -127,7 +127,7 @@ class DirectCall implements Asker {
     const attempt = this.#shown ?? this.#call.attempt
     // Left before it said anything: what was read is paid for all the same.
     if (attempt === null || (attempt !== this.#shown && attempt.settled === null)) return null
-    const { id, offer, way, settled } = attempt
+    const { id, offer, translated, settled } = attempt
     const { endpoint, slug, upstreamModel } = offer
     return {
       id,
@@ -137,7 +137,7 @@ class DirectCall implements Asker {
       upstreamModel,
       billing: endpoint.billing,
       seed: this.#seed,
-      losses: way!.losses,
+      losses: translated!.losses,
       usage: settled?.usage ?? null,
       cost: settled?.cost ?? null,
       finishReason: this.#answer?.finishReason ?? null,
@@ -185,12 +185,12 @@ class DirectCall implements Asker {
     })
   }
 
-  wayTo(offer: Offer): Way {
-    return wayOf(this.#canonical, offer)
+  translatedFor(offer: Offer): TranslatedRequest {
+    return translateFor(this.#canonical, offer)
   }
 
-  inputBound({ way, offer }: Attempt): number {
-    return inputBound(way!.body, this.payer, offer.contextLength)
+  inputBound({ translated, offer }: Attempt): number {
+    return inputBound(translated!.body, this.payer, offer.contextLength)
   }
 
   worstCase({ offer }: Attempt, inputTokens: number): WorstCase {
@@ -207,8 +207,8 @@ class DirectCall implements Asker {
     return guessInput(this.#canonical as unknown as Record<string, unknown>)
   }
 
-  lossesOf({ way }: Attempt): readonly Loss[] {
-    return way!.losses
+  lossesOf({ translated }: Attempt): readonly Loss[] {
+    return translated!.losses
   }
 
   send(attempt: Attempt, limit: number | null): void {
@@ -217,7 +217,7 @@ class DirectCall implements Asker {
     this.#answer = answer
     attempt.sent(answer)
     const net = { outbound, outside: engine.outside, party: this.payer.accountId }
-    answer.open(attempt.way!.play(limit, net, answer.signal)).catch((error: unknown) => {
+    answer.open(attempt.translated!.send(limit, net, answer.signal)).catch((error: unknown) => {
       attempt.leave()
       this.#begun.reject(error)
     })

@@ -110,7 +110,7 @@ class EmbeddingCall implements Asker, AnswerInProgress {
     return await this.#answered.promise
   }
 
-  wayTo(): null {
+  translatedFor(): null {
     return null
   }
 

@@ -10,7 +10,7 @@ export class IteratedAnswer implements AnswerInProgress {
   readonly #attempt: AttemptListener
   readonly #whole: boolean
   readonly #meter: ChunkMeter
-  readonly #leaving = new AbortController()
+  readonly #abort = new AbortController()
   #source: AsyncIterator<Chunk> | null = null
   #held: Chunk[] = []
   #firstAt = 0
@@ -24,7 +24,7 @@ export class IteratedAnswer implements AnswerInProgress {
   }
 
   get signal(): AbortSignal {
-    return this.#leaving.signal
+    return this.#abort.signal
   }
 
   get characters(): number {
@@ -38,7 +38,7 @@ export class IteratedAnswer implements AnswerInProgress {
 
   leave(): { reading: Reading; characters: number } {
     this.#over = this.#left = true
-    this.#leaving.abort()
+    this.#abort.abort()
     return { reading: this.#meter.reading(), characters: this.#meter.uncounted }
   }
 
@@ -52,7 +52,7 @@ export class IteratedAnswer implements AnswerInProgress {
         const fault = chunk === null ? BROKEN_OFF : this.#meter.add(chunk)
         if (fault !== null) {
           this.#over = true
-          this.#leaving.abort()
+          this.#abort.abort()
           return this.#attempt.failed(fault)
         }
         this.#hold(chunk!)
@@ -100,7 +100,7 @@ export class IteratedAnswer implements AnswerInProgress {
     this.#over = true
     const reading = this.#meter.reading()
     // The provider is left where more of it would come.
-    if (fault !== null) this.#leaving.abort()
+    if (fault !== null) this.#abort.abort()
     this.#attempt.ended(fault === null ? reading : { ...reading, fault }, null, this.#firstAt, this.#meter.uncounted)
   }
 }

@@ -17,7 +17,7 @@ import { LIMIT } from '../wire/shared/losses.ts'
 import type { Demands } from '../request/surface.ts'
 import { formatOf, refusesHistory, reportedBy } from '../providers/supports.ts'
 import { unknownModel } from '../routing/model-names/unknown-model.ts'
-import { Translation, type Way, isServed, lossless, passesThrough } from '../translation/translate.ts'
+import { Translation, type TranslatedRequest, isServed, lossless, passesThrough } from '../translation/translate.ts'
 import { askForUsage } from '../passthrough/forwarded-body.ts'
 import type { Loss } from '../model/canonical-request.ts'
 import { askedModels } from '../routing/model-names/variants.ts'
@@ -76,7 +76,7 @@ export class ModelRequest {
     this.#seed = seedIn(request.incoming.headers['x-uk-seed']) ?? newSeed()
     const strict = strictIn(request.incoming.headers['x-uk-strict'])
     const found = (candidates: Chosen): void =>
-      then(strict ? lossless(candidates, (offer) => this.lossesTo(offer, this.wayTo(offer))) : candidates)
+      then(strict ? lossless(candidates, (offer) => this.lossesTo(offer, this.translatedFor(offer))) : candidates)
     if (this.#demands === null)
       request.after(directory.offers(principal, this.model), (offers) => {
         const only = this.#only(offers)
@@ -128,21 +128,21 @@ export class ModelRequest {
     })
   }
 
-  lossesTo(offer: Offer, way: Way | null): readonly Loss[] {
-    const given = this.#lossesBy(offer, way)
+  lossesTo(offer: Offer, translated: TranslatedRequest | null): readonly Loss[] {
+    const given = this.#lossesBy(offer, translated)
     if (this.#demands === null) return given
     const own = this.#demands.lossesTo(offer)
-    const { heeded } = this.#demands
-    const others = given.filter((name) => !heeded.has(name))
+    const { fulfilled } = this.#demands
+    const others = given.filter((name) => !fulfilled.has(name))
     return own.length === 0 ? others : [...new Set([...own, ...others])]
   }
 
   /** By the client's own name for a limit that had to be raised. */
-  #lossesBy(offer: Offer, way: Way | null): readonly Loss[] {
+  #lossesBy(offer: Offer, translated: TranslatedRequest | null): readonly Loss[] {
     const { body } = this
     const { limitFields, shape } = this.format
     const limit = limitFields.find((name) => typeof body.value(name) === 'number')
-    if (way !== null) return way.losses.map((name) => (name === LIMIT ? (limit ?? name) : name))
+    if (translated !== null) return translated.losses.map((name) => (name === LIMIT ? (limit ?? name) : name))
     const losses = lossesOnTheWay(offer.endpoint, body, this.request.incoming.headers)
     if (limit === undefined) return losses
     const asked = body.value(limit) as number
@@ -150,7 +150,7 @@ export class ModelRequest {
   }
 
   /** How this offer is asked; null: with the client's own bytes. */
-  wayTo(offer: Offer): Way | null {
+  translatedFor(offer: Offer): TranslatedRequest | null {
     const { surface } = this.request
     // Wrapped, a count would need a request of another kind: it is a guess.
     const counted = !this.metered && isWrapped(offer.endpoint)
@@ -210,7 +210,7 @@ export class ModelRequest {
     }
   }
 
-  /** What the client is told of its way. */
+  /** The route as `x-uk-route` tells it to the client. */
   routeTo(candidate: Candidate | null): string {
     return candidate === null ? `seed=${this.#seed}` : `provider=${candidate.offer.endpoint.slug}; seed=${this.#seed}`
   }

@@ -23,7 +23,7 @@ import type { Candidate } from '../routing/router.ts'
 import { isSimulated } from '../sim/offers.ts'
 import type { Redraft } from '../passthrough/redraft.ts'
 import type { Surface } from '../request/surface.ts'
-import { type Way, countFor, lossesHeader } from '../translation/translate.ts'
+import { type TranslatedRequest, countFor, lossesHeader } from '../translation/translate.ts'
 import { TranslatedResponse, type Writer } from '../translation/translated-response.ts'
 import type { Asker, Attempt } from './attempt.ts'
 import { Call } from './call.ts'
@@ -39,13 +39,13 @@ const UNCOUNTED: ReadonlySet<number> = new Set([404, 405, 501])
 /** A call for a client of a surface: its answer is a response, the provider's bytes as they come or written anew. */
 export class SurfaceCall implements Asker {
   readonly request: GatewayRequest
-  readonly #asked: ModelRequest
+  readonly #modelRequest: ModelRequest
   readonly #call: Call
   #pulse: NodeJS.Timeout | null = null
 
-  constructor(asked: ModelRequest) {
-    this.request = asked.request
-    this.#asked = asked
+  constructor(modelRequest: ModelRequest) {
+    this.request = modelRequest.request
+    this.#modelRequest = modelRequest
     this.#call = new Call(this)
   }
 
@@ -65,13 +65,13 @@ export class SurfaceCall implements Asker {
     return this.request.startedAt
   }
   get metered(): boolean {
-    return this.#asked.metered
+    return this.#modelRequest.metered
   }
   get streaming(): boolean {
-    return this.#asked.streaming
+    return this.#modelRequest.streaming
   }
   get conversation(): string | null {
-    return this.#asked.conversation
+    return this.#modelRequest.conversation
   }
   get gone(): boolean {
     return this.request.closed
@@ -82,7 +82,7 @@ export class SurfaceCall implements Asker {
       () => this.#left(),
       (failure) => this.#tell(failure),
     )
-    this.#asked.candidates((candidates) => this.#go(candidates))
+    this.#modelRequest.candidates((candidates) => this.#go(candidates))
   }
 
   #go(candidates: readonly Candidate[]): void {
@@ -94,41 +94,41 @@ export class SurfaceCall implements Asker {
     if (surface.keepAlive !== undefined && this.streaming) this.#keepAlive(surface.keepAlive)
   }
 
-  wayTo(offer: Offer): Way | null {
-    return this.#asked.wayTo(offer)
+  translatedFor(offer: Offer): TranslatedRequest | null {
+    return this.#modelRequest.translatedFor(offer)
   }
 
-  inputBound({ way, offer }: Attempt): number {
+  inputBound({ translated, offer }: Attempt): number {
     // What is sent is what costs: a translation may say more than the client did.
-    return inputBound(way?.body ?? this.#asked.body.json, this.payer, offer.contextLength)
+    return inputBound(translated?.body ?? this.#modelRequest.body.json, this.payer, offer.contextLength)
   }
 
-  worstCase({ way, candidate }: Attempt, inputTokens: number): WorstCase {
-    return worstCaseOf(this.#asked, candidate, way, inputTokens)
+  worstCase({ translated, candidate }: Attempt, inputTokens: number): WorstCase {
+    return worstCaseOf(this.#modelRequest, candidate, translated, inputTokens)
   }
 
   guessInput(): number {
-    return guessInput(this.#asked.body.json)
+    return guessInput(this.#modelRequest.body.json)
   }
 
-  lossesOf({ offer, way }: Attempt): readonly Loss[] {
-    return this.#asked.lossesTo(offer, way)
+  lossesOf({ offer, translated }: Attempt): readonly Loss[] {
+    return this.#modelRequest.lossesTo(offer, translated)
   }
 
   send(attempt: Attempt, limit: number | null): void {
-    if (attempt.way === null) this.#pass(attempt, limit)
-    else if (this.metered) this.#translate(attempt, attempt.way, limit)
-    else this.#count(countFor(attempt.offer, this.#asked.translation, () => this.guessInput()))
+    if (attempt.translated === null) this.#pass(attempt, limit)
+    else if (this.metered) this.#translate(attempt, attempt.translated, limit)
+    else this.#count(countFor(attempt.offer, this.#modelRequest.translation, () => this.guessInput()))
   }
 
   /** The client's bytes to the provider, and the provider's to the client. */
   #pass(attempt: Attempt, limit: number | null): void {
     const { request, gateway, streaming } = this
-    const asked = this.#asked
-    const { format } = asked
+    const modelRequest = this.#modelRequest
+    const { format } = modelRequest
     const { offer } = attempt
     const upstream = upstreamOf(offer.endpoint)
-    const { lead, rest } = forwardedBody(asked, attempt.candidate, limit)
+    const { lead, rest } = forwardedBody(modelRequest, attempt.candidate, limit)
     const send: Send = {
       origin: upstream.origin,
       path: upstream.base + format.path + forwardedQuery(request.incoming.url!),
@@ -143,7 +143,7 @@ export class SurfaceCall implements Asker {
     const { media } = format
     const passthrough = media
       ? new BinaryPassthrough(attempt, request.response, (type, tail) =>
-          media.read(asked.body.json, offer.pricing, type, tail),
+          media.read(modelRequest.body.json, offer.pricing, type, tail),
         )
       : new TextPassthrough(attempt, request.response, format, streaming, this.#redraftFor(attempt))
     attempt.sent(passthrough)
@@ -151,7 +151,7 @@ export class SurfaceCall implements Asker {
   }
 
   #headers(upstream: Upstream, { endpoint }: Offer): readonly string[] {
-    const { format, body } = this.#asked
+    const { format, body } = this.#modelRequest
     const given = this.request.incoming.headers
     const headers = forwardedHeaders(given, upstream, format, endpoint.billing === 'byok')
     // A form's boundary stands in its type.
@@ -164,14 +164,14 @@ export class SurfaceCall implements Asker {
     const { surface } = this.request
     const own = surface.redraft?.(this.#about(attempt), attempt.offer) ?? null
     // What the provider says of usage only because the gateway asked is not for the client.
-    if (!surface.usageOnRequest || this.#asked.usageEdit === null) return own
+    if (!surface.usageOnRequest || this.#modelRequest.usageEdit === null) return own
     return { events: (events) => hideUsage(own === null ? events : own.events(events)) }
   }
 
   /** The request in the provider's shape, and its answer in the client's. */
-  #translate(attempt: Attempt, way: Way, limit: number | null): void {
+  #translate(attempt: Attempt, translated: TranslatedRequest, limit: number | null): void {
     const { request, gateway } = this
-    const { body, translation } = this.#asked
+    const { body, translation } = this.#modelRequest
     const { surface, response } = request
     const about = this.#about(attempt)
     const writer: Writer = this.streaming
@@ -181,10 +181,10 @@ export class SurfaceCall implements Asker {
       ? (output: readonly Json[]) => gateway.engine.items.keep(keptFor(request.caller.principal), keepable(output))
       : null
     const simulated = isSimulated(attempt.offer)
-    const translated = new TranslatedResponse(attempt, response, writer, translation.canonical, simulated, keep)
-    attempt.sent(translated)
+    const answer = new TranslatedResponse(attempt, response, writer, translation.canonical, simulated, keep)
+    attempt.sent(answer)
     const net = { outbound: gateway.outbound, outside: gateway.engine.outside, party: this.payer.accountId }
-    const run = translated.run(way.play(limit, net, translated.signal)).catch((error: unknown) => {
+    const run = answer.run(translated.send(limit, net, answer.signal)).catch((error: unknown) => {
       // What nobody foresaw ends the call as well: nothing stays held, and what came is paid for.
       attempt.leave()
       throw error
@@ -205,7 +205,7 @@ export class SurfaceCall implements Asker {
   }
 
   #about({ id, candidate }: Attempt): AnswerAbout {
-    return this.#asked.about(id, candidate)
+    return this.#modelRequest.about(id, candidate)
   }
 
   /** The head of the client's answer. */
@@ -221,9 +221,9 @@ export class SurfaceCall implements Asker {
     const { head, response, surface } = request
     const { endpoint } = candidate.offer
     if (surface.head !== undefined) head.push(...surface.head(id))
-    head.push('content-type', contentType, 'x-uk-route', this.#asked.routeTo(candidate))
+    head.push('content-type', contentType, 'x-uk-route', this.#modelRequest.routeTo(candidate))
     if (length !== null) head.push('content-length', String(length))
-    if (this.#asked.format.media) head.push('x-content-type-options', 'nosniff')
+    if (this.#modelRequest.format.media) head.push('x-content-type-options', 'nosniff')
     if (losses.length > 0) head.push('x-uk-losses', lossesHeader(losses))
     if (contentType.startsWith('text/event-stream')) head.push('cache-control', 'no-cache', 'x-accel-buffering', 'no')
     // How much of its quota is left, and whose it is, says something only to who owns the account.
@@ -254,7 +254,7 @@ export class SurfaceCall implements Asker {
 
   failed(failure: unknown, candidate: Candidate, exhausted: boolean): void {
     this.#quiet()
-    const route = { 'x-uk-route': this.#asked.routeTo(candidate) }
+    const route = { 'x-uk-route': this.#modelRequest.routeTo(candidate) }
     this.#tell(failure, exhausted ? { ...route, 'x-should-retry': 'false' } : route)
   }
 
@@ -278,7 +278,7 @@ export class SurfaceCall implements Asker {
     this.#pulse = setInterval(() => {
       if (this.gone || response.writableEnded) return this.#quiet()
       if (!response.headersSent) {
-        head.push('content-type', 'text/event-stream; charset=utf-8', 'x-uk-route', this.#asked.routeTo(null))
+        head.push('content-type', 'text/event-stream; charset=utf-8', 'x-uk-route', this.#modelRequest.routeTo(null))
         head.push('cache-control', 'no-cache', 'x-accel-buffering', 'no')
         response.writeHead(200, head)
       }

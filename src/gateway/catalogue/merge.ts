@@ -69,12 +69,12 @@ export function override({ sources, models }: Snapshot, overrides: readonly Over
   const changed = models.map((model) => {
     const word = left.get(model.slug)
     left.delete(model.slug)
-    return word === undefined ? model : spoken(model, word)
+    return word === undefined ? model : overridden(model, word)
   })
-  return { sources, models: [...changed, ...[...left.values()].map((word) => spoken(unknown(word.slug), word))] }
+  return { sources, models: [...changed, ...[...left.values()].map((word) => overridden(unknown(word.slug), word))] }
 }
 
-const spoken = (
+const overridden = (
   model: CatalogueModel,
   { pricing, context_length, max_output_tokens, day }: Override,
 ): CatalogueModel => ({

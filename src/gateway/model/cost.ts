@@ -54,7 +54,7 @@ export function exactCost(usage: Usage, pricing: Pricing, audio: AudioTokens = S
   const input = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
   const rate = ratesOf(pricesFor(pricing, input), pricing.audio_unit)
   const heard = Math.min(audio.input, usage.input_tokens)
-  const spoken = Math.min(audio.output, usage.output_tokens)
+  const audioOutput = Math.min(audio.output, usage.output_tokens)
   let sum = 0n
   const add = (units: number, price: bigint | null): boolean => {
     if (units <= 0) return true
@@ -68,8 +68,8 @@ export function exactCost(usage: Usage, pricing: Pricing, audio: AudioTokens = S
     add(usage.cache_read_tokens, rate.cacheRead) &&
     add(usage.cache_write_5m_tokens, rate.cacheWrite5m) &&
     add(usage.cache_write_1h_tokens, rate.cacheWrite1h) &&
-    add(usage.output_tokens - spoken, rate.output) &&
-    add(spoken, rate.audioOutput) &&
+    add(usage.output_tokens - audioOutput, rate.output) &&
+    add(audioOutput, rate.audioOutput) &&
     add(usage.reasoning_tokens, rate.reasoning) &&
     add(usage.images, rate.image)
   if (!priced) return null

@@ -47,7 +47,7 @@ export function readForm(bytes: Buffer, boundary: string): Body {
       if (places.has(name) && !name.endsWith('[]')) broken(`\`${name}\` is there twice`)
       places.set(name, { start: start + 4, end })
       json[name] = bytes.toString('utf8', start + 4, end)
-    } else if (name === 'model') broken('`model` is no field')
+    } else if (name === 'model') broken('`model` is not a field')
     at = end + line.length
   }
   return new Body(bytes, { json, places })

@@ -7,8 +7,8 @@ import { isObject } from '../model/json.ts'
 import { raised } from '../wire/shared/least-output.ts'
 import { takesStreamOptions } from '../providers/supports.ts'
 
-/** What a client asked, and what is known of its bytes. */
-interface Travelling {
+/** A client's request whose bytes travel on, and where in them the fields stand that differ. */
+interface ForwardedRequest {
   readonly format: PassthroughFormat
   readonly body: Body
   /** Where the model's name stands in the body; null: nowhere. */
@@ -21,13 +21,13 @@ interface Travelling {
 
 /** The client's bytes with what has to differ, in two pieces. `limit`: the output tokens that money was put aside for; null: as asked. */
 export function forwardedBody(
-  asked: Travelling,
+  request: ForwardedRequest,
   { offer, variant }: Candidate,
   limit: number | null,
 ): { lead: string; rest: Buffer } {
-  const { format, usageEdit, place } = asked
-  const body = mended(asked.bodyFor(offer), format, offer)
-  const same = body === asked.body
+  const { format, usageEdit, place } = request
+  const body = mended(request.bodyFor(offer), format, offer)
+  const same = body === request.body
   const edits: Edit[] = []
   if (usageEdit !== null && takesStreamOptions(offer.endpoint)) {
     const usage = same ? usageEdit : askForUsage(body)
@@ -38,9 +38,9 @@ export function forwardedBody(
     const text = body.places ? name : JSON.stringify(name)
     edits.push(same && place !== null ? { ...place, text } : setField(body, 'model', text))
   }
-  const asked_ = format.limitFields.length === 1 ? body.value(format.limitFields[0]!) : undefined
-  const most = typeof asked_ === 'number' ? raised(asked_, format.shape) : asked_
-  if (most !== asked_) edits.push(setField(body, format.limitFields[0]!, String(most)))
+  const named = format.limitFields.length === 1 ? body.value(format.limitFields[0]!) : undefined
+  const most = typeof named === 'number' ? raised(named, format.shape) : named
+  if (most !== named) edits.push(setField(body, format.limitFields[0]!, String(most)))
   if (limit !== null) edits.push(setField(body, limitFieldsOf(format, offer)[0]!, String(limit)))
   return spliceApart(body, edits)
 }

@@ -12,16 +12,16 @@ import type { CanonicalRequest, Loss } from '../model/canonical-request.ts'
 /** The work that a path and its method stand for. `model_or_endpoints`: a model, or behind `…/endpoints` those who serve it. */
 export type Operation = 'generate' | 'count_tokens' | 'models' | 'model' | 'model_or_endpoints' | 'account' | 'stored'
 
-/** What a request asks of its route, in the surface's own words. */
+/** The route that a request demands, in the surface's own words. */
 export interface Demands extends Preferences {
   /** In the order in which they are tried; never empty. */
   models: readonly string[]
-  /** What this offer is sent. `unserved`: names of the request that nobody here serves; whoever relays may know them. */
+  /** The body that this offer is sent. `unserved`: names of the request that nobody here serves; whoever relays may know them. */
   bodyFor(offer: Offer, unserved: readonly string[]): Body
-  /** What this offer cannot be told, by the names of the fields. */
+  /** Fields that this offer cannot be told, by the names of the fields. */
   lossesTo(offer: Offer): readonly Loss[]
-  /** What the surface itself does in the place of an offer that cannot. */
-  heeded: ReadonlySet<Loss>
+  /** Fields that the surface itself fulfils in the place of an offer that cannot. */
+  fulfilled: ReadonlySet<Loss>
 }
 
 /** One of the three ways in: everything that is a vendor's about it. */

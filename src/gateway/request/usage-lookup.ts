@@ -16,7 +16,7 @@ export interface KeyUsage {
 
 /** What was recorded of money and calls. The areas keep it; the gateway's surfaces show it to whoever's it is. */
 export interface UsageLookup {
-  /** Null: the credential is no key. */
+  /** Null: the credential is not a key. */
   key(principal: Principal): Promise<KeyUsage | null>
   /** US dollars: all that was ever granted, and what calls have taken of it. */
   credits(principal: Principal): Promise<{ granted: number; used: number }>

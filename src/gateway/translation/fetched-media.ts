@@ -100,7 +100,7 @@ async function fetchOne(
   how: Pick<Wanted, 'mostBytes' | 'timeoutMs' | 'party' | 'signal'>,
 ): Promise<Extract<MediaSource, { kind: 'base64' }> | string> {
   const url = URL.parse(address)
-  if (url === null) return 'this is no address.'
+  if (url === null) return 'this is not an address.'
   try {
     const { status, headers, bytes } = await retrieve(outside, {
       url,

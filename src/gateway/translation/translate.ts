@@ -44,7 +44,7 @@ export const isServed = (surface: Pick<ClientShape, 'shapes' | 'translates'>, of
 export const isServedIn = (shape: Shape, offer: Offer): boolean =>
   supportsShape(offer.endpoint, shape) || isAsked(offer)
 
-/** The way to providers, and to whatever else a request names. */
+/** The outbound connections to providers, and to whatever else a request names. */
 export interface Net {
   outbound: Outbound
   outside: Outbound
@@ -52,24 +52,24 @@ export interface Net {
   party: Id
 }
 
-/** How one offer is asked what a client asked in another shape. */
-export interface Way {
-  /** What cannot be carried there, by the names of the client's fields. */
+/** A request as it is put to an offer in the offer's own shape. */
+export interface TranslatedRequest {
+  /** Fields that cannot be carried there, by the names of the client's fields. */
   losses: readonly Loss[]
-  /** What is sent, to be weighed before it is: of a simulated model what was asked. */
+  /** The body that is sent, to be weighed before it is: of a simulated model what was asked. */
   body: Record<string, unknown>
   /** `limit`: the output tokens that money was put aside for; null: as asked. Its last chunk is a `finish` or an `error`. */
-  play(limit: number | null, net: Net, signal: AbortSignal): AsyncIterable<Chunk>
+  send(limit: number | null, net: Net, signal: AbortSignal): AsyncIterable<Chunk>
 }
 
-/** A client's request, read once, and the ways to put it to offers that do not speak its shape. */
+/** A client's request, read once, and put to offers of other shapes. */
 export class Translation {
   readonly canonical: CanonicalRequest
   /** The client wants the usage inside the stream. */
   readonly includeUsage: boolean
   readonly #losses: readonly Loss[]
   readonly #json: Record<string, unknown>
-  readonly #ways = new Map<Offer, Way>()
+  readonly #requests = new Map<Offer, TranslatedRequest>()
 
   /** Refuses what the surface's vendor would refuse. */
   constructor(
@@ -88,33 +88,32 @@ export class Translation {
   }
 
   /** Refuses what the offer's shape cannot be asked at all. */
-  to(offer: Offer): Way {
-    const known = this.#ways.get(offer)
+  to(offer: Offer): TranslatedRequest {
+    const known = this.#requests.get(offer)
     if (known) return known
     const address = offer.endpoint.billing === 'byok' ? null : addressIn(this.#json)
     if (address !== null) refuseKept(address)
-    const { losses, ...rest } = wayOf(this.canonical, offer)
-    const way = { losses: union(this.#losses, losses), ...rest, ...(isSimulated(offer) && { body: this.#json }) }
-    this.#ways.set(offer, way)
-    return way
+    const { losses, ...rest } = translateFor(this.canonical, offer)
+    const translated = { losses: union(this.#losses, losses), ...rest, ...(isSimulated(offer) && { body: this.#json }) }
+    this.#requests.set(offer, translated)
+    return translated
   }
 }
 
-/** How an offer is asked a CanonicalRequest, whoever asks it. Refuses what the offer's shape cannot be asked, and what would be another
- * question there. */
-export function wayOf(canonical: CanonicalRequest, offer: Offer): Way {
-  const way = anyWayOf(canonical, offer)
-  refuseLost(way.losses)
-  return way
+/** A request in the shape of an offer. Refuses what that shape has no place for, and what would be another request there. */
+export function translateFor(canonical: CanonicalRequest, offer: Offer): TranslatedRequest {
+  const translated = translateWhole(canonical, offer)
+  refuseLost(translated.losses)
+  return translated
 }
 
-function anyWayOf(canonical: CanonicalRequest, offer: Offer): Way {
+function translateWhole(canonical: CanonicalRequest, offer: Offer): TranslatedRequest {
   if (isSimulated(offer)) {
     const named = { ...canonical, model: offer.upstreamModel }
     return {
       losses: simLosses(named),
       body: canonical as unknown as Record<string, unknown>,
-      play: (limit, _, signal) => simulate(limited(named, limit), signal),
+      send: (limit, _, signal) => simulate(limited(named, limit), signal),
     }
   }
   const fetches = needsFetching(canonical, offer)
@@ -123,7 +122,7 @@ function anyWayOf(canonical: CanonicalRequest, offer: Offer): Way {
     losses: prepared.losses,
     // What is fetched weighs as what it is, not as what stands in for it.
     body: fetches ? (canonical as unknown as Record<string, unknown>) : prepared.body,
-    play: (limit, net, signal) => {
+    send: (limit, net, signal) => {
       // Anthropic's clients warm a cache so; others would be asked for nothing and take that amiss.
       if (canonical.max_output_tokens === 0 && offer.endpoint.shape !== 'anthropic-messages') return nothing(canonical)
       if (fetches) return fetched(offer, limited(canonical, limit), net, signal)

@@ -21,7 +21,7 @@ export class TranslatedResponse implements AnswerInProgress {
   readonly #meter: ChunkMeter
   /** Keeps what the answer was made of, before its client can name it; null: nothing is kept. */
   readonly #keep: ((output: readonly Json[]) => Promise<void>) | null
-  readonly #leaving = new AbortController()
+  readonly #abort = new AbortController()
   /** Null: of a stream nothing is put together. */
   readonly #collector: Collector | null
   #firstByteAt = 0
@@ -45,7 +45,7 @@ export class TranslatedResponse implements AnswerInProgress {
   }
 
   get signal(): AbortSignal {
-    return this.#leaving.signal
+    return this.#abort.signal
   }
 
   get characters(): number {
@@ -54,7 +54,7 @@ export class TranslatedResponse implements AnswerInProgress {
 
   leave(): { reading: Reading; characters: number } {
     this.#stop()
-    this.#leaving.abort()
+    this.#abort.abort()
     return { reading: this.#meter.reading(), characters: this.#meter.uncounted }
   }
 
@@ -120,7 +120,7 @@ export class TranslatedResponse implements AnswerInProgress {
       this.#stop()
       const last = opening + this.#writer.stream.end()
       if (finish !== null) await this.#keep?.(this.#writer.stream.output ?? [])
-      if (this.#leaving.signal.aborted) return
+      if (this.#abort.signal.aborted) return
       this.#response.end(last)
     } else {
       if (finish === null)
@@ -129,7 +129,7 @@ export class TranslatedResponse implements AnswerInProgress {
       const answer = this.#writer.whole(this.#collector!.collected) as Json
       await this.#keep?.(listOf(answer['output']) as Json[])
       // Whoever left meanwhile has paid for it already.
-      if (this.#leaving.signal.aborted) return
+      if (this.#abort.signal.aborted) return
       const body = Buffer.from(JSON.stringify(answer))
       this.#attempt.begin('application/json', body.length, {})
       this.#response.end(body)

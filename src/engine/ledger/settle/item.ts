@@ -1,7 +1,7 @@
 import type { Id } from '#kernel/ids.ts'
 import { NANO, type Nano } from '#kernel/money.ts'
 import { storable } from '#kernel/text/storable.ts'
-import { type Hold, books, countedIn, draws, guards, holdsOf } from '../holds.ts'
+import { type Hold, isReserved, countedIn, draws, guards, holdsOf } from '../holds.ts'
 import type { MeteredCall, Outcome, Payer } from '../ledger.ts'
 
 /** One call for `settle_batch`: `line` has the fields of its own in that function's order, but for the place of what it shares. */
@@ -43,7 +43,7 @@ export function settleItem(call: MeteredCall, outcome: Outcome): Item {
     `\t${whole(usage.cache_write_5m_tokens)}\t${whole(usage.cache_write_1h_tokens)}\t${whole(usage.images)}\t${audio}` +
     `\t${cost === null ? '' : billed(cost)}\t${costSource ?? ''}\t${finishReason === null ? '' : inLine(finishReason)}` +
     `\t${firstTokenMs === null ? '' : milliseconds(firstTokenMs)}\t${milliseconds(outcome.durationMs)}\t${outcome.streamed}`
-  return { id: call.id, reserved: books(call.payer, call.billing), shared: sharedBy(call), line }
+  return { id: call.id, reserved: isReserved(call.payer, call.billing), shared: sharedBy(call), line }
 }
 
 /** A call that was sent, and of whose end nothing is known. Nobody is charged for it: what is charged is held. */

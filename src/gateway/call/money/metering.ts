@@ -81,7 +81,7 @@ export class Metering {
 
   /** It has to be held before it is sent. */
   get guarded(): boolean {
-    return this.#ledger.books(this.call.payer, this.call.billing)
+    return this.#ledger.isReserved(this.call.payer, this.call.billing)
   }
 
   /** Holds it durably. Answers the `max_tokens` that the request must carry so that it stays the worst case; null: it may travel as it is. */

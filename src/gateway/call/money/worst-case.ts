@@ -4,7 +4,7 @@ import type { Offer } from '../../model/offer.ts'
 import type { PassthroughFormat } from '../../passthrough/formats/format.ts'
 import type { Candidate } from '../../routing/router.ts'
 import { isSimulated } from '../../sim/offers.ts'
-import type { Way } from '../../translation/translate.ts'
+import type { TranslatedRequest } from '../../translation/translate.ts'
 import { raised } from '../../wire/shared/least-output.ts'
 import type { WorstCase } from './metering.ts'
 import { guardPrice } from './price-guard.ts'
@@ -30,14 +30,14 @@ function answersIn({ n, best_of: best, prompt }: Record<string, unknown>): numbe
 export function worstCaseOf(
   sent: Sent,
   { offer, variant }: Candidate,
-  way: Way | null,
+  translated: TranslatedRequest | null,
   inputTokens: number,
 ): WorstCase {
   const { body, format } = sent
   const { json } = body
   if (format.media) return { images: format.media.images?.(json) ?? null, inputTokens }
   // What is sent, which a translation or the routing constraints have made another thing of.
-  guardPrice(way?.body ?? sent.bodyFor(offer).json, variant, offer.endpoint)
+  guardPrice(translated?.body ?? sent.bodyFor(offer).json, variant, offer.endpoint)
   // A bound that is there twice could be read as another one by the provider than by us.
   for (const field of [...format.limitFields, 'n', 'best_of', 'prompt'])
     if (Object.hasOwn(json, field)) locate(body, field)
@@ -61,7 +61,7 @@ export function worstCaseOf(
         ? format.limitFields.length > 0
           ? null
           : unbounded
-        : limitAt(offer, highest.tokens, way === null ? format.shape : offer.endpoint.shape),
+        : limitAt(offer, highest.tokens, translated === null ? format.shape : offer.endpoint.shape),
     n: answersIn(json),
     limitField: highest?.field ?? format.limitFields.at(-1) ?? null,
   }

@@ -121,7 +121,7 @@ function tokensOf(apiKey: string, mayBePrivate: boolean, credential: string): To
   }
 }
 
-/** Null: it is no key file. */
+/** Null: it is not a key file. */
 function accountIn(apiKey: string): Account | null {
   const words = apiKey.trim()
   const json = parseJson(words.startsWith('{') ? words : Buffer.from(words, 'base64').toString())
@@ -150,7 +150,7 @@ async function askToken(
   try {
     signingKey = createPrivateKey(key)
   } catch {
-    return refused('The key of this endpoint is no key file of a Google service account.')
+    return refused('The key of this endpoint is not a key file of a Google service account.')
   }
   const assertion = await new SignJWT({ scope: SCOPE })
     .setProtectedHeader({ alg: 'RS256', typ: 'JWT', kid: keyId })

@@ -32,9 +32,9 @@ const withModels = (request: GatewayRequest, work: (rows: readonly Listed[]) => 
 
 function showKey(request: GatewayRequest): void {
   const { principal } = request.caller
-  request.after(request.gateway.usageLookup.key(principal), (book) => {
-    if (book === null) return refuse('not_found', { message: 'This credential is no key.' })
-    request.json(200, { data: writeKey(book, principal) })
+  request.after(request.gateway.usageLookup.key(principal), (usage) => {
+    if (usage === null) return refuse('not_found', { message: 'This credential is not a key.' })
+    request.json(200, { data: writeKey(usage, principal) })
   })
 }
 

@@ -57,7 +57,7 @@ function demandsIn(body: Body, own: readonly string[]): Demands | null {
     ...preferences,
     constraints: { ...preferences.constraints, ...(relayed !== null && { relayed }) },
     models,
-    heeded: HIDDEN,
+    fulfilled: HIDDEN,
     bodyFor(offer, unserved) {
       if (relays(offer)) return relayBody(body, offer, unserved)
       const thinks = mayThink(offer)

@@ -15,7 +15,7 @@ export class StreamReader extends ChunkStream {
   protected event({ data }: SseEvent): Chunk[] {
     if (data.trim() === '') return []
     const answer = parseJson(data)
-    if (!isObject(answer)) return [garbage('The stream of the provider holds something that is no answer.')]
+    if (!isObject(answer)) return [garbage('The stream of the provider holds something that is not an answer.')]
     if (answer['error']) return [{ type: 'error', error: readStreamFault(answer['error']) }]
     return this.#content.read(answer)
   }

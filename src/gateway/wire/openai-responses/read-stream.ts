@@ -11,7 +11,7 @@ export class StreamReader extends ChunkStream {
   protected event({ event: name, data }: SseEvent): Chunk[] {
     if (data.trim() === '[DONE]') return []
     const event = parseJson(data)
-    if (!isObject(event)) return [garbage('The stream of the provider holds something that is no event.')]
+    if (!isObject(event)) return [garbage('The stream of the provider holds something that is not an event.')]
     return this.#read(textOf(event['type']) || name, event)
   }
 

@@ -21,7 +21,7 @@ export class StreamReader extends ChunkStream {
     // Vendors that borrow the shape send OpenAI's last word too.
     if (data.trim() === '' || data.trim() === '[DONE]') return []
     const payload = parseJson(data)
-    if (!isObject(payload)) return [garbage('The stream of the provider holds something that is no event.')]
+    if (!isObject(payload)) return [garbage('The stream of the provider holds something that is not an event.')]
     switch (textOf(payload['type']) || event) {
       case 'message_start': {
         const message = objectOf(payload['message'])
