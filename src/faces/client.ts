@@ -10,7 +10,7 @@ import type { z } from 'zod'
 import { type Received, readEvents } from './sse.ts'
 
 export interface ClientOptions {
-  /** Where the instance is, such as `https://uk.example.com`. In a browser: `location.origin`. */
+  /** The instance's address, such as `https://uk.example.com`. In a browser: `location.origin`. */
   origin: string
   /** An API key. Without one a browser sends its session cookie. */
   key?: string | undefined
@@ -49,7 +49,7 @@ export interface More {
   lastEventId?: string
 }
 
-/** What the server refused, or failed at. Branch on `type`; `code` says why, `requestId` is what to quote. */
+/** A call that the server refused, or failed at. Branch on `type`; `code` says why, `requestId` is what to quote. */
 export class ApiError extends Error {
   override name = 'ApiError'
   readonly status: number
@@ -89,7 +89,7 @@ export interface File {
   body: AsyncIterable<Uint8Array>
 }
 
-/** What a call of this endpoint resolves to. */
+/** The value that a call of this endpoint resolves to. */
 export type Answer<E> =
   E extends Endpoint<any, any, any, any, infer R>
     ? R extends { kind: 'one'; of: infer T extends z.ZodType }

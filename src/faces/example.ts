@@ -20,7 +20,7 @@ export function exampleOf(
   // A schema that holds itself ends where it may.
   const deep = depth > DEEP
   const inner = (one: Schema, called = name) => exampleOf(one, components, called, deep ? 'required' : of, depth + 1)
-  // What has not happened yet is the usual case: `archived_at`, `revoked_at`.
+  // Null, for what has not happened yet, is the usual case: `archived_at`, `revoked_at`.
   const nullable = Array.isArray(type) ? type.includes('null') : (anyOf ?? oneOf)?.some((one) => one.type === 'null')
   if (nullable && (deep || name.endsWith('_at'))) return null
   const choice = (anyOf ?? oneOf)?.find((one) => one.type !== 'null')

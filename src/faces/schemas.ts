@@ -24,7 +24,7 @@ export interface Schema {
 
 export interface Converted {
   schemas: Record<string, Schema>
-  /** What carries `.meta({ id })`, by that id; referred to as `#/$defs/<id>`. */
+  /** The schemas that carry `.meta({ id })`, by that id; referred to as `#/$defs/<id>`. */
   defs: Record<string, Schema>
 }
 

@@ -46,13 +46,13 @@ export const isSignedOut = (error: unknown): boolean => refusal(error)?.status =
 export function sayError(error: unknown): string {
   const refused = refusal(error)
   if (!refused) return 'The server can’t be reached. Check your connection and try again.'
-  // What to quote to whoever runs the server; its log knows the rest.
+  // The request id is there to quote to the person who runs the server; its log knows the rest.
   if (refused.status >= 500 && refused.requestId) return `${refused.message} Request ${refused.requestId}.`
   const wait = refused.retryAfterSeconds
   return refused.status === 429 && wait ? `${refused.message} Try again in ${wait} s.` : refused.message
 }
 
-/** Ended meanwhile, elsewhere or by time: the shell shows the door. A wrong password is no such thing. */
+/** The session ended meanwhile, elsewhere or by time: the shell shows the door. A wrong password is not such an end. */
 const noticeSignOut = (error: unknown): void => {
   if (isSignedOut(error) && refusal(error)?.code !== 'invalid_credentials') queryClient.setQueryData(['session'], null)
 }
@@ -63,7 +63,7 @@ export const queryClient: QueryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      // What is refused stays refused; what is broken may heal.
+      // A refused call stays refused; a broken one may heal.
       retry: (count, error) => count < 2 && (refusal(error)?.status ?? 500) >= 500,
     },
   },

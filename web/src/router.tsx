@@ -8,7 +8,7 @@ import { viewIn } from './usage/view.ts'
 const root = createRootRoute()
 
 interface Entering {
-  /** Where to go afterwards: a path of the app. */
+  /** The path of the app to go to afterwards. */
   next?: string
 }
 const entering = ({ next }: Record<string, unknown>): Entering => ({
@@ -17,7 +17,7 @@ const entering = ({ next }: Record<string, unknown>): Entering => ({
 const entry = createRoute({
   getParentRoute: () => root,
   id: 'entry',
-  // Who is in already need not knock.
+  // People who are in already need not knock.
   beforeLoad: async ({ search }) => {
     const session = await queryClient.ensureQueryData(sessionQuery)
     if (session) throw redirect({ to: entering(search).next ?? '/', replace: true })

@@ -1,7 +1,7 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { type Account, type Workspace, everyRow, isSignedOut, queryClient, uk } from './api.ts'
 
-/** Who is signed in, or null. */
+/** The person who is signed in, or null. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: async () => {
@@ -29,7 +29,7 @@ export const workspacesQuery = queryOptions({
 export const isManaged = ({ role, permissions }: Workspace): boolean =>
   (role === 'admin' || role === 'owner') && permissions === null
 
-/** Who is in a workspace, by id. */
+/** The members of a workspace, by id. */
 export const namesQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['members', workspaceId],

@@ -76,7 +76,7 @@ function runVite(outDir: string): Promise<void> {
       // Not ours as a whole: it holds keys of providers.
       env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR, NODE_ENV: 'production' },
     })
-    // Whoever calls the server meanwhile comes first, and a server that stops does not wait for it.
+    // The callers of the server meanwhile come first, and a server that stops does not wait for the build.
     if (child.pid !== undefined) setPriority(child.pid, 10)
     child.unref()
     for (const pipe of [child.stdout, child.stderr]) (pipe as Socket).unref()
@@ -96,8 +96,8 @@ function runVite(outDir: string): Promise<void> {
 }
 
 /**
- * What was built from other sources, the newest few excepted: another server of this clone may still serve it. And what
- * a server left half built when it was stopped.
+ * Removes builds of other sources, the newest few excepted: another server of this clone may still serve them. It also
+ * removes a build that a server left unfinished when it was stopped.
  */
 function forgetOthers(place: string, target: string): void {
   const KEPT = 4

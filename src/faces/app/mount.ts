@@ -6,7 +6,7 @@ import { type File, readFiles } from './files.ts'
 export interface AppMountOptions {
   /** Refuses a `Host` that is not ours: what is loaded from `/app` acts with the cookie. */
   checkHost(request: IncomingMessage): void
-  /** Where to build when the dependencies can't be written to. */
+  /** The folder to build in when the dependencies can't be written to. */
   dataDir: string
   warn(error: unknown, message: string): void
 }

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 
 export const root = join(import.meta.dirname, '../../..')
 
-/** What ends up in the app: its own files, and of the server what it reads of the contracts. */
+/** The sources that end up in the app: its own files, and of the server what it reads of the contracts. */
 const PARTS: readonly [folder: string, files: RegExp][] = [
   ['web', /^(index\.html|vite\.config\.ts|tsconfig\.json|(src|public)\/.*)$/],
   ['src/kernel', /^[^/]+\.ts$/],

@@ -119,7 +119,7 @@ test('from sign-up to logout, with one home', async () => {
   assert.equal(dated.code, 0, dated.err)
   assert.equal((await uk(['me', 'usage', '--from', 'soon'])).code, exits.usage[0])
 
-  // What only a person may do asks for the password, for this one call.
+  // A command that only a person may run asks for the password, for this one call.
   const keys = await uk(['api-keys', 'list', '--password-stdin'], { stdin: 'a long password' })
   assert.equal(keys.code, 0, keys.err)
   assert.match(keys.out, /^id\tname\tstatus/)
@@ -350,7 +350,7 @@ const shells: Record<string, { args: string[]; ask: (words: readonly string[]) =
     ask: (words) =>
       `COMP_WORDS=(${quoted(words)}); COMP_CWORD=${words.length - 1}; _uk; printf '%s\\n' "\${COMPREPLY[@]}"`,
   },
-  // What shows the words to a person is stood in for: it needs a terminal.
+  // The function that shows the words to a person is stood in for: it needs a terminal.
   zsh: {
     args: ['-f'],
     ask: (words) =>
@@ -386,7 +386,7 @@ for (const [shell, { args, ask }] of Object.entries(shells))
     assert.deepEqual(await complete('uk', 'help', 'exit'), ['exit-codes'])
   })
 
-/** What a script prints; its shell has nothing to complain about. */
+/** The output of a script; its shell has nothing to complain about. */
 async function shellRun(shell: string, args: readonly string[], text: string): Promise<string> {
   const file = join(home, `completion.${shell}`)
   await writeFile(file, text)

@@ -77,7 +77,7 @@ function optionFor(param: string | undefined, { words }: Around): string {
   return known === undefined ? '' : `It is ${known}. `
 }
 
-/** What a person can do about it. */
+/** A hint at what a person can do about the error. */
 function hintFor(error: ApiError, around: Around): string | undefined {
   const { type, code, param, details, retryAfterSeconds, status } = error
   switch (code ?? type) {

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters, styleText } from 'node:util'
 import { codeOf } from './exit.ts'
 
-/** What the program speaks through: data goes to `out`, everything said to a person to `err`. */
+/** The streams the program speaks through: data goes to `out`, everything said to a person to `err`. */
 export interface Terminal {
   out(text: string | Uint8Array): Promise<void>
   err(text: string): void
@@ -12,7 +12,7 @@ export interface Terminal {
   columns: number
   env: Readonly<Record<string, string | undefined>>
   style(style: 'bold' | 'dim' | 'red', text: string): string
-  /** What is said before Ctrl-C ends the program; the answer takes it back. */
+  /** Sets the words that are said before Ctrl-C ends the program; the answer takes them back. */
   onInterrupt(say: () => void): () => void
 }
 

@@ -9,7 +9,7 @@ import { style } from './style.ts'
 import { type Document, openapi } from '../openapi/openapi.ts'
 
 export interface DocsOptions {
-  /** Where people reach the instance; asked when a page is first made, since the port may not be known before. */
+  /** The address of the instance; asked when a page is first made, since the port may not be known before. */
   origin: () => string
   /** The newest dated version. */
   version: string

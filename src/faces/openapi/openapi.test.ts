@@ -33,7 +33,7 @@ const redocly = (args: string[]) =>
     env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
   }).catch((error: { stderr: string; stdout: string }) => assert.fail(`${error.stdout}${error.stderr}`))
 
-/** What the linter says of a description; throws where it finds an error. */
+/** The linter's report on a description; throws where it finds an error. */
 const lint = (document: object) => inFile(document, (file) => redocly(['lint', file]))
 
 test('the description of all areas passes the linter', async () => lint(openapi(await loadContracts(), options)))

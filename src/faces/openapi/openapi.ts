@@ -25,7 +25,7 @@ import { wordsOf } from '../words.ts'
 export type { Document, Operation, Parameter, Response } from './shared.ts'
 
 export interface OpenapiOptions {
-  /** Where the instance is; the description's server is `{origin}/v1`. */
+  /** The instance's address; the description's server is `{origin}/v1`. */
   origin: string
   /** The newest dated version. */
   version: string

@@ -1,4 +1,4 @@
-/** What every endpoint's description shares: the document's parts, envelopes, headers, credentials and refusals. */
+/** The parts that the descriptions of all endpoints share: components, envelopes, headers, credentials and refusals. */
 import { type Code, codes, describeCode } from '#kernel/errors.ts'
 import { grants, scopes } from '#kernel/scopes.ts'
 import type { Schema } from '../schemas.ts'
@@ -173,7 +173,7 @@ export const parameters = {
   },
 }
 
-/** What every answer to somebody known carries. */
+/** The headers of every answer to somebody known. */
 export const answerHeaders = {
   'X-Request-Id': ref('headers', 'RequestId'),
   'X-Service-Version': ref('headers', 'ServiceVersion'),

@@ -14,7 +14,7 @@ import { say } from '../ui/dialogs/toast.tsx'
 import { type Automation, automationQuery, costQuery, runsQuery } from './queries.ts'
 import { RunRow } from './run-row.tsx'
 
-/** Where a notification about an automation leads: how it stands, and how its last runs went. */
+/** The page that a notification about an automation leads to: how it stands, and how its last runs went. */
 export function AutomationPage() {
   const { id } = useParams({ from: '/shell/automations/$id' })
   const { data: automation, error, refetch } = useQuery(automationQuery(id))

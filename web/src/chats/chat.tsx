@@ -10,7 +10,7 @@ import { PartView } from './part.tsx'
 import { type Message, chatQuery, messagesQuery, runQuery } from './queries.ts'
 import { RunLine } from './run-line.tsx'
 
-/** Where a notification about a run leads: the conversation, to be read. */
+/** The page that a notification about a run leads to: the conversation, to be read. */
 export function ChatPage() {
   const { id } = useParams({ from: '/shell/chats/$id' })
   const { data: chat, error, refetch } = useQuery(chatQuery(id))

@@ -1,4 +1,4 @@
-/** What people call the program and the system behind a `User-Agent`. Browsers name each other; the last to come counts. */
+/** The program and the system behind a `User-Agent`. Browsers name each other; the last to come counts. */
 export function sayAgent(words: string | null): string {
   if (!words) return 'Unknown program'
   const browser = (

@@ -7,7 +7,7 @@ import { Grid } from './grid.tsx'
 import { browsersQuery, preferencesQuery } from './queries.ts'
 import { useIsSaving } from './wish.ts'
 
-/** Where the foot of every mail leads. */
+/** The page that the foot of every mail leads to. */
 export function Notifications() {
   const { data, error, refetch } = useQuery(preferencesQuery)
   const { data: browsers } = useQuery(browsersQuery)

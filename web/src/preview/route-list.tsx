@@ -7,7 +7,7 @@ import type { Route } from './wish.ts'
 
 type Candidate = Route['candidates'][number]
 
-/** Who would be asked, in order, and who not; each with its reason. */
+/** The endpoints that would be asked, in order, and those that would not; each with its reason. */
 export function RouteList({ route: { candidates, excluded, seed } }: { route: Route }) {
   return (
     <>

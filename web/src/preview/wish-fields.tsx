@@ -59,7 +59,7 @@ export function WishFields({ wish, onWish, at }: Props) {
   )
 }
 
-/** What clients of compat-c say in `provider`, `models` and by the surface they call. */
+/** The preferences that clients of compat-c state in `provider`, `models` and by the surface they call. */
 function Preferences({ wish, set, at }: { wish: Wish; set: (change: Partial<Wish>) => void; at: Props['at'] }) {
   return (
     <div className="mt-3 space-y-4 border-l-2 border-line pl-4">

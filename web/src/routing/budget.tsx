@@ -10,7 +10,7 @@ import { Section } from '../ui/page.tsx'
 import { useSend } from '../ui/send.ts'
 import { say } from '../ui/dialogs/toast.tsx'
 
-/** What all calls in the workspace may cost together, whoever makes them and with whichever key. */
+/** The most that all calls in the workspace may cost together, regardless of who makes them and with which key. */
 export function Budget({ workspace }: { workspace: Workspace }) {
   const { name, spent_usd, spend_cap_usd, spend_cap_period } = workspace
   return (

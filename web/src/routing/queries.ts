@@ -14,7 +14,7 @@ export const presetsQuery = queryOptions({
   queryFn: () => everyRow(uk.ai_gateway.presets({ limit: 100 })),
   staleTime: Infinity,
 })
-/** Who serves and which models there are hang together. */
+/** The endpoints and the models depend on each other, so both are read again. */
 export async function refreshRouting(): Promise<void> {
   await Promise.all([
     queryClient.invalidateQueries({ queryKey: ['routing'] }),

@@ -10,7 +10,7 @@ import { Announce } from './announce.tsx'
 import { Nav } from './nav.tsx'
 import { adoptTheme } from './theme.ts'
 
-/** What stands around every page of somebody who is signed in. */
+/** The frame around every page of somebody who is signed in. */
 export function Shell() {
   const { data: session } = useQuery(sessionQuery)
   const router = useRouter()

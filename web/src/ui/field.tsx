@@ -3,7 +3,7 @@ import { type ComponentProps, type ReactNode, useId } from 'react'
 interface Props {
   label: ReactNode
   hint?: ReactNode
-  /** What the server said about this field. */
+  /** The server's objection to this field. */
   error?: string | null | undefined
   /** Not needed; said so, since most are. */
   optional?: boolean

@@ -3,7 +3,7 @@ import { usd } from './text/format.ts'
 
 const period = { day: 'today', week: 'this week', month: 'this month', total: 'in all' } as const
 
-/** What was spent of a cap. Without a cap, what was spent. */
+/** The part of a cap that was spent. Without a cap, the amount that was spent. */
 export function SpendMeter({
   spent,
   cap,

@@ -3,7 +3,7 @@ import { sayError } from '../api.ts'
 import { Button } from './button.tsx'
 import { Icon } from './icons.tsx'
 
-/** What went wrong with a whole form. Read out as soon as it is there. */
+/** The fault of a whole form. Read out as soon as it is there. */
 export function Refused({ children }: { children: string | null }) {
   return (
     <div role="alert" className="empty:hidden">

@@ -6,9 +6,9 @@ export interface Send<I, O> {
   send: (input: I) => Promise<O | undefined>
   pending: boolean
   failed: boolean
-  /** What the server said of this field: `at('name')`, also of what is in it (`models.0.id`). */
+  /** The server's objection to this field: `at('name')`, also to what is in it (`models.0.id`). */
   at: (field: string) => string | null
-  /** What it said that belongs to no field in `fields`. */
+  /** The server's objection when it belongs to no field in `fields`. */
   rest: (...fields: string[]) => string | null
   code: string | undefined
   reset: () => void
@@ -51,7 +51,7 @@ export function useSend<I, O>(call: (input: I) => Promise<O>, done?: (output: O,
   }
 }
 
-/** What the server said of a field or of something in it; null when it spoke of something else. */
+/** The server's objection to a field or to something in it; null when it spoke of something else. */
 export function sayAt(error: unknown, field: string): string | null {
   const param = refusal(error)?.param
   const meant = param === field || param?.startsWith(`${field}.`) || param?.startsWith(`${field}[`)
@@ -62,7 +62,7 @@ export function sayAt(error: unknown, field: string): string | null {
 function plain(message: string, field: string): string {
   const left = message
     .replace(new RegExp(`^\`?${field}[\\w.[\\]]*\`?:?\\s+`), '')
-    // Whoever types has no other choice than a string.
+    // A person who types has no other choice than a string.
     .replace(/^(must be a (whole )?number), not a string/, '$1')
   return left.charAt(0).toUpperCase() + left.slice(1)
 }

@@ -7,7 +7,7 @@ import type { View } from './view.ts'
 type Sums = Usage['total']
 export type Named = Sums & { name: string }
 
-/** Who had what part, as figures and as a bar behind them. */
+/** The part that each had, as figures and as a bar behind them. */
 export function Breakdown({
   title,
   rows,

@@ -4,7 +4,7 @@ import type { View } from './view.ts'
 
 type Sums = Usage['total']
 
-/** What is counted, and how it is said. */
+/** The measures that can be shown, and how each is said. */
 export const measures: Record<
   View['measure'],
   { label: string; of: (sums: Sums) => number; say: (value: number) => string }

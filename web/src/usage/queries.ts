@@ -19,7 +19,7 @@ export const usageQuery = ({ days, by, whose }: Asked) =>
     placeholderData: keepPreviousData,
   })
 
-/** What is left of the credits; null where the account draws on none. */
+/** The rest of the credits; null where the account draws on none. */
 export const balanceQuery = queryOptions({
   queryKey: ['usage', 'balance'],
   queryFn: async () => {

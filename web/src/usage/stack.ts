@@ -6,7 +6,7 @@ export interface Part {
 }
 
 export interface Stack {
-  /** What is named in the key of the chart, the biggest first; beyond `most` they are one, `others`. */
+  /** The names in the key of the chart, the biggest first; beyond `most` they are one, `others`. */
   names: string[]
   days: { day: string; values: number[]; total: number }[]
   /** The tallest day. */

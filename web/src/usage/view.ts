@@ -1,4 +1,4 @@
-/** What the usage page shows; it lives in the address, so that a view can be kept and passed on. */
+/** The state of the usage page; it lives in the address, so that a view can be kept and passed on. */
 export interface View {
   days: 7 | 30 | 90
   by: 'model' | 'provider' | 'key'

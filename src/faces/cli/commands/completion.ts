@@ -18,7 +18,7 @@ interface Word {
   word: string
   about: string
 }
-/** What may follow which words: all that a shell needs to know. */
+/** The words that may follow each run of words: all that a shell needs to know. */
 interface Tree {
   /** `chats` → `list`, `get`, …; `''` → the first words. */
   next: Map<string, Word[]>

@@ -17,7 +17,7 @@ export async function config(words: readonly string[], terminal: Terminal): Prom
     })
     await terminal.out(lines.join(''))
   }
-  // What a start would say of them.
+  // The warnings that a start would give about them.
   try {
     for (const warning of readConfig(terminal.env).warnings) terminal.err(`warning: ${warning}`)
   } catch (error) {

@@ -60,7 +60,7 @@ function explained(error: unknown): { type: string; message: string } {
   return { type: 'unavailable', message: `The server cannot be reached: ${why}. UK_ORIGIN names another.` }
 }
 
-/** What the instance answers where a person has to agree first. */
+/** The instance's answer where a person has to agree first. */
 interface AskedFor {
   resultType: 'input_required'
   inputRequests: { consent: { params: { message: string } } }

@@ -70,7 +70,7 @@ const isThing = (schema: Schema, defs: Record<string, Schema>): boolean => {
 
 const singular = (name: string): string => name.replace(/ies$/, 'y').replace(/s$/, '')
 
-/** What is sent as the part `file`. */
+/** The file that is sent as the part `file`. */
 const localFile: Field = {
   name: 'file',
   flag: 'file',
@@ -102,7 +102,7 @@ const choicesOf = (variants: readonly Schema[]): string[] =>
     .flatMap(({ enum: words, const: word }) => words ?? (word === undefined ? [] : [word]))
     .filter((word) => typeof word === 'string')
 
-/** What may be given by position: the path, then every required text or number, in this order. */
+/** The fields that may be given by position: the path, then every required text or number, in this order. */
 export const positionals = (fields: readonly Field[]): Field[] => [
   ...fields.filter((field) => field.inPath),
   ...fields.filter(

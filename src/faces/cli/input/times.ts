@@ -38,6 +38,6 @@ export function dayOf(words: string, now: Date): string | null {
   return /^\d{4}-\d\d-\d\d$/.test(words) ? words : null
 }
 
-/** What a `Date` holds; no number at all is more than that. */
+/** The most that a `Date` holds; a value that is not a number is more than that. */
 const MOST_MS = 8.64e15
 const iso = (ms: number): string | null => (Math.abs(ms) <= MOST_MS ? new Date(ms).toISOString() : null)

@@ -55,10 +55,10 @@ function fieldsIn(schema: Schema, defs: Record<string, Schema>): string[] {
 export function ordered(names: readonly string[], before: readonly Column[] = []): Column[] {
   const rank = (name: string): number => {
     if (first.includes(name)) return first.indexOf(name)
-    // What it costs and why it is so: nobody looks for these at the end of a line.
+    // Costs and reasons come early: nobody looks for these at the end of a line.
     if (/^pric(e|ing)\.|_usd$/.test(name)) return 50
     if (name === 'reason') return 60
-    // What only points somewhere else says least.
+    // A column that only points somewhere else says least.
     if (/_(id|source)$/.test(name) && !last.includes(name)) return 150
     return last.includes(name) ? 200 + last.indexOf(name) : 100
   }

@@ -50,7 +50,7 @@ export async function print(printing: Printing): Promise<number> {
     : codeOf('ok')
 }
 
-/** What was only worked out and is kept nowhere: its id and its time lead a person to nothing. */
+/** A result that was only worked out and is kept nowhere: its id and its time lead a person to nothing. */
 function told(data: Row, { endpoint: { method, reply, status } }: Listed, { interactive }: Terminal): Row {
   const kept = method !== 'POST' || reply.kind !== 'one' || status === 201 || 'updated_at' in data
   if (kept || !interactive) return data
@@ -66,7 +66,7 @@ interface ToolCall {
 const toolLine = (call: ToolCall): string => `→ ${String(call.name)} ${String(call.arguments)}`
 
 function oneThing(data: Row, background: boolean, terminal: Terminal): string {
-  // What a model or a file says is wanted as text; what it cost is said beside it.
+  // The words of a model or a file are wanted as text; their cost is said beside it.
   if (typeof data.text === 'string' && 'finish_reason' in data) {
     if (typeof data.model === 'string')
       terminal.err(
@@ -155,7 +155,7 @@ interface Waiting {
   pending_actions: { id: string; tool: string; arguments: unknown }[]
 }
 
-/** What it waits with, and the words that let it go on. */
+/** The actions that a run waits with, and the words that let it go on. */
 function waits({ id, chat_id, pending_actions }: Waiting): string {
   const calls = pending_actions.map(({ tool, arguments: given }) => `${tool} ${JSON.stringify(given)}`)
   // Ids come from vendors, and this line is for a shell.

@@ -5,7 +5,7 @@ import type { Globals } from '../globals.ts'
 import { Stop } from '../exit.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** What `uk login` keeps: one instance and one key. */
+/** The record that `uk login` keeps: one instance and one key. */
 export interface Login {
   origin: string
   key: string
@@ -60,7 +60,7 @@ export interface Target {
   key: string | undefined
 }
 
-/** Where a call goes and with which key. A stored key goes only to the origin it was made by. */
+/** The target of a call and its key. A stored key goes only to the origin it was made by. */
 export async function targetOf(terminal: Terminal, { origin: asked }: Globals): Promise<Target> {
   const { UK_KEY, UK_ORIGIN } = terminal.env
   const login = await readLogin(terminal)

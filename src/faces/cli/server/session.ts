@@ -37,7 +37,7 @@ export async function inSession<T>(
   try {
     return await work(call)
   } finally {
-    // What the work threw says more than a sign-out that failed; the session ends by itself later.
+    // The error that the work threw says more than a sign-out that failed; the session ends by itself later.
     await call(auth.endpoints.sign_out, {}).catch(() => {})
   }
 }

@@ -20,7 +20,7 @@ export interface Catalogue {
   rank(query: string): Card[]
 }
 
-/** What only a person at a browser does, signing in and managing keys, is no business of an agent; a tool call carries no bytes. */
+/** Agents get nothing that only a person at a browser does (signing in, managing keys); a tool call carries no bytes. */
 export const forAgents = ({ endpoint: { auth = 'any', takes } }: Listed): boolean =>
   (auth === 'any' || auth === 'open') && takes !== 'bytes'
 
@@ -67,7 +67,7 @@ const SATURATION = 4
 const SYNONYM = 0.6
 const PREFIX = 0.5
 const MOST_WORDS = 20
-/** What scores less than this part of the best is more likely noise than an answer. */
+/** A score below this part of the best is more likely noise than an answer. */
 const TAIL = 0.2
 
 /** BM25 over weighted fields, where a synonym or the start of a longer word counts for less than the word itself. */

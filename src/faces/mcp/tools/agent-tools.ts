@@ -11,7 +11,7 @@ import type { AgentCaller } from './door.ts'
 import { find } from './find.ts'
 import { type Asking, type ToolName, type ToolResult, refusing, saying } from './tools.ts'
 
-/** What goes with one call of a tool. */
+/** The context of one call of a tool. */
 export interface ToolCall {
   /** Fires when nobody waits for the result any more. */
   signal: AbortSignal

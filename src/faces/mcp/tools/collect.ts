@@ -10,7 +10,7 @@ export interface Collected {
   events: Event[]
   /** False: there was, or may be, more. */
   complete: boolean
-  /** Where a reader may go on. */
+  /** The event after which a reader may go on. */
   last_event_id: string | null
 }
 
@@ -62,7 +62,7 @@ export async function collect(
 
 type Delta = Record<string, unknown> & { delta: string }
 
-/** What differs between two deltas of one text beside the text: where and when each was sent. */
+/** The fields in which two deltas of one text differ beside the text: where and when each was sent. */
 const passing = new Set(['delta', 'seq', 'at'])
 
 function append(events: Event[], event: Event): void {

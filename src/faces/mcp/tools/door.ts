@@ -5,7 +5,7 @@ import type { Id } from '#kernel/ids.ts'
 import type { Listed } from '#kernel/registry.ts'
 import type { Scope } from '#kernel/scopes.ts'
 
-/** What the agent tool needs of the server. The line has it; app.ts joins the two. */
+/** The parts of the server that the agent tool needs. The line has them; app.ts joins the two. */
 export interface AgentDoor {
   endpoints: readonly Listed[]
   /**
@@ -25,13 +25,13 @@ export interface Admitted extends AgentCaller, Disposable {
 /** Somebody with rights: a key over HTTP, or the server on an agent's behalf. */
 export interface AgentCaller {
   requestId: Id
-  /** Where REST is, for links: `https://uk.example.com`. */
+  /** The origin of REST, for links: `https://uk.example.com`. */
   origin: string
   /** Whether the credential grants the scope; what roles and shares allow is known only of a call. */
   may(scope: Scope | null): boolean
   /** Scope, read, permit, service, and the envelope of REST around what it answers. Throws what refuses it. */
   call(name: string, input: unknown, consented?: boolean): Promise<Answered>
-  /** What a person is asked before this very call, as it comes back with their yes. Absent where they are asked elsewhere. */
+  /** The question to a person before this very call, as it comes back with their yes. Absent if asked elsewhere. */
   question?(name: string, input: unknown): string
   /** Takes a yes to that question, once; refuses where it was another's. */
   redeem?(question: string, name: string, input: unknown): Promise<void>

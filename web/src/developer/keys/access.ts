@@ -2,7 +2,7 @@ import { type Scope, grants, scopes } from '../../../../src/kernel/scopes.ts'
 
 export type Preset = 'everything' | 'gateway' | 'read' | 'own'
 
-/** What a key may do, as most people want it. `own` is picked one by one. */
+/** Sets of scopes for a key, as most people want them. `own` is picked one by one. */
 export const presets: { id: Preset; title: string; about: string; scopes: readonly string[] }[] = [
   {
     id: 'gateway',

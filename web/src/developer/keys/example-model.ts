@@ -13,11 +13,11 @@ export function exampleModel(models: readonly Offered[], needsPrice: (model: Off
   return callable.toSorted((a, b) => rank(a) - rank(b) || cost(a) - cost(b))[0]?.slug ?? null
 }
 
-/** Where people describe models themselves, only the name may tell; what costs nothing elsewhere is often refused for the day. */
+/** Only the name may tell where people describe models themselves; a free model is often refused for the day. */
 const speaks = ({ slug, capabilities }: Offered): boolean =>
   !/embed/i.test(slug) && !capabilities.includes('embedding') && !slug.endsWith(':free')
 
-/** What this key can call: a cap, a budget and a balance refuse what has no price. */
+/** A model that this key can call: a cap, a budget and a balance refuse a model without a price. */
 export const exampleModelQuery = (made: NewApiKey) =>
   queryOptions({
     queryKey: ['example-model', made.id],

@@ -64,7 +64,7 @@ export function capOf(words: string): number | null {
   return cap === '' ? null : typedNumber(cap)
 }
 
-/** What can be changed later; an expiry that nobody touched keeps its minute. */
+/** The changes that can be made later; an expiry that nobody touched keeps its minute. */
 export function changesIn(draft: Draft, before: ApiKey, now = Date.now()) {
   const untouched = draft.expiry === 'date' && draft.day === draftOf(before).day
   return {

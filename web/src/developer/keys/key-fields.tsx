@@ -17,7 +17,7 @@ interface Props {
   draft: Draft
   onDraft: (draft: Draft) => void
   at: (field: string) => string | null
-  /** What only a new key can be given. */
+  /** Shows the fields that only a new key can be given. */
   isNew: boolean
   /** The page has decided on the workspace. */
   fixedWorkspace?: boolean

@@ -10,7 +10,7 @@ interface Props {
   apiKey: ApiKey
   /** The name of its workspace, where it has one and the page does not say so anyway. */
   workspace?: string | undefined
-  /** Whose it is, where it is somebody else's. */
+  /** The key's owner, where it is somebody else. */
   owner?: string | undefined
   actions: readonly Action[]
 }

@@ -13,7 +13,7 @@ export const keysWithinQuery = (workspaceId: string) =>
   })
 export const refreshKeys = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ['keys'] })
 
-/** What still works, and what has ended. */
+/** Parts the keys that still work from those that have ended. */
 export function sortKeys(keys: readonly ApiKey[]): { active: ApiKey[]; ended: ApiKey[] } {
   return {
     active: keys.filter(({ status }) => status === 'active'),

@@ -29,7 +29,7 @@ export interface Draft {
   dropHeaders: boolean
   models: ModelDraft[]
   weight: string
-  /** What is known of what becomes of prompts there. */
+  /** The known facts about what becomes of prompts there. */
   keeps: Known
   trains: Known
   /** `mine`, `instance`, or the id of a workspace. */

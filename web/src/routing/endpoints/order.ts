@@ -31,7 +31,7 @@ export function step<T extends Ranked>(places: readonly T[][], id: string, direc
   return after.length === 0 ? null : [...before, [...after[0]!, moving], ...after.slice(1)]
 }
 
-/** What must be written so that the places are as drawn. */
+/** The changes that must be written so that the places are as drawn. */
 export const changesFor = (places: readonly Ranked[][]): { id: string; priority: number }[] =>
   places.flatMap((sharing, priority) =>
     sharing.filter((one) => one.priority !== priority).map(({ id }) => ({ id, priority })),

@@ -2,7 +2,7 @@ import { plural } from '../../ui/text/format.ts'
 import { Icon } from '../../ui/icons.tsx'
 import type { Trial } from './test-endpoint.ts'
 
-/** What a test found, said also to who does not see it. */
+/** The result of a test, said also to people who do not see it. */
 export function TrialLine({ trial }: { trial: Trial | null }) {
   return (
     <p role="status" className="text-[0.8125rem] leading-snug empty:hidden">

@@ -15,7 +15,7 @@ const popup =
 const item =
   'flex w-full cursor-default items-center gap-2 px-3 py-2 text-sm outline-none select-none data-disabled:opacity-50 data-highlighted:bg-ai-wash'
 
-/** What else can be done with a row. `label` names the row too. */
+/** The other things that can be done with a row. `label` names the row too. */
 export function Actions({
   label,
   actions,
