@@ -21,7 +21,7 @@ const LONG = 350
 const FULL = 15
 const NOT_SOURCE = /\.(test|long)\.tsx?$|(^|\/)fixtures\//
 
-/** Files of ours that are no tests, relative to `root`. */
+/** Files of ours that are not tests, relative to `root`. */
 function sources(root: string): string[] {
   return globSync(['src/**/*.ts', 'web/src/**/*.{ts,tsx}'], { cwd: root })
     .filter((file) => !NOT_SOURCE.test(file) && !file.endsWith('.d.ts'))
@@ -106,7 +106,7 @@ function draw(boxes: ReadonlySet<string>, imports: readonly Import[]): Drawing {
   }
 }
 
-/** What of a folder a path belongs to: a file in it, or the folder below it. Null outside of it. */
+/** The box of a folder that a path belongs to: a file in it, or the folder below it. Null outside of it. */
 function boxIn(folder: string, path: string): string | null {
   if (!path.startsWith(`${folder}/`)) return null
   const slash = path.indexOf('/', folder.length + 1)

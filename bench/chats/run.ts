@@ -1,7 +1,7 @@
 /**
- * What chats add to the gateway: the time to the first token, hundreds of runs at once on one core with what their logs
- * hold afterwards, the newest page of a long chat beside the bare query, and readers of one run. `UKIYO_BENCH_SCALE`
- * (1) makes everything as much smaller.
+ * The bench of what chats add to the gateway: the time to the first token, hundreds of runs at once on one core with
+ * what their logs hold afterwards, the newest page of a long chat beside the bare query, and readers of one run.
+ * `UKIYO_BENCH_SCALE` (1) makes everything as much smaller.
  */
 import { get, load, post, streamLoad } from '../measure/load.ts'
 import { median, startMeasurable } from '../measure/process.ts'
@@ -12,7 +12,7 @@ const SCALE = Number(process.env.UKIYO_BENCH_SCALE ?? 1)
 const sized = (full: number): number => Math.max(1, Math.ceil(full * SCALE))
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
 const FIRSTS = sized(60)
-/** What a run leaves to be done when it has ended is not the next one's to wait for. */
+/** The pause between runs: what one leaves to be done when it has ended is not the next one's to wait for. */
 const BETWEEN_MS = 100
 const RUNS = sized(500)
 const RUN_EVENTS = sized(200)

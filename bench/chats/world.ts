@@ -1,4 +1,4 @@
-/** What the bench of chats works on: our server with a vendor on loopback, its chats, and what its database says. */
+/** The world of the chats' bench: our server with a vendor on loopback, its chats, and what its database says. */
 import pg from 'pg'
 import { startTestPostgres } from '../../test/database.ts'
 import { type Ours, startOurs } from '../measure/ours.ts'
@@ -20,7 +20,7 @@ export interface World extends AsyncDisposable {
 
 export async function startWorld(): Promise<World> {
   await using stack = new AsyncDisposableStack()
-  // What is started from here on is on this core too, but for the server.
+  // All that is started from here on is on this core too, but for the server.
   pin(process.pid, LOAD_CORE)
   const postgres = await startTestPostgres()
   stack.defer(() => postgres.stop())

@@ -7,7 +7,7 @@ import { type Socket, connect, createServer } from 'node:net'
 
 const port = Number(process.argv[2])
 
-/** What is left of the message that passes. */
+/** The rest of the message that passes. */
 class Message {
   /** Bytes of a body with a length, or of a chunk and its line end. */
   left = 0
@@ -22,7 +22,7 @@ class Message {
     return this.chunked || this.left > 0
   }
 
-  /** Where the message ends in these bytes, read from `at`; -1: not here. */
+  /** The message's end in these bytes, read from `at`; -1: not here. */
   end(bytes: Buffer, at: number): number {
     for (;;) {
       const here = Math.min(this.left, bytes.length - at)

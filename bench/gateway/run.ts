@@ -211,7 +211,7 @@ export function table(raw: Record<string, unknown>[]): string {
     )
   const rps = (row: Row): number => row.requests / row.seconds
   const cpu = (row: Row): number => row.cpuUs
-  /** What is on top of the upstream's own time, round by round. */
+  /** The figure on top of the upstream's own, round by round. */
   const added = (pick: (row: Row) => number): number =>
     median(
       of(1024, 1, 'ours').flatMap((row) => {

@@ -36,7 +36,7 @@ export async function streams(quick = false): Promise<Report> {
     ...(quick ? [] : [{ name: 'node:http', server: http, path: '/v1/chat/completions', key: 'x' }]),
   ]
   const rows: Record<string, unknown>[] = []
-  // What runs for the first time is compiled first; a server that has run for a while is what is asked for.
+  // Code that runs for the first time is compiled first; the bench is about a server that has run for a while.
   for (const { server, path, key } of contenders) {
     const request = post(path, { authorization: `Bearer ${key}` }, body(20, 0))
     await streamLoad({ port: server.port, request, atOnce: 16, each: 500 })

@@ -1,4 +1,4 @@
-/** What clients send: a system text, turns with code, quotes and other scripts, calls of tools with their results, and the tools. */
+/** Requests of clients: a system text, turns with code, quotes and other scripts, tools, their calls and results. */
 
 const tools = [
   {

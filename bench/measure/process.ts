@@ -53,7 +53,7 @@ export async function startMeasurable(
   }
 }
 
-/** What the kernel knows of a process. */
+/** The figures that the kernel keeps of a process. */
 export const measured = (pid: number): Pick<Measurable, 'cpuSeconds' | 'rssMegabytes'> => ({
   cpuSeconds() {
     let nanoseconds = 0

@@ -125,7 +125,7 @@ async function broadcasts(
   headers: Record<string, string>,
   path: string,
 ): Promise<Record<string, unknown>> {
-  // What a server grows to when it first works hard is no subscriber's.
+  // The memory that a server grows to when it first works hard is not counted as a subscriber's.
   {
     await using _first = await readers(server.port, headers, Math.ceil(subscribers / 5), [channel])
   }

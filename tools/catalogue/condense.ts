@@ -34,7 +34,7 @@ const providers: { name: string; piAi?: string; genaiPrices?: string }[] = [
 export function condense(): Snapshot {
   const models = providers.flatMap((provider) => {
     const drafts = new Map<string, Draft>()
-    // Where both know a model the newer source holds.
+    // The newer source holds where both know a model.
     if (provider.genaiPrices)
       for (const draft of fromGenaiPrices(provider.genaiPrices, provider.name, !provider.piAi))
         drafts.set(draft.upstream_model, draft)

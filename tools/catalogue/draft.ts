@@ -1,6 +1,6 @@
 import type { CatalogueModel } from '#gateway/catalogue/model.ts'
 
-/** What a source can say; the rest is in no source. */
+/** The facts that a source can give on a model; the rest is in no source. */
 export type Draft = Omit<CatalogueModel, 'slug' | 'capability_index' | 'capability_index_source' | 'released_at'>
 
 /** The shortest decimal of a JSON number is the one that the source wrote. */

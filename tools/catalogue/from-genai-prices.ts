@@ -6,7 +6,10 @@ import type { Kind, Prices, Pricing } from '#gateway/catalogue/model.ts'
 // The package carries no date of its own: this is when 0.1.8 was published to the npm registry.
 export const source = { name: '@pydantic/genai-prices', version: '0.1.8', date: '2026-09-23', licence: 'MIT' }
 
-/** What the other source leaves out by design: embeddings, speech, pictures, and vendors that it does not list (`whole`). */
+/**
+ * The models that the other source leaves out by design: embeddings, speech, pictures, and vendors that it does not
+ * list (`whole`).
+ */
 export function fromGenaiPrices(theirs: string, provider: string, whole: boolean): Draft[] {
   const known = findProvider({ providerId: theirs })
   if (!known) throw new Error(`${source.name} lists no ${theirs}`)

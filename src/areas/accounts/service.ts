@@ -40,7 +40,7 @@ export const authService = implement(auth, {
       const id = newId()
       const personal_workspace_id = newId()
       const credits = first ? 0n : fromUsd(ctx.engine.config.signUpCreditsUsd)
-      // Where mail can tell whose an address is, nobody draws credits for one that is not theirs.
+      // Credits wait for a proven address where mail can prove it: nobody draws them for one that is not theirs.
       const waits = credits > 0n && canMail(ctx.engine)
       const row = await accountStore
         .insert(ctx.db, {
@@ -276,7 +276,7 @@ export async function personOf(db: Db, id: Id): Promise<Person | null> {
   return row ? showPerson(row) : null
 }
 
-/** Whose address this is known to be. */
+/** The person whose address this is known to be. */
 export async function personBehind(db: Db, email: string): Promise<Person | null> {
   const row = await accountStore.byEmail(db, email)
   return row && row.email_verified_at !== null ? showPerson(row) : null

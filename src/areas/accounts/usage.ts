@@ -27,7 +27,7 @@ export interface HistoryFilters extends Pick<UsageFilters, 'from' | 'to' | 'mode
   limit: number
 }
 
-/** Metered calls, newest first. What ended a moment ago is among them. */
+/** Metered calls, newest first. Those that ended a moment ago are among them. */
 export async function usageHistory(
   ctx: Context,
   { day, from = day, to = day, model, provider, key_id: keyId, workspace_id, cursor, limit }: HistoryFilters,

@@ -157,7 +157,7 @@ export async function agentWithin(ctx: Context, id: Id, workspaceId: Id, param =
   return readableAgent(ctx, row, param)
 }
 
-/** A name that reaches nothing would be a tool that is never offered, or a ban that bans nothing. What it had stays. */
+/** A name that reaches nothing would be a tool never offered, or a ban that bans nothing. Names it had may stay. */
 function checkTools({ engine }: Context<AgentHandles>, tools: Definition['tools'], before: Definition['tools']): void {
   for (const [i, { name }] of tools.entries()) {
     const called = engine.toolbox.reach(name, {})?.tool

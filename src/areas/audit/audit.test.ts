@@ -40,7 +40,7 @@ test('alice reads who changed what in her team; its admin may not, a stranger fi
   assert.equal((await of(elsewhere)).status, 404)
   assert.ok(!JSON.stringify((await elsewhere.get('/audit?limit=100')).body).includes(team))
   assert.equal((await of(root)).body.data.length, 5)
-  // A key of the administrator that is held to one workspace is no administrator's.
+  // A key of the administrator that is held to one workspace is not an administrator's.
   const held = await root.key({ scopes: ['*'], workspace_id: root.workspaceId })
   assert.equal((await of(held)).status, 404)
   assert.ok(!JSON.stringify((await held.get('/audit?limit=100')).body).includes(team))
@@ -50,7 +50,7 @@ test('alice reads who changed what in her team; its admin may not, a stranger fi
   assert.deepEqual([...first.data, ...rest.data], data)
   assert.deepEqual((await of(alice, `&account_id=${bob.id}&action=member.added`)).body.data, [data[1]])
 
-  // Who owns it no longer reads it no longer.
+  // A former owner no longer reads it.
   assert.equal((await alice.patch(`/workspaces/${team}/members/${bob.id}`, { role: 'owner' })).status, 200)
   assert.equal((await bob.delete(`/workspaces/${team}/members/${alice.id}`)).status, 200)
   assert.equal((await of(alice)).status, 404)

@@ -113,7 +113,7 @@ test('Standard Webhooks are judged over their raw bytes: a wrong byte, an old ti
   const nowhere = await fire(server, { ...hook, id: alice.id }, bearer(hook))
   assert.deepEqual([nowhere.status, nowhere.body.error.code], [401, 'invalid_signature'], 'as what exists')
 
-  // What was sent is what was signed, whatever a parser would make of it; and it need be no JSON.
+  // The body that was sent is what was signed, whatever a parser would make of it; and it need not be JSON.
   const sent = async (i: number, odd: string, type: string): Promise<Answer> => {
     const headers = { ...sign(hook.secret, `odd_${i}`, odd), 'content-type': type }
     const answer = await server.stranger.request('POST', `/automations/${hook.id}/fire`, odd, headers)

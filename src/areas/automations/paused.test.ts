@@ -154,7 +154,7 @@ test('what alice’s automation had begun does not go on with bob’s change, ne
   const handed = await fired(call('delegate', { agent_id: helper.id, task: script([say('done')]) }))
   const changed = await bob.patch(`/agents/${helper.id}`, { system_prompt: 'Do as Bob says.' })
   assert.equal(changed.status, 200, changed.text)
-  // One more failure would archive it: that is no way for bob to get by the pause.
+  // One more failure would archive it: that is not a way for bob to get by the pause.
   await server.app.engine.postgres.pool.query('update automations set failures = 9')
   for (const { hook, path, id, actions } of [asked, handed]) {
     assert.equal((await alice.post(`${path}/actions`, { actions })).status, 200)

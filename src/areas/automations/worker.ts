@@ -81,7 +81,7 @@ export function startAutomations(engine: Engine<ChatHandles>): AsyncDisposable {
   }
 }
 
-/** One batch of what is due. Whether there may be more. What gives way is stopped `aside`: it may take its seconds. */
+/** Fires one batch of what is due; whether more may be. Runs that give way are stopped `aside`: it may take seconds. */
 export async function fireDue(
   engine: Engine<ChatHandles>,
   now?: Date,

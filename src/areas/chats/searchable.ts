@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { MOST_BODY, type Searchable } from '#engine/text/index/searchable.ts'
 import type { Id } from '#kernel/ids.ts'
 
-/** Chats by their titles, messages by their words. What a tool said and what is still being written are left out. */
+/** Chats by their titles, messages by their words. Words of tools, and of answers still being written, are out. */
 export const chatSearchable: Searchable = {
   kinds: ['chat', 'message'],
 

@@ -13,7 +13,7 @@ export interface Filters {
 }
 export type Sort = 'price' | 'context_length' | 'capability_index' | 'created_at' | 'name'
 
-/** The models that pass every filter, in the order asked for. What a filter asks about and nobody knows does not pass. */
+/** The models that pass every filter, in the order asked for. A model with the filtered fact unknown does not. */
 export function search(models: readonly ShownModel[], filters: Filters): ShownModel[] {
   const words = (filters.q ?? '').toLowerCase().split(/\s+/).filter(Boolean)
   const { sort = 'name' } = filters

@@ -40,7 +40,7 @@ async function told(person: Person, type: string, n = 1): Promise<Record<string,
   }
 }
 
-/** What happens on the person's own channel. */
+/** The events on the person's own channel. */
 async function own(person: Person) {
   const events = readEvents(person, `/realtime/subscribe?channels=user:${person.id}`)
   await events.next()

@@ -40,7 +40,7 @@ function heldTo({ principal }: Context): Id | null {
 const found = finder('notification', async (ctx: Context, id) => {
   const held = heldTo(ctx)
   const row = await notificationStore.find(ctx.db, id, ctx.principal.accountId, held)
-  // Where it came from says who may hear of it by a key; it is its account's all the same.
+  // The workspace that it came from says who may hear of it by a key; it is its account's all the same.
   return row && { ...row, workspace_id: held, place: whole, row }
 })
 const whole: Membership = { role: 'owner', permissions: null, status: 'active' }
@@ -103,7 +103,7 @@ export const notificationService = implementWith<Context<HasPushKeys>>()(
         })
       })
       const { row, deliveries } = notified ?? refuse('not_found', { param: 'user_id' })
-      // Where somebody else wants to hear of it is theirs alone.
+      // The channels by which somebody else wants to hear of it are theirs alone.
       return showNotification(row, to === accountId ? deliveries : [])
     },
 

@@ -13,7 +13,7 @@ import { stopwatch, until } from '#test/until.ts'
 import { type Outcome, defineOperation } from './service.ts'
 import { operations } from './store.ts'
 
-/** What the operation that runs now waits for. */
+/** The outcome that the operation that runs now waits for. */
 let gate = Promise.withResolvers<Outcome>()
 let stopped = Promise.withResolvers<void>()
 let began = Promise.withResolvers<void>()
@@ -270,7 +270,7 @@ test('operations are their account’s alone, and a key of one workspace sees th
   assert.equal((await held.get(`/operations/${team}`)).status, 404)
   const own = await start(held, 'works.asks')
   const { result } = await ended(held, own)
-  // Whoever acts in the background sees no more than the key that started it.
+  // An operation in the background sees no more than the key that started it.
   assert.ok(result.rows.some((row: { id: string }) => row.id === own))
   assert.ok(!result.rows.some((row: { id: string }) => row.id === team))
 })

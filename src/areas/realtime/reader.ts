@@ -6,7 +6,7 @@ import { Bundle } from './bundle.ts'
 import { type Readable, mayHear, readable } from './channels.ts'
 import { eventFrame } from './frames.ts'
 
-/** Where a subscription begins, and what it is told of that. */
+/** The start of a subscription, and what it is told of that. */
 export interface Start {
   position: bigint
   /** The end of the log. */

@@ -15,7 +15,7 @@ before(async () => {
   alice = await server.person('Alice')
   bob = await server.person('Bob')
   carol = await server.person('Carol')
-  // Who is known from one workspace can be added to others.
+  // A person who is known from one workspace can be added to others.
   const first = (await alice.post('/workspaces', { name: 'First' })).body.data.id as string
   const invited = await alice.post(`/workspaces/${first}/invitations`, { email: bob.email, role: 'viewer' })
   assert.equal((await bob.post('/invitations/accept', { token: invited.body.data.token })).status, 200)
@@ -57,7 +57,7 @@ const team = async (...members: Person[]): Promise<string> => {
   const id = (await alice.post('/workspaces', { name: 'Team' })).body.data.id as string
   for (const { id: user_id } of members)
     assert.equal((await alice.post(`/workspaces/${id}/members`, { user_id, role: 'member' })).status, 201)
-  // What was told of its beginning is in the log before anybody listens.
+  // The events of its beginning are in the log before anybody listens.
   const { pool } = server.app.engine.postgres
   await until(
     () => pool.query('select 1 from outbox limit 1'),
@@ -183,7 +183,7 @@ test('channels that were silent for a month are forgotten, and who comes back af
   assert.equal((await after.next()).data.reason, 'history_gone')
   assert.notEqual(after.subscribed.data.channels[0].epoch, epoch)
   await alice.post('/chats', { workspace_id: workspaceId })
-  // Who had stayed goes on in the new history.
+  // The reader that had stayed goes on in the new history.
   for (const reader of [before, after]) {
     const { data } = (await reader.changes(1))[0]!
     assert.deepEqual([data.epoch, data.offset], [after.subscribed.data.channels[0].epoch, 1])
@@ -308,7 +308,7 @@ test('rights that change again and again are asked once at a time, and the last 
     ).rowCount!
   const held = await pool.connect()
   try {
-    // Who looks at the chat waits.
+    // A look at the chat waits.
     await held.query('begin')
     await held.query('lock table chats in access exclusive mode')
     await allow('agent:read')

@@ -107,7 +107,7 @@ test('100 MB of changes pass by 100 readers that take nothing: they are cut off,
     }
   }
 
-  // What a server grows to when it first works hard, one reader listening, is nobody's who sleeps.
+  // The memory that a server grows to when it first works hard, one reader listening, is not that of a sleeping one.
   const first = await start()
   await Promise.all([pass(CHANGES / 2), hear(CHANGES / 2, first)])
   const before = most

@@ -92,7 +92,7 @@ export const shareStore = {
 
   delete: async (db: Db, id: Id): Promise<void> => void (await db.deleteFrom('shares').where('id', '=', id).execute()),
 
-  /** Newest first. What was shared in several ways is there several times. */
+  /** Newest first. A thing shared in several ways is there several times. */
   async received(
     db: Db,
     principal: Principal,

@@ -39,13 +39,13 @@ export function createRobots(outbound: Outbound, now: () => number = () => perfo
         // The rules of a site are everybody's, and nothing else travels by their connections.
         party: 'robots.txt',
       })
-      // 2.3.1.3: none there is no rule; 2.3.1.4: a server in trouble is closed for now.
+      // 2.3.1.3: no file there means no rule; 2.3.1.4: a server in trouble is closed for now.
       if (status >= 500) return { allows: () => false, until: now() + TROUBLE_MS }
       if (status >= 400) return { allows: () => true, until: now() + KEPT_MS }
       const robots = parse(url.href, bytes.toString())
       return { allows: (page) => robots.isAllowed(page, AGENT) !== false, until: now() + KEPT_MS }
     } catch (error) {
-      // Too much of it is no reason to ignore it, and lost redirects are as good as none (2.3.1.2).
+      // Too much of it is not a reason to ignore it, and lost redirects are as good as none (2.3.1.2).
       if (error instanceof RetrieveFailed && error.why === 'lost') return { allows: () => true, until: now() + KEPT_MS }
       known.delete(origin)
       throw error

@@ -139,7 +139,7 @@ async function post(
     const error = status < 200 || status >= 300 ? `It answered ${status}.` : null
     return { answer: { status, body: bytes.toString(), retryAfter: headers['retry-after'] }, error }
   } catch (error) {
-    // A redirect is no answer: the address is to be changed. What it says beyond the bound does not matter either.
+    // A redirect is not an answer: the address is to be changed. Its words beyond the bound do not matter either.
     if (error instanceof RetrieveFailed) return { answer: null, error: error.message }
     if (signal.aborted) return { answer: null, error: null }
     throw error

@@ -38,7 +38,7 @@ export interface Told {
   action: string
   workspaceId: Id
   id: Id
-  /** Whose rights are others now. They hear of it too. */
+  /** The accounts whose rights are others now. They hear of it too. */
   accountIds?: readonly Id[]
   data: Record<string, unknown>
   /** For the audit alone. */

@@ -65,7 +65,7 @@ export const workspaceStore = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
-  /** Holds the workspace, so that changes of who is in it come one after the other. What is put into it goes on. */
+  /** Holds the workspace, so that changes of who is in it come one after the other. Things can still be put into it. */
   hold: (db: Db, id: Id): Promise<WorkspaceRow | undefined> =>
     db.selectFrom('workspaces').selectAll().where('id', '=', id).forNoKeyUpdate().executeTakeFirst(),
 

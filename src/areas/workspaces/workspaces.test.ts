@@ -204,7 +204,7 @@ test('the audit says who changed whose rights, what they were before, and how it
   const [bob] = people as [Person]
   const key = await alice.key({ scopes: ['member:write'] })
   await key.patch(`${at}/members/${bob.id}`, { role: 'admin' })
-  // What changes nothing is no change of rights, nor is what was refused.
+  // A change to what already holds is not a change of rights, nor is one that was refused.
   await alice.patch(`${at}/members/${bob.id}`, { role: 'admin' })
   await bob.patch(`${at}/members/${alice.id}`, { role: 'viewer' })
   const invitation = (await bob.post(`${at}/invitations`, { email: 'dora@example.com' })).body.data
@@ -417,7 +417,7 @@ test('of a deleted workspace no word and no row is left but what the books and t
       })
       break
     }
-  // What belongs to accounts, or says that something was: the rest has no place for it.
+  // The tables of what belongs to accounts, or says that something was: the rest has no place for it.
   const stays = ['api_keys', 'audit', 'calls', 'notifications', 'operations', 'storage_changes', 'usage_days']
   const { rows: columns } = await pool.query<{ of: string; name: string }>(
     `select table_name as of, column_name as name from information_schema.columns where table_schema = 'public'

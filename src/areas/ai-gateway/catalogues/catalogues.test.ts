@@ -9,7 +9,7 @@ import { stopwatch } from '#test/until.ts'
 import { startOpenAI } from '#test/vendors/openai/openai.ts'
 import type { Vendor } from '#test/vendors/vendor.ts'
 
-/** What the operator's address answers now. */
+/** The answer of the operator's address from now on. */
 let answer: { status: number; body: string | Buffer; headers?: Record<string, string> }
 let publisher: Server
 let openai: Vendor

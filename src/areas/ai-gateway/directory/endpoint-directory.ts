@@ -27,7 +27,7 @@ import { type EndpointRow, INSTANCE, endpointStore } from '../store.ts'
 import { Watchers } from './watchers.ts'
 
 export interface HasEndpoints {
-  /** Who serves models for whom. */
+  /** The directory of who serves models for whom. */
   endpoints: EndpointDirectory
 }
 

@@ -2,7 +2,7 @@ import type { Id } from '#kernel/ids.ts'
 import { type Membership, type Principal, membershipIn } from '#kernel/principal.ts'
 import { atLeast } from '#kernel/scopes.ts'
 
-/** Whose endpoints a caller may use. */
+/** The owners whose endpoints a caller may use. */
 export interface UsableOwners {
   /** The caller's account and the workspace that it works in, in the order in which they serve it. */
   own: Id[]

@@ -16,7 +16,7 @@ export const administers = (ctx: Context): boolean => ctx.principal.administrato
 
 type Owner = Pick<EndpointRow, 'owner_id' | 'account_id' | 'workspace_id'>
 
-/** Whose a new endpoint becomes; refuses who may not make it. */
+/** The owner of a new endpoint; refuses callers who may not make it. */
 export function ownerFor(ctx: Context, asked: Id | null, instance: boolean): Owner {
   const { principal } = ctx
   if (instance) {

@@ -62,7 +62,10 @@ function fromPreset(
   }
 }
 
-/** Where an Ollama is looked for; null: nowhere. As in Ollama's own clients, the scheme and the port may be left out. */
+/**
+ * The address at which an Ollama is looked for; null: nowhere. As in Ollama's own clients, the scheme and the port may
+ * be left out.
+ */
 export function ollamaAddress(words: string | undefined): string | null {
   const given = words?.trim() ?? ''
   if (given === 'off') return null
@@ -70,7 +73,7 @@ export function ollamaAddress(words: string | undefined): string | null {
   const url = URL.parse(/^https?:\/\//.test(given) ? given : `http://${given}`)
   if (url === null) return null
   const port = /:\d+\/?$/.test(given) ? '' : url.protocol === 'http:' && !given.startsWith('http') ? ':11434' : ''
-  // The address that a server listens on everywhere is no address to call.
+  // The address that a server listens on everywhere is not an address to call.
   const host =
     url.hostname === '0.0.0.0' || url.hostname === '[::]' ? `127.0.0.1${url.port && `:${url.port}`}` : url.host
   return `${url.protocol}//${host}${port}${url.pathname.replace(/\/+$/, '')}`

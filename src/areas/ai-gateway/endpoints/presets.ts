@@ -49,7 +49,7 @@ type Keyed = Pick<EndpointRow, 'preset' | 'base_url' | 'sealed_key' | 'header_na
 export function hasKey({ preset, base_url, sealed_key, header_names }: Keyed): boolean {
   const known = presetOf(preset)
   if (known?.needs_key !== true || sealed_key !== null) return true
-  // Where customers have addresses of their own, so have their gateways, with headers of their own.
+  // Customers with addresses of their own have gateways with addresses of their own, and headers of their own.
   if (known.base_url === null) return header_names.length > 0
   return (
     originOf(known.base_url) !== originOf(base_url) || known.key_headers.some((name) => header_names.includes(name))

@@ -19,7 +19,10 @@ export interface Source {
   updatedAt: string
 }
 
-/** Whose models and prices in the catalogue are this endpoint's: its preset's, else that of who lives at this address. */
+/**
+ * The provider in the catalogue with this endpoint's models and prices: its preset's, else that of who lives at this
+ * address.
+ */
 export function catalogueProviderOf({ preset, baseUrl }: ProviderEndpoint): string | null {
   if (preset !== null) return presetOf(preset)?.catalogue ?? null
   if (baseUrl === '') return null

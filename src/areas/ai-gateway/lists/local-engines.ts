@@ -35,7 +35,8 @@ export async function askDiscovered(
   const { path, beside } = engine.list
   const listed = await ask(outbound, beside === 'v1' ? native(endpoint) : endpoint, path, { timeoutMs })
   const rows = rowsIn(listed, 'data')
-  // What answers there may be anybody's: it is the engine only when every model that it lists bears the engine's own mark.
+  // A server that answers there may be anybody's: it is the engine only when every model that it lists bears the
+  // engine's own mark.
   if (!rows.every((row) => engine.isIts(row)))
     throw new AskFailed(`What answers at ${endpoint.baseUrl} is not ${endpoint.name}.`)
   return rows

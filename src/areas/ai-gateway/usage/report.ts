@@ -84,7 +84,7 @@ export async function gatewayUsage(
   }
 }
 
-/** Whose calls the caller may see. */
+/** The calls that the caller may see, by whose they are. */
 function viewOf(
   ctx: Context,
   workspaceId: Id | undefined,

@@ -44,7 +44,10 @@ async function letGoOn(ctx: Context, held: AutomationRow): Promise<AutomationRow
   return { ...held, ...going }
 }
 
-/** Fires at a person's word, which also lets go on what is paused. What is already going on is treated as the overlap policy says. */
+/**
+ * Fires at a person's word, which also lets go on what is paused. A run that goes on already is treated as the overlap
+ * policy says.
+ */
 export async function testFire(ctx: Context<ChatHandles>, { id }: { id: Id }) {
   const row = await ctx.transaction(async (ctx) => {
     const found = (await automationStore.hold(ctx.db, id)) ?? refuse('not_found', { param: 'id' })

@@ -111,7 +111,7 @@ test('nine have failed; then one succeeds and one fails in one moment: that is n
   const other = await make(alice, {}, 'sim/script', slow)
   const { pool } = server.app.engine.postgres
   await pool.query('update automations set failures = 9 where id = $1', [hook.id])
-  // What ends meanwhile is heard of together, for the ends of `other` are not heard of before its row is free.
+  // The runs that end meanwhile are heard of together, for the ends of `other` are not heard of before its row is free.
   const held = await pool.connect()
   try {
     const { id } = (await fire(server, other)).body.data

@@ -109,7 +109,7 @@ const unpaid: readonly (string | undefined)[] = ['insufficient_credits', 'spend_
 const isUnpaid = (error: ErrorBody['error'] | null, cost: Nano | null): boolean =>
   unpaid.includes(error?.code) && (cost === null || cost === 0n)
 
-/** A tick that nobody could pay for has not run, and is no failure of the automation. */
+/** A tick that nobody could pay for has not run, and is not a failure of the automation. */
 async function skipped(db: Db, { id, status }: AutomationRunRow, error: ErrorBody['error'] | null): Promise<void> {
   if (status !== 'running') return
   await runStore.update(db, id, {

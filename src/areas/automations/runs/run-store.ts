@@ -204,7 +204,7 @@ export const runStore = {
     return rows.map(({ id }) => id)
   },
 
-  /** Holds these with their automations. What somebody else holds is left to them. */
+  /** Holds these with their automations. Runs that somebody else holds are left to them. */
   async holdEach(db: Db, ids: readonly Id[]): Promise<Id[]> {
     const { rows } = await sql<{
       id: Id

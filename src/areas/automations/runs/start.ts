@@ -20,7 +20,7 @@ const WORKSPACES = 100
 const MOST_GOING = 5_000
 /** Of their words together; what is longer is started alone. */
 const MOST_CHARACTERS = 4_000_000
-/** Whose rights take longer to judge, because a provider is slow to say what it serves, holds nobody else up. */
+/** The time to judge an owner's rights: one whose provider is slower to say what it serves holds nobody else up. */
 const JUDGED_MS = 1_000
 
 export interface Started {

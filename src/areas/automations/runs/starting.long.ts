@@ -66,7 +66,7 @@ test('two thousand automations of one second, two processes, one of them killed 
     ran.reduce((sum, { n }) => sum + n, 0),
     MANY,
   )
-  // What a killed process had shown in part and cannot go on with has failed as interrupted, and is told so.
+  // A run that a killed process had shown in part and that cannot go on has failed as interrupted, and is told so.
   const { rows: failed } = await pool.query<{ code: string }>(
     `select distinct error ->> 'code' as code from automation_runs where status = 'failed'`,
   )

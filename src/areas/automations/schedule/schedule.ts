@@ -16,7 +16,7 @@ const MOST_ZONES = 2_000
 /**
  * Five fields, or six with seconds in front (croner). A local time that the clock jumps over fires right after the jump,
  * one that comes twice fires once; where the hours are `*` it goes by real time, and an hour that comes twice fires
- * twice. Refuses what is no schedule or never fires.
+ * twice. Refuses what is not a schedule or never fires.
  */
 export function scheduleOf(pattern: string, timeZone: string): Schedule {
   const key = `${timeZone}\0${pattern}`

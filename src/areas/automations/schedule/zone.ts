@@ -9,7 +9,7 @@ const FURTHEST_MS = 15 * HOUR_MS
 export class Zone {
   readonly #format: Intl.DateTimeFormat
 
-  /** Throws a RangeError for what is no time zone. */
+  /** Throws a RangeError for what is not a time zone. */
   constructor(name: string) {
     this.#format = new Intl.DateTimeFormat('en-US', {
       timeZone: name,

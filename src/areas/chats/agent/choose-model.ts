@@ -64,7 +64,10 @@ async function defaultOf(ctx: Context): Promise<string | null> {
 
 const PAID_BY = { byok: 0, free: 1, credits: 2 } as const
 
-/** The model that answers where nobody named one: on the caller's own key before what is free before credits, of these the newest; a simulated one only where there is no other. */
+/**
+ * The model that answers where nobody named one: on the caller's own key before what is free before credits, of these
+ * the newest; a simulated one only where there is no other.
+ */
 export function sensibleModel(models: readonly Listed[]): string | null {
   const speaking = models.filter(
     ({ modalities }) => modalities.output.includes('text') && modalities.input.includes('text'),

@@ -13,7 +13,7 @@ const LONGEST_TEXT = 200_000
 /** The media types that vendors see as a picture. */
 const PICTURE = /^image\/(png|jpeg|gif|webp)$/
 
-/** A path with its files in it, the newest first where not all of them have room. What cannot be read is said instead. */
+/** A path with its files in it, the newest first where not all have room. A note says which file cannot be read. */
 export async function readFiles(engine: Engine, path: readonly Said[], signal: AbortSignal): Promise<Said[]> {
   if (!path.some(({ content }) => content.some(isFromDrive))) return [...path]
   const room = { bytes: MOST_BYTES, characters: MOST_CHARACTERS }

@@ -93,7 +93,7 @@ export function createEventWriter({ postgres: { pool }, log }: { postgres: Postg
     for (const part of apart.values()) await store(part)
   }
 
-  /** Answers the runs whose claim still holds. What is there already was written by a try whose answer was lost. */
+  /** Answers the runs whose claim still holds. Events already there were written by a try whose answer was lost. */
   async function insert(batch: readonly Waiting[]): Promise<Set<Id>> {
     const { rows } = await pool.query<{ id: Id }>({
       name: 'run_events_insert',

@@ -121,7 +121,7 @@ async function remember(
   return thumbnail
 }
 
-/** Null for what is no picture after all, takes too long, or breaks the process that reads it. */
+/** Null for what is not a picture after all, takes too long, or breaks the process that reads it. */
 async function drawn(ctx: Context, sha256: string, pixels: number, signal: AbortSignal): Promise<Uint8Array | null> {
   const load = async () => ({ bytes: await wholeBlob(ctx.engine, sha256), pixels })
   const outcome = await ctx.engine.pictures.draw(ctx.principal.accountId, load, signal).catch((error: unknown) => {

@@ -4,7 +4,7 @@ import type { Db } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'
 import type { Within } from './within.ts'
 
-/** Where a search of the drive goes on: behind this path (its first 400 characters) and id. */
+/** The position from which a search of the drive goes on: behind this path (its first 400 characters) and id. */
 export interface Position {
   path: string
   id: Id

@@ -3,7 +3,7 @@ import { sharedThings } from '#access/shares.ts'
 import type { Context } from '#engine/context.ts'
 import type { Id } from '#kernel/ids.ts'
 
-/** Where a caller may find something: the rule of lists and of shares, inside the query. */
+/** The places where a caller may find something: the rule of lists and of shares, inside the query. */
 export interface Within {
   /** From `visibleWorkspaces`. */
   workspaces: readonly Id[]
@@ -11,7 +11,7 @@ export interface Within {
   sharedFolders: readonly Id[]
 }
 
-/** Where glob and grep look: in what the caller's workspaces hold and what was shared with it, or in one workspace. */
+/** The places where glob and grep look: the caller's workspaces and what was shared with it, or one workspace. */
 export async function within(ctx: Context, workspaceId: Id | undefined): Promise<Within> {
   const workspaces = visibleWorkspaces(ctx, 'drive:read', workspaceId)
   if (workspaceId !== undefined) return { workspaces, shared: [], sharedFolders: [] }

@@ -27,8 +27,8 @@ type Parts = AsyncIterable<Uint8Array>
 
 /**
  * Hands over the lines of some text one after the other, whatever its size: `want` says of a line's number whether it
- * is worth decoding, `take` gets it and answers whether to go on. `\r` before the end of a line is no part of it; after
- * the last `\n` begins no line. Answers how many lines there were up to where it stopped.
+ * is worth decoding, `take` gets it and answers whether to go on. `\r` before the end of a line is not a part of it;
+ * after the last `\n` begins no line. Answers how many lines there were up to where it stopped.
  */
 export async function eachLine(
   parts: Parts,
@@ -84,7 +84,7 @@ export async function eachLine(
   return number
 }
 
-/** Where to cut so that no character of UTF-8 is halved. */
+/** The place to cut at so that no character of UTF-8 is halved. */
 function wholeUpTo(line: Uint8Array, most: number, encoding: Encoding): number {
   if (encoding === 'windows-1252') return most
   let at = most

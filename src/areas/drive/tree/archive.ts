@@ -11,7 +11,7 @@ const MOST_ENTRIES = 100_000
 /** Types that are packed already, and get no smaller. */
 const packed = /^(image\/(?!svg|bmp|tiff)|audio\/|video\/)|zip|gzip|compressed|x-7z|rar|pdf|openxmlformats|opendocument/
 
-/** A folder as a ZIP, written while it is read: nothing of it is held. What changes meanwhile comes as it was. */
+/** A folder as a ZIP, written while it is read: nothing of it is held. A file changed meanwhile comes as it was. */
 export async function archiveOf(ctx: Context, row: FileRow): Promise<Bytes> {
   const rows = await fileStore.below(ctx.db, row, MOST_ENTRIES)
   if (rows.length === MOST_ENTRIES)

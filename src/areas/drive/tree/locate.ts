@@ -29,7 +29,7 @@ export async function fileFor(ctx: Context, id: Id, scope: Scope, param: string)
   return row
 }
 
-/** Where a new thing goes: a folder, or the root of a workspace. */
+/** The place of a new thing: a folder, or the root of a workspace. */
 export interface Target {
   workspaceId: Id
   folder: FileRow | null

@@ -132,7 +132,7 @@ async function crossOver(ctx: Context, id: Id, workspaceId: Id): Promise<void> {
     )
 }
 
-/** Into the trash, a folder with everything in it as one. What is there already stays as it is. */
+/** Into the trash, a folder with everything in it as one. Things that are there already stay as they are. */
 export const trash = (ctx: Context, before: FileRow): Promise<void> =>
   ctx.transaction(async (ctx) => {
     await holdTree(ctx, [before.workspace_id], before.kind === 'folder' ? 'alone' : 'shared')

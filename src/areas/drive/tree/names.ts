@@ -50,7 +50,7 @@ function clipped(stem: string, ending: string): string {
   return points.join('').normalize('NFC') + ending
 }
 
-/** Where a thing lies in its workspace. */
+/** The place of a thing in its workspace. */
 export interface Lies {
   path: string
   ancestors: string[]

@@ -306,7 +306,7 @@ test('an upload that breaks off leaves nothing, and what is deleted goes from th
       socket.on('error', () => {})
     })
   }
-  // A form that ends without its last boundary is no whole one either.
+  // A form that ends without its last boundary is not a whole one either.
   const unended = await key.request('POST', '/drive/files', Buffer.from(`${form}half a file`), {
     'content-type': `multipart/form-data; boundary=${boundary}`,
   })

@@ -40,7 +40,7 @@ export function createPushKeys({ postgres, secrets }: Pick<Engine, 'postgres' | 
   }
 }
 
-/** Where this instance has such keys, reading them seals the private one again when an older root key sealed it. */
+/** Reads such keys, where this instance has them: that seals the private one again when an older root key sealed it. */
 export async function resealPushKey(engine: Pick<Engine<HasPushKeys>, 'postgres' | 'pushKeys'>): Promise<void> {
   if ((await valueOf(engine.postgres.db, 'vapid')) !== null) await engine.pushKeys()
 }

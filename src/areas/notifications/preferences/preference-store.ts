@@ -1,4 +1,4 @@
-/** Where a person wants to hear of what, and when not. */
+/** The preferences of a person: where to hear of what, and when not. */
 import { type ColumnType, type Generated, type Selectable, sql } from 'kysely'
 import { type Db, nextTimeOf } from '#engine/postgres/client.ts'
 import type { Id } from '#kernel/ids.ts'

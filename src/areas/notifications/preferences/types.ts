@@ -9,7 +9,7 @@ export type Severity = (typeof severities)[number]
 export interface NotificationType {
   summary: string
   severity: Severity
-  /** Where it goes by default. */
+  /** The channels that it goes to by default. */
   on: readonly Channel[]
 }
 

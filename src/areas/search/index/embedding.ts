@@ -182,7 +182,7 @@ async function keep(
 ): Promise<void> {
   await postgres.db.transaction().execute(async (db) => {
     const rows = [...new Map(all.map(({ row }) => [row.row_id, row])).values()]
-    // Held, so that what follows the register follows these too. What was written anew meanwhile has other words.
+    // Held, so that what follows the register follows these too. A document written anew meanwhile has other words.
     const held = await sql<{
       row_id: bigint
     }>`select s.row_id from search_rows s join search_bodies b on b.row_id = s.row_id

@@ -43,7 +43,7 @@ export const forQuestion = (question: string): string =>
     return minus === '' ? ` ${twos} ` : ` -"${twos}" `
   })
 
-/** Where any of these twos or characters stand in a text; those that touch are one. */
+/** The spans of these twos or characters in a text; those that touch are one. */
 export function unspacedSpans(text: string, stems: readonly string[]): { start: number; end: number }[] {
   const spans: { start: number; end: number }[] = []
   const all = stems.filter(isUnspaced).flatMap((stem) => {
