@@ -47,7 +47,7 @@ export interface GatewayFaces {
   completeTurn: CompleteTurn
   embed: Embed
   previewRoute: PreviewRoute
-  /** What this process has seen of the providers: live calls and `routing-preview` order by the same. */
+  /** The health of providers as this process has seen it: live calls and `routing-preview` order by the same. */
   health: Health
 }
 
@@ -132,7 +132,7 @@ const prefixOf = (path: string): string => `${path}/`.slice(0, `${path}/`.indexO
 interface Place {
   surface: Surface
   methods: Readonly<Record<string, Operation>>
-  /** What the path names behind a route that ends in `/*`, else the route. */
+  /** The name in the path behind a route that ends in `/*`, else the route. */
   id: string
 }
 

@@ -136,7 +136,7 @@ export function createLedger({
     },
   }
 
-  /** What balance and each cap leave. */
+  /** The amount that balance and each cap leave. */
   async function left(payer: Payer, billing: Billing): Promise<Nano[]> {
     const holds = holdsOf(payer, new Date())
     const { rows } = await sql<{ balance: Nano; used: string[] }>`select

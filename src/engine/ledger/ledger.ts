@@ -5,7 +5,7 @@ import type { Tier } from '#kernel/principal.ts'
 import type { Period } from '#kernel/time.ts'
 import type { Billing, CostSource, Usage } from '#kernel/usage.ts'
 
-/** Who pays for a call, and whose caps count it. */
+/** The payer of a call, and the caps that count it. */
 export interface Payer {
   accountId: Id
   tier: Tier
@@ -70,7 +70,7 @@ export interface Ledger extends AsyncDisposable {
   guards(payer: Payer, billing: Billing): boolean
   /** Whether it is held before it is sent: when something guards it, and always for a run, which outlives its process. */
   isReserved(payer: Payer, billing: Billing): boolean
-  /** What the tightest of balance and caps leaves, for saying so to who is refused. Null: nothing guards. */
+  /** The amount that the tightest of balance and caps leaves, for saying so to who is refused. Null: nothing guards. */
   affordable(payer: Payer, billing: Billing): Promise<Nano | null>
   /**
    * Holds `worst` (null: unpriced) durably before anything is sent upstream; where balance and caps leave less, all that
@@ -93,9 +93,9 @@ export interface Ledger extends AsyncDisposable {
   release(call: MeteredCall): void
   /** Waits until everything settled so far is durable; throws when it cannot be now. */
   flush(): Promise<void>
-  /** What keys (or other capped subjects) have spent in the present period, this process's last call included. Ids that spent nothing are absent. */
+  /** The amounts that keys (or other capped subjects) have spent in the present period, this process's last call included. Ids that spent nothing are absent. */
   spent(subjects: readonly { id: Id; period: Period }[]): Promise<Map<Id, Nano>>
-  /** What an account can still reserve. */
+  /** The amount that an account can still reserve. */
   balance(accountId: Id): Promise<Nano>
   /** Within the caller's transaction. Answers the balance after it. */
   grant(db: Db, accountId: Id, amount: Nano, note: string, by: Id | null): Promise<Nano>

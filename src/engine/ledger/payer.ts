@@ -4,7 +4,7 @@ import type { Principal } from '#kernel/principal.ts'
 import type { Payer } from './ledger.ts'
 
 /**
- * Who pays for what this caller does in a workspace, under that workspace's budget, those of the run that it acts for, and
+ * The payer of what this caller does in a workspace, under that workspace's budget, those of the run that it acts for, and
  * those that are named. A run or an operation pays like whoever started it.
  */
 export function payerOf(

@@ -122,10 +122,10 @@ function refusal({ call, worst }: Reserve, hold: Hold | undefined, by: number, a
   })
 }
 
-/** What is left of these may be known to all who read the chat. */
+/** Caps whose rest may be known to all who read the chat. */
 const ofChat: ReadonlySet<Hold['of']> = new Set(['chat', 'goal', 'run'])
 
-/** What a call is paid from, or counts for. */
+/** A balance or cap that a call is paid from, or counts for. */
 interface Purse {
   code: Code
   called: string

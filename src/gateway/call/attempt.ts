@@ -29,7 +29,7 @@ export interface Asker {
   readonly metered: boolean
   /** The answer is shown piece by piece. */
   readonly streaming: boolean
-  /** What tells this conversation from others; null: nothing, or nobody could hold its prompt but the one who is asked. */
+  /** The key that tells this conversation from others; null: nothing, or nobody could hold its prompt but the one who is asked. */
   readonly conversation: string | null
   /** Nobody waits for the answer any more. */
   readonly gone: boolean
@@ -37,13 +37,13 @@ export interface Asker {
   translatedFor(offer: Offer): TranslatedRequest | null
   /** The most input tokens that this attempt can cost. */
   inputBound(attempt: Attempt): number
-  /** What this attempt may cost at most. Refuses what cannot be bounded. */
+  /** The most that this attempt may cost. Refuses what cannot be bounded. */
   worstCase(attempt: Attempt, inputTokens: number): WorstCase
   /** A fair guess where nobody counts the input. */
   guessInput(): number
   /** Sends it, and tells the attempt of the answer that it waits for. `limit`: the output tokens that money was held for. */
   send(attempt: Attempt, limit: number | null): void
-  /** What did not reach the provider, by the names of the asker's fields. */
+  /** Fields that did not reach the provider, by the names of the asker's fields. */
   lossesOf(attempt: Attempt): readonly Loss[]
   /** The answer of this attempt begins. */
   begin(
@@ -120,7 +120,7 @@ export class Attempt implements AttemptListener {
     return this.#over
   }
 
-  /** What was used and what it cost (null: the model has no price), once it is over. */
+  /** The usage and the cost (null: the model has no price), once it is over. */
   get settled(): { usage: Usage; cost: Nano | null } | null {
     return this.#settled
   }

@@ -56,7 +56,7 @@ export class Call implements AttemptOwner {
     try {
       translated = asker.translatedFor(candidate.offer)
     } catch (error) {
-      // What this one's shape has no place for, the next one's may have.
+      // The next one's shape may have a place for it.
       const step = error instanceof Refusal && this.#candidates.length > 1 ? this.#plan().next() : null
       if (step === null) throw error
       return this.#take(step)

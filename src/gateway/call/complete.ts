@@ -35,7 +35,7 @@ export interface CompleteOptions {
   whole?: boolean
 }
 
-/** Who served a call, and what it cost. */
+/** The provider that served a call, and its cost. */
 export interface Served {
   id: Id
   /** The platform's id of the model that served. */
@@ -45,7 +45,7 @@ export interface Served {
   upstreamModel: string
   billing: Billing
   seed: number
-  /** What the translation could not carry. */
+  /** Fields that the translation could not carry. */
   losses: readonly Loss[]
   /** Null until the end. */
   usage: Usage | null
@@ -115,7 +115,7 @@ class DirectCall implements Asker {
     this.#canonical = canonical
     this.#signal = signal
     this.#call = new Call(this)
-    // Who has stopped to listen is told nothing.
+    // A listener that has stopped is told nothing.
     this.#begun.promise.catch(() => {})
   }
 

@@ -68,7 +68,7 @@ export class IteratedAnswer implements AnswerInProgress {
     }
   }
 
-  /** What there is, from the beginning; the last one is a `finish` or an `error`. */
+  /** The chunks, from the beginning; the last one is a `finish` or an `error`. */
   async *chunks(): AsyncGenerator<Chunk, void, undefined> {
     yield* this.#held
     this.#held = []

@@ -29,7 +29,7 @@ import { liveConstraints } from './live-constraints.ts'
 const none: readonly never[] = []
 type Chosen = readonly Candidate[]
 
-/** What a client asks of a model, who may serve it, and how each of them is asked. */
+/** A client's request to a model, who may serve it, and how each of them is asked. */
 export class ModelRequest {
   readonly request: GatewayRequest
   readonly body: Body
@@ -68,7 +68,7 @@ export class ModelRequest {
     this.usageEdit = this.streaming && format.usageOption ? askForUsage(body) : null
   }
 
-  /** Who may serve it, best first: at least one, or it is refused. */
+  /** Candidates that may serve it, best first: at least one, or it is refused. */
   candidates(then: (candidates: readonly Candidate[]) => void): void {
     const { request } = this
     const { directory } = request.gateway
@@ -188,7 +188,7 @@ export class ModelRequest {
     return this.#demands === null ? this.body : this.#demands.bodyFor(offer, this.#unserved)
   }
 
-  /** What its answer by this candidate says of itself. */
+  /** The facts that its answer by this candidate states of itself. */
   about(id: Id, { offer, asked }: Candidate): AnswerAbout {
     const { body } = this
     return {

@@ -16,7 +16,7 @@ import { isServedIn } from '../translation/translate.ts'
 import { askedModels } from '../routing/model-names/variants.ts'
 import { liveConstraints } from './live-constraints.ts'
 
-/** What a call would ask, as far as its route hangs on it. */
+/** A call as far as its route hangs on it. */
 export interface PreviewRequest {
   /** Tried one after the other; suffixes as compat-c reads them. */
   models: readonly string[]

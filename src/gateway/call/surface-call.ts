@@ -86,7 +86,7 @@ export class SurfaceCall implements Asker {
   }
 
   #go(candidates: readonly Candidate[]): void {
-    // Who left while something was looked up is asked for nothing, and pays for nothing.
+    // A client that left while something was looked up pays for nothing.
     if (this.gone) return
     const { surface, incoming } = this.request
     const patience = patienceIn(incoming.headers['x-uk-hedge'])
@@ -99,7 +99,7 @@ export class SurfaceCall implements Asker {
   }
 
   inputBound({ translated, offer }: Attempt): number {
-    // What is sent is what costs: a translation may say more than the client did.
+    // The body that is sent is what costs: a translation may say more than the client did.
     return inputBound(translated?.body ?? this.#modelRequest.body.json, this.payer, offer.contextLength)
   }
 
@@ -159,11 +159,11 @@ export class SurfaceCall implements Asker {
     return headers.with(headers.indexOf('content-type') + 1, given['content-type']!)
   }
 
-  /** What is changed in an answer that passes as it is. */
+  /** The redraft of an answer that passes as it is. */
   #redraftFor(attempt: Attempt): Redraft | null {
     const { surface } = this.request
     const own = surface.redraft?.(this.#about(attempt), attempt.offer) ?? null
-    // What the provider says of usage only because the gateway asked is not for the client.
+    // Usage that the provider states only because the gateway asked is not for the client.
     if (!surface.usageOnRequest || this.#modelRequest.usageEdit === null) return own
     return { events: (events) => hideUsage(own === null ? events : own.events(events)) }
   }
@@ -185,7 +185,7 @@ export class SurfaceCall implements Asker {
     attempt.sent(answer)
     const net = { outbound: gateway.outbound, outside: gateway.engine.outside, party: this.payer.accountId }
     const run = answer.run(translated.send(limit, net, answer.signal)).catch((error: unknown) => {
-      // What nobody foresaw ends the call as well: nothing stays held, and what came is paid for.
+      // An unforeseen error ends the call as well: nothing stays held, and what came is paid for.
       attempt.leave()
       throw error
     })

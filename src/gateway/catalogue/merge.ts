@@ -13,7 +13,7 @@ export interface Override {
 }
 
 /**
- * What was fetched goes over what is shipped, model by model; what it does not know stays. Models that only the newer
+ * Fetched data goes over what is shipped, model by model; what it does not know stays. Models that only the newer
  * one knows stand behind the shipped ones of their provider.
  */
 export function mergeFetched(shipped: Snapshot, fetched: Snapshot): Snapshot {

@@ -23,7 +23,7 @@ export interface Tier extends Prices {
 }
 
 export interface Pricing extends Prices {
-  /** What `audio_input` and `audio_output` count; present when one of them is. */
+  /** The unit that `audio_input` and `audio_output` count; present when one of them is. */
   audio_unit?: 'token' | 'second'
   /** In rising order of threshold. */
   tiers?: Tier[]

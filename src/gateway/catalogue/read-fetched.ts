@@ -3,7 +3,7 @@ import { formatUsd, fromUsd } from '#kernel/money.ts'
 import type { Snapshot } from './catalogue.ts'
 import type { CatalogueModel, Kind, Prices, Pricing, Tier } from './model.ts'
 
-/** What was fetched is no catalogue; the sentence says why and is safe to show. */
+/** The fetched data is not a catalogue; the sentence says why and is safe to show. */
 export class NoCatalogue extends Error {
   override name = 'NoCatalogue'
 }

@@ -12,7 +12,7 @@ export interface Word {
   item?: boolean
 }
 
-/** What one pass over a JSON object told. */
+/** The findings of one pass over a JSON object. */
 export interface Scan {
   /** Of every field at the top four numbers: where its name, with its quotes, and its value begin and end. */
   spans: readonly number[]

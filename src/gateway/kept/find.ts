@@ -27,7 +27,7 @@ const isAtVendor = (address: string): boolean =>
   /^(?:gs|s3):\/\//i.test(address) ||
   /^https?:\/\/generativelanguage\.googleapis\.com\/(?:[^?#]*\/)?files\//i.test(address)
 
-/** What a field may stand for. */
+/** The thing that a field may stand for. */
 type Rule = 'data' | 'address' | readonly Naming[]
 
 /** All in one table: each field of a request is looked up once, and most are in no row. */

@@ -8,7 +8,7 @@ export interface Naming {
   when?: (value: unknown, around: Json) => boolean
 }
 
-/** What is known of a vendor's fields: a test holds it against the names that end in `_id` or `_ids` in the vendor's SDK. */
+/** The known fields of a vendor: a test holds it against the names that end in `_id` or `_ids` in the vendor's SDK. */
 export interface Judged {
   names: Readonly<Record<string, Naming>>
   /** Those that name nothing stored, and why. */

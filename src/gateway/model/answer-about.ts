@@ -1,7 +1,7 @@
 import type { Billing, Usage } from '#kernel/usage.ts'
 import type { Json } from './json.ts'
 
-/** What an answer says of itself beside what the model said. */
+/** The facts that an answer states of itself beside the model's words. */
 export interface AnswerAbout {
   /** Without the surface's prefix (`chatcmpl-`, `gen-`, `msg_`), which the writers add: the request's id, say. */
   id: string

@@ -3,7 +3,7 @@ import { refuse } from '#kernel/errors.ts'
 import { refuseJson } from '#kernel/text/json-text.ts'
 import type { JsonScan, Scan } from '../json-scan/json-scan.ts'
 
-/** What a request may mention that decides what becomes of it: bits of a scan's words. */
+/** Marks of things in a request that decide what becomes of it: bits of a scan's words. */
 export const mention = {
   /** A name that may stand for what lies at a vendor. */
   kept: 1,

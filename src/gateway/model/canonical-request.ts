@@ -54,11 +54,11 @@ export type CanonicalPart =
   /** Stands in a message of role `tool`; one such message may hold the results of several calls. */
   | { type: 'tool_result'; id: string; content: CanonicalPart[]; is_error: boolean; cache?: CacheMark }
 
-/** What a stretch of an answer stands on. */
+/** The source that a stretch of an answer stands on. */
 export interface Citation {
   url?: string
   title?: string
-  /** What is cited, as it stands in the source. */
+  /** The cited text, as it stands in the source. */
   quote?: string
   /** Characters of all the text of the answer, from the first one to behind the last one. */
   start: number
@@ -84,7 +84,7 @@ export interface Tool {
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error'
 
 /**
- * What a model sends, piece by piece. Text and tool calls may interleave; a tool call's deltas name its id.
+ * A piece of a model's answer. Text and tool calls may interleave; a tool call's deltas name its id.
  * A reader's chunks hold whole code points and its last one is a `finish`, before which every tool call has ended, or an `error`.
  */
 export type Chunk =
@@ -131,7 +131,7 @@ export interface UpstreamFault {
   /** The provider's word for what is wrong with the request, and the field that is at fault. */
   code?: string
   param?: string
-  /** What else the provider says of it, for clients that act on it. */
+  /** Further fields of the provider's error, for clients that act on them. */
   details?: Readonly<Record<string, unknown>>
   /** No wait heals it, though its kind mostly passes. */
   lasts?: true
@@ -142,5 +142,5 @@ export interface UpstreamFault {
   previous?: readonly { provider: string; message: string; status: number | null }[]
 }
 
-/** What a translation could not carry, by the name of the field in the client's request. */
+/** A thing that a translation could not carry, by the name of the field in the client's request. */
 export type Loss = string

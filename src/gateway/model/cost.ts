@@ -15,7 +15,7 @@ const REPORTED_LIMIT = 10_000n * NANO
 const MILLION = 1_000_000n
 
 /**
- * What a call cost. A reported cost, of a provider that is known to report one, counts only if it is finite, not negative and
+ * The cost of a call. A reported cost, of a provider that is known to report one, counts only if it is finite, not negative and
  * within what was reserved; else units × price over all buckets, exact, rounded once, half up.
  */
 export function costOf(

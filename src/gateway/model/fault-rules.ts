@@ -1,6 +1,6 @@
 import type { FaultKind, UpstreamFault } from './canonical-request.ts'
 
-/** What is done about a kind of fault. */
+/** The rule of what is done about a kind of fault. */
 export interface Rule {
   /** Who may do better: `anybody`, `roomier` (a larger context or another model), only `another model`. */
   elsewhere: 'anybody' | 'roomier' | 'another model'
@@ -34,7 +34,7 @@ export const rules: Readonly<Record<FaultKind, Rule>> = {
   upstream_payment: { elsewhere: 'anybody', again: 0, asideMs: 5 * MINUTE, passes: false, of: 'endpoint' },
 }
 
-/** Whoever wants to be left alone for longer is asked again after this all the same. */
+/** The longest wait: a provider that wants to be left alone for longer is asked again after this all the same. */
 const LONGEST_ASIDE_MS = 15 * MINUTE
 
 /** How long a provider is set aside for this fault: as long as it says where it says so. */

@@ -4,7 +4,7 @@ import { Body } from './body.ts'
 /** A field that decides something is short; what is longer is content. */
 const LONGEST_FIELD = 65_536
 const MOST_PARTS = 1_000
-/** What follows a boundary: another part, or nothing. */
+/** The end of a boundary's line: another part follows, or nothing. */
 const ENDS = /^(?:\r\n|--)$/
 
 /** The boundary of a multipart body, or null where it is none. */

@@ -3,7 +3,7 @@ import type { AudioTokens } from './cost.ts'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { UpstreamFault } from './canonical-request.ts'
 
-/** What the end of an answer tells. */
+/** The facts that the end of an answer tells. */
 export interface Reading {
   /** Null: the provider said nothing. */
   usage: Usage | null
@@ -31,7 +31,7 @@ export interface AnswerInProgress {
   leave(): { reading: Reading; characters: number }
 }
 
-/** Who is told what became of an answer. Exactly one of `failed` and `ended` is called, once; after `leave` none is. */
+/** The listener that is told what became of an answer. Exactly one of `failed` and `ended` is called, once; after `leave` none is. */
 export interface AttemptListener {
   /** The provider answers: the head of the client's answer is due. `length` null: unknown. */
   begin(contentType: string, length: number | null, provider: IncomingHttpHeaders): void

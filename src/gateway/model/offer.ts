@@ -22,7 +22,7 @@ export interface ProviderEndpoint {
   priority: number
   weight: number
   preset: string | null
-  /** What its owner knows of what becomes of prompts there; absent and null: nothing. */
+  /** The owner's knowledge of what becomes of prompts there; absent and null: nothing. */
   dataPolicy?: DataPolicy
   /** The instance's own endpoints, and those found by themselves, may stand on private addresses. */
   mayBePrivate: boolean
@@ -40,7 +40,7 @@ export interface Offer {
   endpoint: ProviderEndpoint
   /** The platform's id, `provider/id`. */
   slug: string
-  /** What the provider calls the model. */
+  /** The provider's name of the model. */
   upstreamModel: string
   contextLength: number | null
   maxOutputTokens: number | null
@@ -70,7 +70,7 @@ export interface Listed extends Offer {
 export interface Directory {
   /** Every way to serve this model for this caller; a bare name may be served by several. Empty: unknown model. */
   offers(principal: Principal, model: string): readonly Offer[] | Promise<readonly Offer[]>
-  /** What this caller may use, one row per `slug`. */
+  /** Models that this caller may use, one row per `slug`. */
   models(principal: Principal): readonly Listed[] | Promise<readonly Listed[]>
   /** Calls back when this endpoint no longer serves: deleted, disabled, or its key cannot be opened. */
   watch(endpointId: Id, gone: () => void): Disposable

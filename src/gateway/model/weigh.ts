@@ -6,7 +6,7 @@ export interface Weight {
   media: number
 }
 
-/** What a request says to the vendor's machinery, and no model reads. */
+/** Fields that speak to the vendor's machinery, and that no model reads. */
 const UNREAD: ReadonlySet<string> = new Set(
   `model models user metadata safety_identifier prompt_cache_key cache_key session_id trace provider route store stream
   stream_options service_tier reasoning_effort verbosity include truncation modalities usage logit_bias stop stop_sequences
@@ -52,7 +52,7 @@ const JSON_TEXT: ReadonlySet<string> = new Set(
   output response json input_examples`.split(/\s+/),
 )
 
-/** What a template puts around a message: the role and the marks of its beginning and end. */
+/** Tokens that a template puts around a message: the role and the marks of its beginning and end. */
 const PER_MESSAGE = 4
 const MESSAGES: ReadonlySet<string> = new Set(['messages', 'contents', 'input'])
 

@@ -7,7 +7,7 @@ import type { AnswerInProgress, AttemptListener } from '../model/in-progress.ts'
 import { ERROR_BODY, STALL_MS, faultOf } from './text-passthrough.ts'
 import { readFault } from '../wire/faults.ts'
 
-/** What a provider calls something else — a page, say — is bytes and nothing that a browser would run. */
+/** Types of answers that pass as they are; any other type — a page, say — becomes bytes and nothing that a browser would run. */
 const PASSED =
   /^(?:audio\/|video\/|image\/(?!svg)|application\/(?:json|x-ndjson|x-subrip)|text\/(?:plain|vtt|event-stream))/i
 

@@ -22,7 +22,7 @@ export class Ending {
   }
 }
 
-/** What the end of a whole answer tells that was too long to be kept: its `usage`, which stands last. */
+/** The facts at the end of a whole answer that was too long to be kept: its `usage` stands last. */
 export function readEnding(format: PassthroughFormat, bytes: Buffer): Reading {
   const at = bytes.lastIndexOf('"usage"')
   const start = at < 0 ? -1 : bytes.indexOf(0x7b, at)

@@ -44,7 +44,7 @@ export class Frames {
     return out
   }
 
-  /** What is left when the stream ends without a last blank line. */
+  /** The rest when the stream ends without a last blank line. */
   rest(): Buffer | null {
     if (this.#heldBytes === 0) return null
     const out = Buffer.concat(this.#held)

@@ -1,4 +1,4 @@
-/** What is put into an answer that passes as its provider wrote it. Whole events and whole answers in and out. */
+/** A redraft is put into an answer that passes as its provider wrote it. Whole events and whole answers in and out. */
 export interface Redraft {
   events(events: Buffer): Buffer
   /** Absent: a whole answer stays as it is. */

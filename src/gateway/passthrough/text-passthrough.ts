@@ -15,7 +15,7 @@ import type { UpstreamFault } from '../model/canonical-request.ts'
 
 /** A whole JSON answer up to here is read before it travels, so that a broken one can still be asked for elsewhere. */
 const READ_FIRST = 1 << 20
-/** What is read of an error: who says more than this says nothing more. */
+/** The most bytes read of an error: who says more than this says nothing more. */
 export const ERROR_BODY = 65_536
 /** A client that does not read for so long has left. */
 export const STALL_MS = 300_000
@@ -147,7 +147,7 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
     if (!this.begun) return this.#fail(why)
     const reading = this.#format.readStream(this.#head, this.#frames.tail())
     this.#finish()
-    // What came after the last whole event is left out, so that the client can read the frame that follows.
+    // Bytes after the last whole event are left out, so that the client can read the frame that follows.
     if (this.#mode === 'large') this.#response.destroy()
     this.#attempt.ended(reading, why, this.#firstByteAt, this.characters)
   }
@@ -250,7 +250,7 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
     if (this.#resume) this.#response.off('drain', this.#resume)
   }
 
-  /** What the model has written so far, reckoned from the end of it. */
+  /** The characters that the model has written so far, reckoned from the end of it. */
   get characters(): number {
     // Of one large answer all is taken for words, where words are what is made.
     if (this.#mode === 'large') return this.#format.limitFields.length > 0 ? this.#size : 0
@@ -265,7 +265,7 @@ function isWhole(rest: Buffer): boolean {
   return data === '[DONE]' || isObject(parseJson(data ?? ''))
 }
 
-/** What undici or the network says, in words that name no address. */
+/** The words of undici or the network, in words that name no address. */
 export function faultOf(error: Error & { code?: string; cause?: unknown }): UpstreamFault {
   if (error instanceof TransportFailed) return error.fault
   switch (error.code) {

@@ -10,7 +10,7 @@ const NONE: readonly Loss[] = []
 /** Whether requests to the endpoint are put into another form on the way, though their shape is its own. */
 export const isWrapped = ({ preset }: ProviderEndpoint): boolean => wrapping.has(preset)
 
-/** What of a client's own bytes does not get there. */
+/** Fields of a client's own bytes that do not get there. */
 export const lossesOnTheWay = (
   endpoint: ProviderEndpoint,
   body: Body,

@@ -11,7 +11,7 @@ const BY_CAPABILITY: Readonly<Record<string, readonly string[]>> = {
   structured_output: ['response_format', 'structured_outputs'],
 }
 
-/** What a shape has no field for. */
+/** Parameters that a shape has no field for. */
 const PENALTIES = ['frequency_penalty', 'presence_penalty']
 const LOCAL = ['min_p', 'top_a', 'repetition_penalty']
 const UNKNOWN: Readonly<Record<Shape, ReadonlySet<string>>> = {
@@ -22,7 +22,7 @@ const UNKNOWN: Readonly<Record<Shape, ReadonlySet<string>>> = {
   ollama: new Set(['logit_bias', 'n', 'prediction', 'verbosity', 'top_k', ...LOCAL]),
 }
 
-/** What a provider refuses of its own shape, by its id. */
+/** Parameters of its own shape that a provider refuses, by its id. */
 const refused = new Map(
   everyProvider.flatMap(({ id, refusedParameters: names }) => (names === undefined ? [] : [[id, new Set(names)]])),
 )
@@ -46,7 +46,7 @@ export function parametersIn(json: Record<string, unknown>): string[] {
   return known.filter((name) => json[name] !== undefined && json[name] !== null)
 }
 
-/** What OpenRouter lists as `supported_parameters`. */
+/** The parameters that OpenRouter lists as `supported_parameters`. */
 export const supportedParameters = (offer: Offer): string[] =>
   [...EVERYWHERE, ...SAMPLING, ...OTHERS, ...Object.values(BY_CAPABILITY).flat()].filter((name) => {
     const capability = capabilityFor.get(name)

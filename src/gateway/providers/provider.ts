@@ -56,7 +56,7 @@ export interface Provider extends Habits {
   converses?(upstreamModel: string): boolean
   /** Whether a model of its catalogue is served in this shape; absent: all are. */
   serves?(shape: Shape, upstreamModel: string): boolean
-  /** What is asked for a model that nobody has, to learn whether a key is taken; null: what the shape has. */
+  /** The request for a model that nobody has, to learn whether a key is taken; null: the shape's own. */
   keyProbe?(shape: Shape, model: string): { path: string; body: object } | null
   /** Parameters in OpenRouter's names that its own shape has and it refuses. */
   refusedParameters?: readonly string[]

@@ -16,7 +16,7 @@ export interface Upstream {
   mayBePrivate: boolean
   /** Whose connections its calls leave by, as `Send` has it. */
   credential: string
-  /** What wraps its requests; null: they are sent as they are. */
+  /** The transport that wraps its requests; null: they are sent as they are. */
   transport: Transport | null
 }
 

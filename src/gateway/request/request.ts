@@ -105,7 +105,7 @@ export class GatewayRequest implements Entrant, OpenRequest {
     const parts: Buffer[] = []
     let size = 0
     incoming.on('data', (part: Buffer) => {
-      // What comes after a refusal is read and dropped: a connection reset would take the answer with it.
+      // Bytes that come after a refusal are read and dropped: a connection reset would take the answer with it.
       size += part.length
       if (size <= LARGEST_BODY) parts.push(part)
       else if (!this.response.headersSent) this.attempt(() => this.#refuseLarge())
@@ -120,7 +120,7 @@ export class GatewayRequest implements Entrant, OpenRequest {
     return refuse('payload_too_large', { message: 'The body is larger than 32 MiB.' })
   }
 
-  /** What `work` throws fails the request. */
+  /** An error that `work` throws fails the request. */
   attempt(work: () => void): void {
     try {
       work()

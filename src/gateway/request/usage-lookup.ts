@@ -14,7 +14,7 @@ export interface KeyUsage {
   byok: SpentByPeriod
 }
 
-/** What was recorded of money and calls. The areas keep it; the gateway's surfaces show it to whoever's it is. */
+/** The records of money and calls. The areas keep it; the gateway's surfaces show it to whoever's it is. */
 export interface UsageLookup {
   /** Null: the credential is not a key. */
   key(principal: Principal): Promise<KeyUsage | null>

@@ -13,7 +13,7 @@ export type Sort = 'price' | 'throughput' | 'latency' | 'exacto'
 /** A bound that a percentile of the last minutes' calls must keep to; a bare number bounds the median. */
 export type Cutoffs = Readonly<Partial<Record<'p50' | 'p75' | 'p90' | 'p99', number>>>
 
-/** What a caller wants of a route. A live call and `routing-preview` give the same and get the same. */
+/** The constraints that a caller puts on a route. A live call and `routing-preview` give the same and get the same. */
 export interface RoutingConstraints {
   /** The draw's; the same seed draws the same order. */
   seed: number
@@ -51,7 +51,7 @@ export interface RoutingConstraints {
   guards?: (billing: Billing) => boolean
 }
 
-/** What a request asks of a model, as far as the router looks at it. */
+/** A request as far as the router looks at it. */
 export interface Sketch {
   tools: boolean
   images: boolean

@@ -3,7 +3,7 @@ import type { Excluded } from './filter.ts'
 import type { FaultKind } from '../model/canonical-request.ts'
 import type { RoutingConstraints } from './constraints.ts'
 
-/** What a provider did, in the past tense of a sentence about it. */
+/** A provider's fault, in the past tense of a sentence about it. */
 export const faultWords: Record<FaultKind, string> = {
   bad_request: 'refused a request',
   context_length: 'refused a request',

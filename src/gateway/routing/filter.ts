@@ -75,7 +75,7 @@ export const isFree = ({ endpoint, pricing }: Offer): boolean =>
     Number(pricing.output) === 0 &&
     Number(pricing.request ?? 0) === 0)
 
-/** What has no known price keeps to no bound. */
+/** A price that is not known keeps to no bound. */
 function isWithin({ endpoint, pricing }: Offer, most: MaxPrice): boolean {
   if (endpoint.billing === 'free') return true
   if (pricing === null) return false

@@ -9,7 +9,7 @@ export interface Aside {
   until: number
 }
 
-/** What was measured of an offer in the last minutes. Null: too little to tell. */
+/** The measurements of an offer in the last minutes. Null: too little to tell. */
 export interface Figures {
   /** Milliseconds to the first byte, at a percentile between 0 and 1. */
   latency(percentile: number): number | null
@@ -20,7 +20,7 @@ export interface Figures {
   calls: number
 }
 
-/** What the router asks of the past. */
+/** The past as the router asks for it. */
 export interface Lately {
   aside(offer: Offer): Aside | null
   figures(offer: Offer): Figures | null
@@ -33,7 +33,7 @@ const RECENT_MS = 300_000
 /** The weight of what was is halved after so many calls. */
 const FADE = 0.97
 
-/** What this process has seen of the providers. Other processes see for themselves: nothing is shared. */
+/** The health of providers as this process has seen it. Other processes see for themselves: nothing is shared. */
 export class Health implements Lately {
   readonly #byOffer = new WeakMap<Offer, Seen>()
   // An endpoint that is read again makes new offers of the same thing.

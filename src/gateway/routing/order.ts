@@ -91,7 +91,7 @@ const PERCENTILES = { p50: 0.5, p75: 0.75, p90: 0.9, p99: 0.99 } as const
 const bounds = (cutoffs: Cutoffs | undefined): [number, number][] =>
   Object.entries(cutoffs ?? {}).map(([name, bound]) => [PERCENTILES[name as keyof Cutoffs], bound])
 
-/** Whoever is known to miss a cutoff. */
+/** An offer that is known to miss a cutoff. */
 function isSlow(figures: Figures | null, { minThroughput, maxLatency }: RoutingConstraints): boolean {
   if (figures === null) return false
   return (

@@ -2,7 +2,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { Cutoffs, MaxPrice, Sort, RoutingConstraints } from './constraints.ts'
 import { boolean, isObject, type Json, list, object, string } from '../model/json.ts'
 
-/** What a `provider` object asks of the route. */
+/** The preferences that a `provider` object states about the route. */
 export interface Preferences {
   constraints: Partial<RoutingConstraints>
   /** All that serve any of the request's models are put in one order, instead of model after model. */

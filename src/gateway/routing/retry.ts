@@ -4,14 +4,14 @@ import type { Candidate } from './router.ts'
 import { isSimulated } from '../sim/offers.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 
-/** Who is asked next, after so many milliseconds. */
+/** The candidate that is asked next, after so many milliseconds. */
 export interface Step {
   candidate: Candidate
   waitMs: number
 }
 
 /**
- * Who is asked after whom, until somebody's first word: each candidate in turn, then once more those whose fault passes
+ * The order in which candidates are asked, until somebody's first word: each candidate in turn, then once more those whose fault passes
  * by itself, with full jitter and within one deadline. It decides only; the call does the sending.
  */
 export class RetryPolicy {
@@ -53,7 +53,7 @@ export class RetryPolicy {
     return this.#tried.length
   }
 
-  /** What each of them came to, the last one left out. */
+  /** The fault of each earlier attempt, the last one left out. */
   get previous(): { candidate: Candidate; fault: UpstreamFault }[] {
     return this.#tried.slice(0, -1).map(({ place, fault }) => ({ candidate: this.#candidates[place]!, fault }))
   }

@@ -10,7 +10,7 @@ export interface Candidate {
   offer: Offer
   /** The model that was asked for, as the caller named it. */
   asked: string
-  /** What is put behind the upstream's name: a variant that only the provider itself can choose. */
+  /** The suffix behind the upstream's name: a variant that only the provider itself can choose. */
   variant: string
   /** Its share of the calls of its rank, 0–1. */
   weight: number
@@ -30,7 +30,7 @@ export interface Asked {
   offers: readonly Offer[]
   /** Why it is not known who serves it. */
   unknown?: Refusal
-  /** What this model's own name asks for, above what the request does. */
+  /** Constraints that this model's own name asks for, above the request's. */
   more?: Partial<RoutingConstraints>
   variant?: string
 }

@@ -1,7 +1,7 @@
 import type { Loss, CanonicalRequest, CanonicalPart } from '../model/canonical-request.ts'
 import { simModelOf } from './offers.ts'
 
-/** What of a turn a simulated model does not heed. A temperature and the like are none of it: it draws no words. */
+/** Fields of a request that a simulated model does not heed. A temperature and the like are none of it: it draws no words. */
 export function simLosses(canonical: CanonicalRequest): Loss[] {
   const losses: Loss[] = []
   if (canonical.n !== undefined && canonical.n > 1) losses.push('n')

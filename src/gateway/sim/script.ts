@@ -19,7 +19,7 @@ export interface Script {
 export const MOST_STEPS = 10_000
 export const LONGEST_DELAY_MS = 600_000
 
-/** What is wrong with a script, and where: `turns.0.2.delay_ms`. */
+/** The fault of a script, and where it stands: `turns.0.2.delay_ms`. */
 export class ScriptMistake extends Error {
   override name = 'ScriptMistake'
 }

@@ -9,7 +9,7 @@ import type { MediaSource, CanonicalRequest, CanonicalPart, UpstreamFault } from
 
 type Media = Extract<CanonicalPart, { type: 'image' | 'file' }>
 
-/** What vendors take of one image (compat.md 7.1), and what is fetched for one request. */
+/** The bounds of one image that vendors take (compat.md 7.1), and of all that is fetched for one request. */
 const LARGEST = 5 << 20
 const MOST_BYTES = 20 << 20
 const MOST = 20

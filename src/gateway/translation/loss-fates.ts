@@ -2,7 +2,7 @@ import { refuse } from '#kernel/errors.ts'
 import type { Loss } from '../model/canonical-request.ts'
 
 /**
- * What becomes of a loss. `named`: the answer is still one to what was asked, and `x-uk-losses` says what did not count.
+ * The fate of a loss. `named`: the answer is still one to what was asked, and `x-uk-losses` says what did not count.
  * `refused`: without it another question would be answered, and paid for.
  */
 export type Fate = 'named' | 'refused'

@@ -16,7 +16,7 @@ import { countInput } from '../sim/words.ts'
 import { supportsShape, usesConverse } from '../providers/supports.ts'
 import type { Chunk, Loss, CanonicalRequest } from '../model/canonical-request.ts'
 
-/** What a translation needs to know of the shape that a client speaks. */
+/** The part of a client's shape that a translation needs to know. */
 export interface ClientShape {
   /** Upstream shapes whose bytes are this surface's own. */
   shapes: readonly Shape[]

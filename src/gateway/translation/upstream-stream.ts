@@ -86,7 +86,7 @@ export const translatableShapes = Object.keys(translators) as Shape[]
 /** A CanonicalRequest as the request of a provider. */
 export interface Prepared {
   losses: Loss[]
-  /** What is sent. */
+  /** The body that is sent. */
   body: Record<string, unknown>
   /** Sends it for this account. The last chunk is one `finish` or one `error`; nothing more comes after the signal. */
   chunks(outbound: Outbound, party: Id, signal: AbortSignal): AsyncGenerator<Chunk, void, undefined>

@@ -11,7 +11,7 @@ const outOfMoney =
 const unknownModel =
   /model_not_found|no such model|model identifier is invalid|DeploymentNotFound|model .{0,120}(not found|does not exist|not exist)/i
 
-/** What a request names of things that lie at the vendor. */
+/** Messages that a thing which the request names does not lie at the vendor. */
 const unknownThing =
   /thread_not_found|\b(?:thread|files?|container|item|response|conversation|vector store|skill|prompt|voice)\b[^.]{0,160}\bnot found/i
 
@@ -133,7 +133,7 @@ function delayIn(error: unknown): AnswerHeaders {
 
 const MOST_DETAILS = 2_000
 
-/** What a refused request was refused for, in the provider's words; of other faults they would mean nothing to a caller. */
+/** The reason that a request was refused for, in the provider's words; of other faults they would mean nothing to a caller. */
 function atFault(error: unknown): Pick<UpstreamFault, 'code' | 'param' | 'details'> {
   const { code: own, param, details } = objectOf(error)
   // Anthropic's word stands deeper, with what its SDK needs to go on.

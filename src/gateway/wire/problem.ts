@@ -3,7 +3,7 @@ import { type Code, Refusal } from '#kernel/errors.ts'
 import { passes } from '../model/fault-rules.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 
-/** What a gateway call can fail with, as the three surfaces tell it apart (`compat.md`, part 6). */
+/** Causes that a gateway call can fail with, as the three surfaces tell it apart (`compat.md`, part 6). */
 export type ProblemKind =
   | 'bad_request'
   | 'context_length'
@@ -104,7 +104,7 @@ export function problemOf(failure: Refusal | UpstreamFault | unknown): Problem {
   }
 }
 
-/** What the SDKs' retries listen to before they look at the status, which would have them try 409, 429 and 5xx again. */
+/** Headers that the SDKs' retries listen to before they look at the status, which would have them try 409, 429 and 5xx again. */
 const neverAgain = { 'x-should-retry': 'false' }
 
 /** Refusals that time lifts, by type; and the exceptions among their codes. */

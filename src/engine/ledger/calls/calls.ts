@@ -136,7 +136,7 @@ export const usageFrom = (row: Buckets): Usage => ({
   total_tokens: Number(row.total_tokens),
 })
 
-/** What chats, runs or messages cost, many at once, per id, in nano-dollars. Those without a priced call are absent. */
+/** The costs of chats, runs or messages, many at once, per id, in nano-dollars. Those without a priced call are absent. */
 export async function costsOf(
   db: Db,
   of: 'chat_id' | 'run_id' | 'message_id',

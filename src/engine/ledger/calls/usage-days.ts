@@ -34,7 +34,7 @@ interface UsageDayTable extends Buckets {
   duration_ms: bigint
 }
 
-/** What calls sum up to. */
+/** The sums over calls. */
 export interface Sum {
   calls: number
   failed_calls: number

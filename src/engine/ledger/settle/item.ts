@@ -14,7 +14,7 @@ export interface Item {
   line: string
 }
 
-/** What the calls of one payer and model have in common on one day. The same object for calls that come one after the other. */
+/** The columns that the calls of one payer and model have in common on one day. The same object for calls that come one after the other. */
 export interface Shared {
   day: number
   surface: string
@@ -59,7 +59,7 @@ export const releaseItem = (id: Id): Item => ({ id, reserved: true, shared: null
 // The last model of each payer: most call one after the other.
 const known = new WeakMap<Payer, Shared>()
 
-/** What this call has in common with its payer's others of the model. */
+/** The columns that this call has in common with its payer's others of the model. */
 export function sharedBy(call: MeteredCall): Shared {
   const { payer, surface, model, endpointId, billing, startedAt } = call
   const day = Math.floor(startedAt.getTime() / 86_400_000)

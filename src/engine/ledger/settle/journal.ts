@@ -10,7 +10,7 @@ import { Sheet } from './sheet.ts'
 const AFTER_MS = 3
 /** A file of this size is ended with the next batch, and goes when that is durable. */
 const CUT_BYTES = 256 << 10
-/** What was left is settled in batches of so many calls. */
+/** The size of a batch in which left calls are settled. */
 const SHEET_CALLS = 500
 
 /**
@@ -145,7 +145,7 @@ export function createJournal(dir: string, processId: Id, log: Log): Journal {
   }
 }
 
-/** What one process left. */
+/** The calls that one process left. */
 export interface Left {
   processId: Id
   sheets(): Sheet[]

@@ -13,7 +13,7 @@ const MOST = 50_000
 const RETRY_MS = 500
 const SPARE = 2
 
-/** What is settled or released, on its way into the database. Written again until it is durable. */
+/** Calls that are settled or released, on their way into the database. Written again until they are durable. */
 export interface SettleQueue extends AsyncDisposable {
   add(item: Item): void
   /** Writes these at once, whoever made them. */
@@ -126,7 +126,7 @@ export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): Se
     any: () => count > 0,
     has: (id) => waiting.has(id),
     async flush() {
-      // What was added during a write is written by the one after it.
+      // Calls added during a write are written by the one after it.
       if (writing) await writing
       if (count > 0) await write()
     },

@@ -22,11 +22,11 @@ interface Ended {
   message_id: Id | null
   model: string
   provider: string
-  /** What it was settled on. Null: it had never been sent, and was released. */
+  /** The cost that it was settled on. Null: it had never been sent, and was released. */
   cost: Nano | null
 }
 
-/** What `call.interrupted` tells: nobody who made the call is there to hear what it cost. */
+/** The payload of `call.interrupted`: nobody who made the call is there to hear what it cost. */
 export interface Interrupted extends Omit<Ended, 'cost'> {
   /** Nano-dollars as a decimal: JSON numbers are not exact. */
   cost_nano: string

@@ -15,7 +15,7 @@ export class Sheet {
   count = 0
   /** Of the calls whose id may come again before this is durable. */
   ids: string[] = []
-  /** What is not needed any more once this is durable. */
+  /** Entries that are not needed any more once this is durable. */
   after: (() => void) | null = null
 
   /** As an `Item` has them. */

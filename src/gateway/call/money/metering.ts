@@ -11,7 +11,7 @@ import { reportedBy } from '../../providers/supports.ts'
 import { weigh } from '../../model/weigh.ts'
 import { keptIn } from '../../kept/find.ts'
 
-/** What a request may cost at most, before a price is put to it (contract, part 7). */
+/** The most that a request may use, before a price is put to it (contract, part 7). */
 export interface Ask {
   /** An upper bound, no count. */
   inputTokens: number
@@ -28,7 +28,7 @@ export type WorstCase = Ask | { images: number | null; inputTokens: number }
 
 /** Below it an answer is of no use, and the call is refused instead. */
 export const LEAST_OUTPUT = 1_024
-/** What an answer is bounded to where no source knows the model's limit. */
+/** The bound of an answer where no source knows the model's limit. */
 const USUAL_LIMIT = 32_768
 
 const unknown: Cost = { nano: null, source: null }
@@ -45,7 +45,7 @@ export interface End {
   usage: Usage
   reportedUsd: number | undefined
   audio?: AudioTokens | undefined
-  /** What was used was counted by nobody. */
+  /** Usage that nobody counted. */
   unpriced?: boolean
   /** The usage is a guess. */
   estimated: boolean
@@ -100,7 +100,7 @@ export class Metering {
     const input = contextLength === null ? inputTokens : Math.min(inputTokens, contextLength)
     const most = mostOutput(offer, maxTokens)
     const worst = worstCost(pricing, input, most * n, n)
-    // Who names no bound gets as much as there is money for.
+    // A caller that names no bound gets as much as there is money for.
     const least = maxTokens === null && most > LEAST_OUTPUT ? worstCost(pricing, input, LEAST_OUTPUT * n, n) : worst
     const covered = (nano: Nano): number => Math.max(0, Math.floor(affordableOutput(pricing, nano, input, n) / n))
     try {
@@ -110,7 +110,7 @@ export class Metering {
       if (whole?.details?.['available_usd'] === undefined) throw error
       const left = await this.#ledger.affordable(call.payer, call.billing)
       const tokens = left === null ? most : covered(left)
-      // Whoever sends to a chat names no limit.
+      // A message to a chat names no limit.
       const field = tokens > 0 && most > 0 && call.payer.runId === undefined ? limitField : null
       const param = whole.param ?? field
       const told = new Refusal(whole.code, {
@@ -204,7 +204,7 @@ export class Metering {
 const forOthers = ({ code, message, param, details }: Refusal, toPayer: Refusal): Refusal =>
   new Refusal(code, { message, ...(param !== undefined && { param }), ...(details && { details }), toPayer })
 
-/** What a vendor's template puts around messages and tools that the request does not show. */
+/** Tokens that a vendor's template puts around messages and tools that the request does not show. */
 const PER_REQUEST = 16
 const WITH_TOOLS = 512
 
@@ -226,7 +226,7 @@ interface Weighed {
  */
 export function inputBound(json: Weighed, payer: Payer, contextLength: number | null): number {
   const seen = weigh(json)
-  // What lies at the provider it reads by itself.
+  // The provider reads by itself what lies there.
   if (keptIn(json as Record<string, unknown>) !== null) seen.media++
   const capped = (payer.key?.cap ?? null) !== null || (payer.budgets?.some(({ nano }) => nano !== null) ?? false)
   const hidden = PER_REQUEST + ((json.tools ?? json.functions ?? json.toolConfig) === undefined ? 0 : WITH_TOOLS)

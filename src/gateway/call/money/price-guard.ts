@@ -4,7 +4,7 @@ import { textOf } from '../../model/json.ts'
 import { everyProvider } from '../../providers/every-provider.ts'
 import { relays } from '../../providers/supports.ts'
 
-/** What costs no more than the model's price says, at any provider. */
+/** Values of fields that cost no more than the model's price says, at any provider. */
 const usual: Record<string, string[]> = {}
 for (const { plainPrices = {} } of everyProvider)
   for (const name in plainPrices) usual[name] = [...new Set([...(usual[name] ?? []), ...plainPrices[name]!])]

@@ -1,7 +1,7 @@
 import { type Usage, usageOf } from '#kernel/usage.ts'
 import type { Reading } from '../../model/in-progress.ts'
 
-/** What an attempt used, and whether that is a guess: four characters a token. */
+/** The usage of an attempt, and whether that is a guess: four characters a token. */
 interface Used {
   usage: Usage
   estimated: boolean

@@ -9,7 +9,7 @@ import { raised } from '../../wire/shared/least-output.ts'
 import type { WorstCase } from './metering.ts'
 import { guardPrice } from './price-guard.ts'
 
-/** What a client sent, in the fields that bound its answer. */
+/** A client's request, in the fields that bound its answer. */
 interface Sent {
   readonly body: Body
   readonly format: PassthroughFormat
@@ -26,7 +26,7 @@ function answersIn({ n, best_of: best, prompt }: Record<string, unknown>): numbe
   return Math.min(MOST_ANSWERS, Math.ceil(each) * Math.max(1, prompts))
 }
 
-/** What a client's request may cost at most at this candidate. Refuses what could be read in two ways, or is dearer than its price. */
+/** The most that a client's request may cost at this candidate. Refuses fields that could be read in two ways, or cost more than the model's price. */
 export function worstCaseOf(
   sent: Sent,
   { offer, variant }: Candidate,
@@ -41,7 +41,7 @@ export function worstCaseOf(
   // A bound that is there twice could be read as another one by the provider than by us.
   for (const field of [...format.limitFields, 'n', 'best_of', 'prompt'])
     if (Object.hasOwn(json, field)) locate(body, field)
-  // What is no number here may be one to the provider.
+  // A value that is not a number here may be one to the provider.
   for (const field of [...format.limitFields, 'n', 'best_of']) {
     const value = json[field] ?? null
     if (value !== null && !(typeof value === 'number' && value >= 0))

@@ -7,11 +7,11 @@ import { isObject, parseJson } from '../../model/json.ts'
 export interface Media {
   /** How many pictures a request asks for; null: what it makes is not counted in pictures. */
   images: ((request: Record<string, unknown>) => number) | null
-  /** What the end of an answer tells. */
+  /** The facts that the end of an answer tells. */
   read(request: Record<string, unknown>, pricing: Pricing | null, contentType: string, tail: string): Reading
 }
 
-/** What the gateway knows of a wire shape to pass its bytes through: where to, with what, and where usage stands. */
+/** A wire shape as far as the gateway must know it to pass its bytes through: where to, with what, and where usage stands. */
 export interface PassthroughFormat {
   shape: Shape
   /** Behind the upstream's base. */

@@ -6,7 +6,7 @@ import type { PassthroughFormat, Media } from './format.ts'
 import { type Reading, unread } from '../../model/in-progress.ts'
 import { openaiChat } from './openai-chat.ts'
 
-/** What OpenAI has beside conversations. Nothing of it is translated: who does not speak it does not serve it. */
+/** Formats that OpenAI has beside conversations. None is translated: a provider that does not support one does not serve it. */
 const base: PassthroughFormat = {
   ...openaiChat,
   limitFields: [],

@@ -3,9 +3,9 @@ import type { Outbound } from '#engine/http-client/outbound.ts'
 import type { Send } from '#engine/http-client/send.ts'
 import type { UpstreamFault } from '../../model/canonical-request.ts'
 
-/** What is asked, beside its bytes. */
+/** The facts of a request beside its bytes. */
 export interface Asked {
-  /** What the provider calls the model. */
+  /** The provider's name of the model. */
   model: string
   stream: boolean
 }

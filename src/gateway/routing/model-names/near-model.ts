@@ -48,7 +48,7 @@ export function nearModel(asked: string, offered: Names, work = { left: MOST_WOR
   return found
 }
 
-/** What a model is called by itself, whoever serves it and since when. */
+/** A model's bare name, without its provider and its date. */
 const undated = (name: string): string => name.slice(name.lastIndexOf('/') + 1).replace(DATE, '')
 
 function about(asked: string, names: Names): Names {

@@ -6,7 +6,7 @@ import { bareErrors } from './bare-errors.ts'
 
 const DATA = /^data:(.*\{.*)$/gm
 
-/** What OpenAI's clients read and Ollama calls otherwise or leaves out: `reasoning_content`, `refusal` and `logprobs`. */
+/** A redraft puts in the fields that OpenAI's clients read and Ollama calls otherwise or leaves out: `reasoning_content`, `refusal` and `logprobs`. */
 export function ollamaAnswers(about: AnswerAbout): Redraft {
   const { events } = bareErrors(about)
   return {

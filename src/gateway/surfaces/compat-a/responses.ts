@@ -19,7 +19,7 @@ export const compatAResponses: Surface = {
   shapes: ['openai-responses'],
   // Work in the background could be asked for by nobody, and what it cost would be told to nobody.
   foreign: (body) => body.includes(ENVELOPE) || body.value('background') === true,
-  // Who asks for nothing to be stored sends everything again.
+  // A client that asks for nothing to be stored sends everything again.
   keeps: (body) => body.value('store') !== false,
   usageOnRequest: false,
   closing: null,

@@ -1,7 +1,7 @@
 import { refuse } from '#kernel/errors.ts'
 import type { Listed } from '../../model/offer.ts'
 
-/** Whatever is listed can be asked. */
+/** Every listed model can be asked. */
 const ACTIVE = 'active'
 const LINES = ['haiku', 'sonnet', 'opus', 'fable', 'mythos']
 

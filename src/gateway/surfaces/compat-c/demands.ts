@@ -30,10 +30,10 @@ const HEEDED: ReadonlySet<string> = new Set(
   'provider models route usage session_id reasoning include_reasoning reasoningEffort'.split(' '),
 )
 
-/** What a request of OpenRouter's kind asks above a plain chat completion. Null: nothing of the kind. Refuses (`invalid_parameter`) fields of a wrong type. */
+/** The demands of a request of OpenRouter's kind above a plain chat completion. Null: nothing of the kind. Refuses (`invalid_parameter`) fields of a wrong type. */
 export const readDemands = (body: Body): Demands | null => demandsIn(body, OWN)
 
-/** The same of a request that is no chat completion: who shall serve it. */
+/** The same of a request that is not a chat completion: who shall serve it. */
 export const readRouting = (body: Body): Demands | null => demandsIn(body, ROUTING)
 
 function demandsIn(body: Body, own: readonly string[]): Demands | null {

@@ -9,7 +9,7 @@ const { name, roots, error } = compatC
 const embeddings = compatAPassed.find(({ routes }) => '/embeddings' in routes)!
 
 /**
- * What OpenRouter serves beside chat completions: embeddings with its own errors, responses and messages as the vendors
+ * The surfaces that OpenRouter serves beside chat completions: embeddings with its own errors, responses and messages as the vendors
  * whose they are say them (openrouter.ai/docs/api). Who shall serve them is asked for as everywhere there.
  */
 export const compatCFurther: readonly Surface[] = [

@@ -8,7 +8,7 @@ import { StreamWriter } from '../../wire/openai-chat/write/stream.ts'
 import type { Redraft } from '../../passthrough/redraft.ts'
 
 /**
- * What OpenRouter's clients read and others who speak this shape do not say: whose id it is, who served, what it cost,
+ * A redraft adds what OpenRouter's clients read and others who speak this shape do not say: whose id it is, who served, what it cost,
  * and the provider's own finish word. Everything else passes as it is.
  */
 export function redraft(about: AnswerAbout): Redraft {
@@ -106,7 +106,7 @@ export function redraft(about: AnswerAbout): Redraft {
 
 /** Clients of OpenRouter's fail on these where they are null. */
 const NOTHING = /,"(?:usage|system_fingerprint)": ?null(?=[,}])/g
-/** What is more than a name that can be put in where another stood. */
+/** Fields that are more than a name that can be put in where another stood. */
 const WHOLLY = /"usage": ?\{|"(?:usage|system_fingerprint)": ?null|"reasoning|"(?:tool_calls|role|audio)": ?null/
 
 /** OpenRouter leaves out what a piece does not say. */
@@ -114,7 +114,7 @@ const withoutNulls = (delta: Json): Json =>
   Object.fromEntries(Object.entries(delta).filter(([name, value]) => value !== null || SILENT.has(name)))
 const SILENT: ReadonlySet<string> = new Set(['content', 'refusal'])
 
-/** What OpenRouter's SDK fails without (`system_fingerprint` of whole answers is another), and some servers leave out. */
+/** Fields that OpenRouter's SDK fails without (`system_fingerprint` of whole answers is another), and some servers leave out. */
 const NEEDED = ['"object"', '"created"', '"finish_reason"']
 
 /** The data of its frame for an answer that broke off. */

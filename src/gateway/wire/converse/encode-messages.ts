@@ -5,7 +5,7 @@ import type { Losses } from '../shared/losses.ts'
 import { imageType } from '../shared/media.ts'
 import type { ToolNames } from '../shared/tool-names.ts'
 
-/** Whose opaque reasoning a part holds. */
+/** The vendor whose opaque reasoning a part holds. */
 export const CONVERSE_FORMAT = 'amazon-bedrock-v1'
 
 export interface MessageRules {

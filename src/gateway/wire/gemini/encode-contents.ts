@@ -58,7 +58,7 @@ function partsOf({ role, content }: CanonicalMessage, called: Map<string, string
   }
 }
 
-/** What stands in the user's turns and in results. */
+/** Parts of the user's turns and of results. */
 function plainPart(part: CanonicalPart, { losses }: ContentRules): Json[] {
   if ('cache' in part && part.cache !== undefined) losses.add('cache_control')
   if (part.type === 'text') return part.text === '' ? [] : [{ text: part.text }]

@@ -6,7 +6,7 @@ const known = new Set(
   `$id $defs $ref $anchor type format title description enum items prefixItems minItems maxItems minimum maximum anyOf
   oneOf properties additionalProperties required propertyOrdering`.split(/\s+/),
 )
-/** What says nothing about values. */
+/** Keywords that say nothing about values. */
 const silent = new Set(['$schema', '$comment', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly'])
 const maps = new Set(['properties', '$defs'])
 const holds = new Set(['items', 'prefixItems', 'anyOf', 'oneOf', 'additionalProperties'])

@@ -4,7 +4,7 @@ import { type Effort, efforts as scale } from '../shared/effort.ts'
 import { type ChatHabit, type ChatQuirks, type Limit, limitNames } from '../shared/habits.ts'
 import type { Target } from '../shared/target.ts'
 
-/** What is taken for true of a provider that nobody knows, and of fields that nothing is known of. */
+/** The quirks assumed of a provider that nobody knows, and of fields that nothing is known of. */
 const usual: ChatQuirks = {
   limits: ['max_tokens'],
   reasoning: 'effort',

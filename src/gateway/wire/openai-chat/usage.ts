@@ -52,7 +52,7 @@ export const writeUsageWithCost = (usage: Usage, reported: number | null, about:
   ...costFields(usage, reported, about),
 })
 
-/** What it cost, and on the caller's own key what the provider took. A cost that nobody knows is left out: OpenRouter's clients fail on null. */
+/** The cost, and on the caller's own key what the provider took. A cost that nobody knows is left out: OpenRouter's clients fail on null. */
 export function costFields(usage: Usage, reported: number | null, { billing, costOf }: AnswerAbout): Json {
   const cost = costOf(usage, reported)
   const byok = billing === 'byok'

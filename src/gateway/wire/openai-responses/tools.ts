@@ -45,7 +45,7 @@ export function clientTools(request: Json): ReadonlyMap<string, ClientTool> {
   return tools
 }
 
-/** What a free-text tool is to models that call with JSON only: a function of one string. */
+/** The schema of a free-text tool for models that call with JSON only: a function of one string. */
 const freeText = {
   type: 'object',
   properties: { input: { type: 'string' } },

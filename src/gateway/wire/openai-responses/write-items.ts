@@ -7,7 +7,7 @@ import { compact, type Json, listOf } from '../../model/json.ts'
 import { sealReasoning } from './sealed.ts'
 import { type ClientTool, clientTools, unwrapText } from './tools.ts'
 
-/** What providers want back of thoughts, whose clients did not ask for it. */
+/** Sealed thoughts that providers want back, by items whose clients did not ask for them. */
 const seals = new WeakMap<Json, string>()
 
 /** An item with all that its provider wants back, to be kept here for its client. */

@@ -6,7 +6,7 @@ export type Opaque = Pick<Extract<CanonicalPart, { type: 'reasoning' }>, 'signat
 /** Marks what is sealed as ours. The vendors' own is bare base64, which has no full stop. */
 export const ENVELOPE = 'uk1.'
 
-/** What a client keeps and sends back untouched, so that the provider it came from gets it byte for byte. */
+/** An envelope that a client keeps and sends back untouched, so that the provider it came from gets it byte for byte. */
 export function sealEnvelope({
   signature,
   redacted,

@@ -33,7 +33,7 @@ export interface ChatQuirks {
   strict: boolean
   /** Takes `stream_options`, without which most say nothing of usage in a stream. */
   streamOptions: boolean
-  /** What ids of tool calls must be: up to 40 of a–z, A–Z, 0–9, _ and -, or exactly nine letters and digits. */
+  /** The form that ids of tool calls must have: up to 40 of a–z, A–Z, 0–9, _ and -, or exactly nine letters and digits. */
   callIds: 'usual' | 'nine'
   /** Takes `verbosity` and `prompt_cache_key`, which are OpenAI's own. */
   openai: boolean

@@ -1,6 +1,6 @@
 import type { Loss } from '../../model/canonical-request.ts'
 
-/** What a translation could not carry, each name once, in the order it was met. */
+/** The losses of a translation, each name once, in the order it was met. */
 export class Losses {
   readonly #names = new Set<Loss>()
 

@@ -4,7 +4,7 @@ import type { Habits } from './habits.ts'
 
 /** The provider's model as a translation needs to know it. */
 export interface Target {
-  /** What the provider calls the model. */
+  /** The provider's name of the model. */
   model: string
   maxOutputTokens: number | null
   /** Empty: nobody knows. */

@@ -9,9 +9,9 @@ export abstract class ChunkStream {
   readonly #sse = new SseReader()
   #over = false
 
-  /** What an event says. */
+  /** The chunks that an event says. */
   protected abstract event(event: SseEvent): Chunk[]
-  /** What is left to say when the connection has ended without a last word. */
+  /** The chunks left to say when the connection has ended without a last word. */
   protected abstract last(): Chunk[]
 
   feed(bytes: Uint8Array): Chunk[] {

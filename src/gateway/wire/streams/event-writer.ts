@@ -3,7 +3,7 @@ import { type Problem, problemOf } from '../problem.ts'
 import type { Chunk, FinishReason } from '../../model/canonical-request.ts'
 
 type Ending = 'start' | 'usage' | 'finish' | 'error'
-/** What is said between the beginning and the end. */
+/** Frames between the beginning and the end. */
 export type Said = Exclude<Chunk, { type: Ending }>
 export type Finish = Extract<Chunk, { type: 'finish' }> & { reason: Exclude<FinishReason, 'error'> }
 
@@ -16,7 +16,7 @@ export abstract class EventWriter {
   /** A comment or an event that keeps connections open while there is nothing to say. */
   abstract readonly keepAlive: string
   protected usage: Usage | null = null
-  /** What the provider says that it cost, in US dollars. */
+  /** The cost that the provider states, in US dollars. */
   protected reported: number | null = null
   protected began = false
   #finish: Extract<Chunk, { type: 'finish' }> | null = null

@@ -16,7 +16,7 @@ export class OneAtATime {
   readonly #queue: Item[] = []
   readonly #calls = new Map<string, Item>()
 
-  /** What can be told now. */
+  /** The chunks that can be told now. */
   push(piece: Said): Said[] {
     switch (piece.type) {
       case 'text':

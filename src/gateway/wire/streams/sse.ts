@@ -32,7 +32,7 @@ export class SseReader {
     return this.#take(this.#decoder.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)))
   }
 
-  /** What a provider that forgot the last blank line still had to say. */
+  /** The event of a provider that forgot the last blank line. */
   end(): SseEvent[] {
     return this.#take(`${this.#decoder.end()}\n\n`)
   }

@@ -77,7 +77,7 @@ export function decode(body: unknown, version: AnthropicVersion = '2023-06-01'):
   return { canonical, stream: boolean(body['stream'], 'stream') ?? false, losses: losses.all() }
 }
 
-/** What the newer version takes no longer: sampling, documents in the assistant's mouth, citations in the user's. */
+/** Fields that the newer version takes no longer: sampling, documents in the assistant's mouth, citations in the user's. */
 function refuseRetired(body: Json): void {
   const retired = (param: string, why = 'Extra inputs are not permitted'): never =>
     refuse('invalid_parameter', { message: `${param}: ${why} since 2026-10-21`, param })

@@ -33,7 +33,7 @@ export class Results {
     return first.length > 0 ? [{ role: 'tool', content: first }] : []
   }
 
-  /** What users said beside results; asked for where the results end. */
+  /** Users' words beside results; asked for where the results end. */
   held(): CanonicalMessage[] {
     return this.#held.splice(0)
   }
