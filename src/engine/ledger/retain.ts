@@ -1,6 +1,6 @@
 import type { Postgres } from '../postgres/client.ts'
 
-/** What was spent in a period that is long over, or by a run that has ended, is told by the calls; the running sums go. */
+/** The calls tell what was spent in a period that is long over, or by a run that has ended; the running sums go. */
 export async function retainSpends({ pool }: Postgres): Promise<void> {
   await pool.query(`delete from spends where held = 0 and case length(period)
     when 10 then period < to_char(now() at time zone 'UTC' - interval '8 days', 'YYYY-MM-DD')

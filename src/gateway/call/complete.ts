@@ -159,7 +159,7 @@ class DirectCall implements Asker {
       yield* answer.chunks()
       if (answer.finishReason === null) signal.throwIfAborted()
     } catch (error) {
-      // Whatever broke in an answer that was left, it broke because it was left.
+      // An answer that was left broke because it was left.
       signal.throwIfAborted()
       throw error
     } finally {

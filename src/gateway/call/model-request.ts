@@ -90,7 +90,7 @@ export class ModelRequest {
       })
   }
 
-  /** What the caller is listed is read only where a name leads nowhere. */
+  /** The caller's list of models is read only where a name leads nowhere. */
   #chosen(asked: readonly Asked[], found: (candidates: Chosen) => void): void {
     const { request } = this
     if (asked.every(({ offers }) => offers.length > 0)) found(this.#choose(asked, none))

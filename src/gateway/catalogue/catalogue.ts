@@ -32,7 +32,7 @@ export function catalogueOf({ sources, models }: Snapshot): Catalogue {
 
 let shipped: Catalogue | undefined
 
-/** What this version came with: a vendor's own models before those who resell them. Read on first use, from the file beside this one. */
+/** The catalogue that this version came with: a vendor's own models before those who resell them. Read on first use, from the file beside this one. */
 export function shippedCatalogue(): Catalogue {
   shipped ??= catalogueOf(JSON.parse(readFileSync(new URL('snapshot.json', import.meta.url), 'utf8')) as Snapshot)
   return shipped

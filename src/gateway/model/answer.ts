@@ -7,7 +7,7 @@ export type AnswerPart = Extract<CanonicalPart, { type: 'text' | 'reasoning' | '
 
 /** A finished answer, or as much of it as came before `error`. */
 export interface Collected {
-  /** What the provider calls the answer and the model; empty where it never said. */
+  /** The provider's names of the answer and the model; empty where it never said. */
   id: string
   model: string
   content: AnswerPart[]

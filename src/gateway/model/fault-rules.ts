@@ -2,7 +2,7 @@ import type { FaultKind, UpstreamFault } from './canonical-request.ts'
 
 /** The rule of what is done about a kind of fault. */
 export interface Rule {
-  /** Who may do better: `anybody`, `roomier` (a larger context or another model), only `another model`. */
+  /** The others that may do better: `anybody`, `roomier` (a larger context or another model), only `another model`. */
   elsewhere: 'anybody' | 'roomier' | 'another model'
   /** How often the same provider is asked again, once everybody was asked. Only what was not charged for is repeated. */
   again: number

@@ -28,7 +28,7 @@ export function parseJson(text: string): unknown {
 export const wrong = (param: string, right: string): never =>
   refuse('invalid_parameter', { message: `\`${param}\` must be ${right}.`, param })
 
-/** What each part of a content was read as (null: of a type that came after this was written). At least one must be known. */
+/** Joins the readings of each part of a content (null: of a type that came after this was written). At least one must be known. */
 export function partsOf<T>(read: readonly (readonly T[] | null)[], param: string, right: string): T[] {
   if (read.length > 0 && read.every((part) => part === null)) wrong(`${param}.0.type`, right)
   return read.flatMap((part) => part ?? [])

@@ -37,7 +37,7 @@ export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchH
   leave(): { reading: Reading; characters: number } {
     this.#finish()
     this.#controller?.abort(new Error('the client left'))
-    // What has begun to come was made: who drops its last bytes pays for it all the same.
+    // An answer that has begun to come was made: a client that drops its last bytes pays for it all the same.
     const reading = this.#firstByteAt > 0 ? this.#read(this.#type, this.#tail) : { ...unread(), unpriced: true }
     return { reading, characters: 0 }
   }

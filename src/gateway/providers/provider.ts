@@ -77,7 +77,7 @@ export interface LocalEngine {
   list: { path: string; beside: 'base' | 'v1' }
   /** Whether a row of the list bears its own mark. What answers may be anybody's. */
   isIts(row: Json): boolean
-  /** What a row says further, in the words of OpenAI's list; absent: nothing. */
+  /** Further facts of a row, in the words of OpenAI's list; absent: nothing. */
   read?(row: Json): { row?: Json; capabilities?: string[]; embeds?: boolean }
 }
 

@@ -50,7 +50,7 @@ export const refusesHistory = (endpoint: Made, body: Body): boolean =>
 
 const ownMarks = idsWhere((provider) => provider.cacheBreakpoints)
 
-/** What becomes of marks for a cache, as OpenRouter's clients write them: sent on, in OpenAI's own word, or refused with the request. */
+/** The fate of marks for a cache, as OpenRouter's clients write them: sent on, in OpenAI's own word, or refused with the request. */
 export type Marks = 'kept' | 'breakpoints' | 'refused'
 
 export function marksFor(endpoint: Made): Marks {

@@ -6,7 +6,7 @@ import type { RoutingConstraints } from './constraints.ts'
 import { excludedWords } from './explain.ts'
 import type { Lately } from './health.ts'
 
-/** What is said of a model that nobody serves, and of one that is served in shapes that cannot be spoken. */
+/** The messages about a model that nobody serves, and about one that is served only in shapes that are not supported. */
 interface Words {
   unserved(model: string): string
   shapes(shapes: string): string
@@ -14,7 +14,7 @@ interface Words {
 
 /**
  * Who is asked for these models, in order; never nobody. Refuses with `not_found` what nobody serves, with
- * `unsupported_model` what is served only in shapes that cannot be spoken, else with `no_route` and the reason of each.
+ * `unsupported_model` what is served only in shapes that are not supported, else with `no_route` and the reason of each.
  */
 export function choose(
   asked: readonly Asked[],
@@ -40,7 +40,7 @@ export function routed(
   const served = asked.filter(({ offers }) => offers.length > 0)
   const route = routeModels(served, constraints, lately, together)
   const unserved = asked.find(({ offers, unknown }) => offers.length === 0 && unknown === undefined)
-  // Whoever relays may know a name that nobody here does.
+  // A provider that relays may know a name that nobody here does.
   if (unserved !== undefined && !route.candidates.some(({ offer }) => relays(offer))) refuseUnserved(unserved)
   const unknown = asked.find((one) => one.unknown !== undefined)?.unknown
   if (served.length === 0 && unknown !== undefined) throw unknown

@@ -87,7 +87,7 @@ export class RetryPolicy {
     const ready = this.#candidates.flatMap(({ offer }, place) => {
       const own = this.#tried.filter((tried) => tried.place === place)
       const last = own.at(-1)
-      // What a simulated model was told to do it does again.
+      // A simulated model does again what it was told to do.
       if (last === undefined || own.length > rules[last.fault.kind].again || last.fault.lasts || isSimulated(offer))
         return []
       const waitMs = Math.max(jitter, last.at + (last.fault.retry_after_seconds ?? 0) * 1000 - now)

@@ -100,7 +100,7 @@ export const fates: Readonly<Record<string, Fate>> = {
   'input.*_call': 'named',
   'input.mcp_list_tools': 'named',
   'input.mcp_approval_request': 'named',
-  // What a simulated model does not heed, whatever it is shown.
+  // Fields that a simulated model does not heed, whatever it is shown.
   'messages.image': 'named',
   'messages.file': 'named',
 }

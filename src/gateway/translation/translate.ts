@@ -120,7 +120,7 @@ function translateWhole(canonical: CanonicalRequest, offer: Offer): TranslatedRe
   const prepared = prepare(offer, fetches ? withStandIns(canonical, offer) : canonical)
   return {
     losses: prepared.losses,
-    // What is fetched weighs as what it is, not as what stands in for it.
+    // Fetched media weigh as what they are, not as what stands in for them.
     body: fetches ? (canonical as unknown as Record<string, unknown>) : prepared.body,
     send: (limit, net, signal) => {
       // Anthropic's clients warm a cache so; others would be asked for nothing and take that amiss.

@@ -60,7 +60,7 @@ export class TranslatedResponse implements AnswerInProgress {
 
   /** Plays to the end, a fault, or until the client leaves. */
   async run(chunks: AsyncIterable<Chunk>): Promise<void> {
-    // What opens a stream waits for the first word: a fault before it is still an answer of its own status.
+    // The opening of a stream waits for the first word: a fault before it is still an answer of its own status.
     let opening = ''
     try {
       for await (const chunk of chunks) {
@@ -128,7 +128,7 @@ export class TranslatedResponse implements AnswerInProgress {
       this.#firstByteAt = performance.now()
       const answer = this.#writer.whole(this.#collector!.collected) as Json
       await this.#keep?.(listOf(answer['output']) as Json[])
-      // Whoever left meanwhile has paid for it already.
+      // A client that left meanwhile has paid for it already.
       if (this.#abort.signal.aborted) return
       const body = Buffer.from(JSON.stringify(answer))
       this.#attempt.begin('application/json', body.length, {})

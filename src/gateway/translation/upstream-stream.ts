@@ -98,7 +98,7 @@ export function prepare(offer: Offer, canonical: CanonicalRequest): Prepared {
   const translator =
     (usesConverse(offer) ? converse : translators[endpoint.shape]) ??
     refuse('unsupported_model', {
-      message: `${offer.slug} is served in a shape that is not spoken here: ${endpoint.shape}.`,
+      message: `${offer.slug} is served in a shape that is not supported here: ${endpoint.shape}.`,
     })
   const target: Target = {
     model: offer.upstreamModel,

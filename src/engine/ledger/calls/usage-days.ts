@@ -11,7 +11,7 @@ declare module '../../postgres/tables.ts' {
   }
 }
 
-/** What the calls of a UTC day that these columns do not tell apart sum up to. Kept by each settlement. */
+/** The sums over the calls of a UTC day that these columns do not tell apart. Kept by each settlement. */
 interface UsageDayTable extends Buckets {
   account_id: Id
   day: Date

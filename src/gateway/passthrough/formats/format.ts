@@ -16,7 +16,7 @@ export interface PassthroughFormat {
   shape: Shape
   /** Behind the upstream's base. */
   path: string
-  /** Who serves a request that names no model; absent: it has to. */
+  /** The model of a request that names none; absent: it has to. */
   usualModel?: string
   /** A client's headers that mean something to the provider, in lower case. */
   forwardedHeaders: readonly string[]
@@ -25,7 +25,7 @@ export interface PassthroughFormat {
   media?: Media
   /** The fields that bound the output; none: what is made has no length that could be bounded. */
   limitFields: readonly string[]
-  /** What is made has a length that no field bounds: as much is held as the model writes at most. */
+  /** The length of the answer is bounded by no field: as much is held as the model writes at most. */
   boundless?: true
   /** A stream says what was used only when `stream_options.include_usage` asks for it. */
   usageOption: boolean

@@ -9,7 +9,7 @@ export const openai = cloud('openai', 'OpenAI', 'OPENAI', 'https://api.openai.co
   chat: [openaiReasoning],
   fixedSampling: true,
   cacheBreakpoints: true,
-  // What others added to its shape it refuses.
+  // It refuses fields that others added to its shape.
   refusedParameters: ['top_k', 'min_p', 'top_a', 'repetition_penalty'],
   plainPrices: { service_tier: ['auto', 'default', 'flex'] },
   unknown: ['refused fields'],

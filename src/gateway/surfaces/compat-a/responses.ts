@@ -32,7 +32,7 @@ export const compatAResponses: Surface = {
   whole: writeAnswer,
 }
 
-/** What a vendor has compacted it alone can read: so it passes as it is, or not at all. */
+/** A compacted conversation can be read by its own vendor alone: so it passes as it is, or not at all. */
 export const compatACompact: Surface = {
   ...compatAResponses,
   routes: { [responsesCompact.path]: { POST: 'generate' } },

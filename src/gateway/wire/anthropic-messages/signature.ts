@@ -15,6 +15,6 @@ export function sealSignature({ signature, redacted, format, id }: Opaque): stri
 export const openSignature = (sealed: string): Opaque =>
   openEnvelope(sealed) ?? { signature: sealed, format: ANTHROPIC_FORMAT }
 
-/** What Anthropic itself takes back: its own signature or its own redacted block. */
+/** The signature that Anthropic itself takes back: its own signature or its own redacted block. */
 export const isAnthropic = ({ signature, redacted, format }: Opaque): boolean =>
   format === ANTHROPIC_FORMAT && (signature !== undefined || redacted !== undefined)

@@ -76,7 +76,7 @@ function block(part: CanonicalPart, rules: MessageRules): Json[] {
   }
 }
 
-/** What lies elsewhere Bedrock reads from S3 only: to leave it out would answer another question. */
+/** Media that lie elsewhere are read by Bedrock from S3 only: to leave it out would answer another question. */
 const bytesOf = (source: MediaSource): Json =>
   source.kind === 'base64'
     ? { bytes: source.data }

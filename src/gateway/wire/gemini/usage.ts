@@ -11,7 +11,7 @@ export function readUsage(given: unknown): { usage: Usage; audio?: AudioTokens }
   return {
     ...(audio.input + audio.output > 0 && { audio }),
     usage: usageOf({
-      // What the vendor's own tools put into the prompt is counted beside it.
+      // Tokens that the vendor's own tools put into the prompt are counted beside it.
       input_tokens: prompt - read + countOf(given['toolUsePromptTokenCount']),
       cache_read_tokens: read,
       output_tokens: countOf(given['candidatesTokenCount']),

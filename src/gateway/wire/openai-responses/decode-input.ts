@@ -6,7 +6,7 @@ import { sourceOf } from '../shared/media.ts'
 import { readReasoning } from './sealed.ts'
 import { flatName, wrapText } from './tools.ts'
 
-/** What the vendor takes, and a CanonicalRequest has no place for: sound, screenshots, what it has sealed. */
+/** Parts that the vendor takes, and a CanonicalRequest has no place for: sound, screenshots, what it has sealed. */
 const lost: ReadonlySet<string> = new Set(
   `input_image input_file input_audio output_audio input_video computer_screenshot reasoning_text summary_text
   encrypted_content`.split(/\s+/),

@@ -82,7 +82,7 @@ export class ItemReader {
     one.done = true
     const whole = wholeOf(item)
     if (whole.refused) this.#refused = true
-    // What did not come in pieces comes now; where the two differ, what was shown stands.
+    // The rest that did not come in pieces comes now; where the two differ, what was shown stands.
     if (whole.text.startsWith(one.said)) chunks.push(...this.#say(one, whole.text.slice(one.said.length), true))
     const rest = one.whole.rest()
     if (rest !== '') chunks.push(...piece(one, rest))

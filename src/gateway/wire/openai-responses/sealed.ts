@@ -30,7 +30,7 @@ export const thoughtsOf = (item: Json): string => {
   return said.map((part) => textOf(objectOf(part)['text'])).join('\n\n')
 }
 
-/** What OpenAI takes back: its own, sealed. Without the seal it would look for the item among what it stored. */
+/** The reasoning that OpenAI takes back: its own, sealed. Without the seal it would look for the item among what it stored. */
 export const isOwn = ({ redacted, format }: Reasoning): boolean => redacted !== undefined && format === RESPONSES_FORMAT
 
 export const writeReasoning = ({ text, redacted, id }: Reasoning): Json =>

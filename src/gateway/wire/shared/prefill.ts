@@ -1,6 +1,6 @@
 import type { CanonicalMessage } from '../../model/canonical-request.ts'
 
-/** Who does not go on with words that are put into its mouth is asked to: it would begin anew, and its client glue both together. */
+/** Adds the instruction to go on, for a model that does not go on with words put into its mouth: it would begin anew, and its client glue both together. */
 export function askToGoOn(messages: CanonicalMessage[]): CanonicalMessage[] {
   const last = messages.at(-1)
   if (last?.role !== 'assistant' || last.content.some(({ type }) => type === 'tool_call')) return messages

@@ -5,7 +5,7 @@ import type { Json } from '../../model/json.ts'
 export interface AnswerStream {
   /** Keeps the connection open while there is nothing to say; only once something was. */
   readonly keepAlive: string
-  /** What the answer was made of, once it is over; absent: of nothing that has a name. */
+  /** The items that the answer was made of, once it is over; absent: of nothing that has a name. */
   readonly output?: readonly Json[]
   write(chunk: Chunk): string
   end(): string

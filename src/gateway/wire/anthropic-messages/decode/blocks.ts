@@ -16,7 +16,7 @@ import { Losses, matters } from '../../shared/losses.ts'
 import { cacheOf } from '../cache.ts'
 import { ANTHROPIC_FORMAT, openSignature } from '../signature.ts'
 
-/** What the vendor takes, and a CanonicalRequest has no place for; its own tools' results besides. */
+/** Parts that the vendor takes, and a CanonicalRequest has no place for; its own tools' results besides. */
 export const lostBlocks: ReadonlySet<string> = new Set(
   `server_tool_use mcp_tool_use mcp_tool_listing container_upload tool_reference tool_addition tool_removal browser_state
   compaction fallback cache_edits connector_text`.split(/\s+/),

@@ -6,7 +6,7 @@ import type { Losses } from '../../shared/losses.ts'
 /** Where a part stands that stands in a tool's result. */
 export const RESULT = 'result'
 
-/** What such a part says that it is. */
+/** The type that such a part states. */
 export const partTypes = ['tool_use', 'tool_result', 'image', 'document', 'search_result'] as const
 
 /**
@@ -60,7 +60,7 @@ export function hasAnthropicParts({ messages }: Json): boolean {
   return false
 }
 
-/** What a tool's message holds where that is nothing but its own result as Anthropic has it. */
+/** The content of a tool's message where that is nothing but its own result as Anthropic has it. */
 export function wholeResult({ role, tool_call_id: id, content }: Json): Json | null {
   if (role !== 'tool' || !Array.isArray(content) || content.length !== 1) return null
   const part: unknown = content[0]
