@@ -201,6 +201,20 @@ test('a stopping server finishes what it has begun', async () => {
   assert.equal(await program.exited, 0)
 })
 
+test('a server that has held a call under a cap stops as soon as it is told to', async () => {
+  using dir = temporaryDir()
+  await using program = startProgram({ UK_DATA_DIR: dir.path })
+  const origin = await program.ready
+  const cookie = (await caller(origin, csrf).post('/auth/sign-up', signUp)).headers.get('set-cookie')!.split(';')[0]!
+  const made = await caller(origin, { ...csrf, cookie }).post('/api-keys', { name: 'capped', spend_cap_usd: 1 })
+  const call = { model: 'sim/echo', max_tokens: 10, messages: [{ role: 'user', content: 'Hello' }] }
+  const by = caller(origin, { authorization: `Bearer ${made.body.data.key}` })
+  assert.equal((await by.post('/compat-a/v1/chat/completions', call)).status, 200)
+  program.child.kill('SIGTERM')
+  const late = setTimeout(15_000, 'still there', { ref: false })
+  assert.equal(await Promise.race([program.exited, late]), 0)
+})
+
 test('several processes share one port, and each answers', async () => {
   using dir = temporaryDir()
   await using program = startProgram({ UK_DATA_DIR: dir.path, UK_WORKERS: '2' })

@@ -40,6 +40,8 @@ export function connectPostgres(connection: pg.PoolConfig, log: (error: Error) =
     connection,
     async [Symbol.asyncDispose]() {
       await db.destroy()
+      // Kysely ends the pool only where it has asked for a connection itself.
+      if (!pool.ended && !pool.ending) await pool.end()
     },
   }
 }
