@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Of the package `assemblyscript`, which nobody else needs. */
+/** The version of the package `assemblyscript`, which nobody else needs. */
 const COMPILER = '0.28.20'
 
 const room = join(import.meta.dirname, '../src/gateway/json-scan')

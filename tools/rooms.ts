@@ -158,7 +158,7 @@ export interface House {
   rooms: ({ room: string } & Omit<Drawing, 'circles'> & { flat: Omit<Drawing, 'circles'> })[]
   circlesOfFiles: string[][]
   circlesOfFolders: string[][]
-  /** Of the circles of folders. */
+  /** The imports that make the circles of folders. */
   up: Import[]
 }
 

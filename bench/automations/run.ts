@@ -16,7 +16,7 @@ export interface Scale {
 }
 const FULL: Scale = { automations: 10_000, operations: 500 }
 
-/** From the last insert to the second in which all are due. */
+/** The time from the last insert to the second in which all are due. */
 const AHEAD_MS = 3_000
 const PATIENCE_MS = 300_000
 

@@ -159,7 +159,7 @@ async function fill(client: World['client'], chat: string): Promise<void> {
   await client.query('vacuum analyze messages, chats')
 }
 
-/** From when all of them read until the run has ended; each must have been told all. */
+/** The time from when all of them read until the run has ended; each must have been told all. */
 async function manyReaders({ ours: { server }, key, post: ask, chats: made }: World): Promise<Row[]> {
   const rows: Row[] = []
   const ids = await made(1)

@@ -11,7 +11,7 @@ let ready = 0
 let latencies: number[] = []
 let misordered = 0
 
-/** Of a clock that all processes of the machine share. */
+/** Microseconds of a clock that all processes of the machine share. */
 const now = (): number => Number(process.hrtime.bigint() / 1_000n)
 
 function subscribe(channel: string): void {

@@ -59,7 +59,7 @@ function kept(old: Server, { name, url }: Pick<Server, 'name' | 'url'>, known: H
 const headersOf = (secrets: Secrets, id: Id, sealed: string | null): Headers =>
   sealed === null ? {} : (JSON.parse(secrets.open(sealed, id)) as Headers)
 
-/** With what is needed to call them. */
+/** The servers of an agent, with what is needed to call them. */
 export function outsideServers(
   { secrets }: Engine,
   { id, mcp_servers, sealed_headers }: AgentRow,

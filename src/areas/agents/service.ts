@@ -70,7 +70,7 @@ export const agentService = implementWith<Context<AgentHandles>>()(
 
     update: (ctx, { id, spend_cap_usd, spend_cap_period, mcp_servers, ...changes }) =>
       ctx.transaction(async (ctx) => {
-        // Held before it is read: of two changes at once the second sees what the first left.
+        // The agent is held before it is read: of two changes at once the second sees what the first left.
         await lockResource(ctx, 'agent', id)
         const before = await read(ctx, id)
         const servers = mcp_servers && withServers(ctx, id, before, mcp_servers)

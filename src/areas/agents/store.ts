@@ -80,7 +80,7 @@ const present = (now = new Date()): string[] =>
 const FIND = `select r.*, a.*, ${spentAt(2)} as spent_nano from resources r join agents a on a.id = r.id where r.id = $1`
 
 export const agentStore = {
-  /** By a prepared statement: every call on an agent begins with it. */
+  /** Reads an agent by a prepared statement: every call on an agent begins with it. */
   async find({ pool }: Postgres, id: Id): Promise<CountedAgent | null> {
     const { rows } = await pool.query<CountedAgent>({ name: 'agent_find', text: FIND, values: [id, ...present()] })
     return rows[0] ?? null

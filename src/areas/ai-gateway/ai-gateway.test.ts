@@ -366,7 +366,7 @@ test("the administrator's endpoints serve everybody on credits, and nobody else 
   vendor.script({ usage: { input: 10, output: 5 } })
   const paid = (await bob.post('/inference/text', hello('house/gpt-4o', { max_output_tokens: 50 }))).body.data
   assert.equal(paid.cost_usd, 0.00006)
-  // No price: on credits it cannot be charged, and only who is charged nothing may call it.
+  // No price: on credits it cannot be charged, and only callers who are charged nothing may call it.
   assert.equal((await bob.post('/inference/text', hello('house/gpt-4o-mini'))).body.error.code, 'unpriced_model')
   assert.equal((await alice.post('/inference/text', hello('house/gpt-4o-mini'))).body.data.cost_usd, null)
   const capped = await alice.key({ spend_cap_usd: 5 })

@@ -64,7 +64,7 @@ export const showPreset = (
   models_count: catalogue === null ? null : (byProvider.get(catalogue)?.length ?? 0),
 })
 
-/** The endpoint behind an offer, for who may know it. */
+/** The endpoint behind an offer, for callers who may know it. */
 export const knownEndpoint = ({ from, endpoint }: Source, administers: boolean): Id | null =>
   from === 'account' || from === 'workspace' || (from === 'instance' && administers) ? endpoint.id : null
 

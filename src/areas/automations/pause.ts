@@ -8,11 +8,11 @@ import { type Scope, atLeast, scopes as allScopes } from '#kernel/scopes.ts'
 import { automationEvent } from './events.ts'
 import { type AutomationRow, automationStore } from './store.ts'
 
-/** Within the transaction that changes an agent. */
+/** Pauses its automations within the transaction that changes an agent. */
 export const agentChanged = async (ctx: Context, agentId: Id): Promise<void> =>
   pauseUnlessVouched(ctx, await automationStore.behindAgent(ctx.db, agentId))
 
-/** Within the transaction that gives a chat another agent. */
+/** Pauses its automations within the transaction that gives a chat another agent. */
 export const chatChanged = async (ctx: Context, chatId: Id): Promise<void> =>
   pauseUnlessVouched(ctx, await automationStore.inChat(ctx.db, chatId))
 

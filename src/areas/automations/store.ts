@@ -78,7 +78,7 @@ export const automationSecrets: readonly SealedColumns[] = [
   { table: 'automation_secrets', columns: ['sealed_secret'] },
 ]
 
-/** Of a webhook's former secrets so many count at most. */
+/** Former secrets of a webhook that count at most. */
 const MOST_SECRETS = 20
 
 export const automationStore = {

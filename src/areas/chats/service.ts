@@ -264,7 +264,7 @@ const theRun = async (ctx: Context, chatId: Id, runId: Id): Promise<RunRow> =>
 /** The answer when it is there, or an operation that will have it. */
 async function waitFor(ctx: Context<ChatHandles>, run: RunRow, background: boolean) {
   const answer = background ? null : await answered(ctx, run.id)
-  // Nobody who left reads this; who is still there asks for the run once the server is back.
+  // Nobody who left reads this; a client that is still there asks for the run once the server is back.
   if (answer === null && !background && ctx.signal.aborted) refuse('shutting_down', { details: { run_id: run.id } })
   return answer ?? inBackground(ctx, run)
 }

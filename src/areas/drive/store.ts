@@ -46,7 +46,7 @@ interface FileVersionTable {
 export type FileVersionRow = Selectable<FileVersionTable>
 
 export interface FilePage {
-  /** From `visibleWorkspaces`. */
+  /** Workspaces from `visibleWorkspaces`. */
   workspaces: readonly Id[]
   /** Only what lies directly in it; `root` is the root of the workspaces, null is everywhere. */
   parent: Id | 'root' | null

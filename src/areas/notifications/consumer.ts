@@ -124,8 +124,8 @@ const concerned = ({ channels, actor }: Happened): Id[] =>
 
 async function runEnded(engine: Engine, event: Happened, atOnce: boolean) {
   const run = await runForTelling(engine.postgres, event.resource_id!)
-  // An automation tells of its own runs, and who looks at the chat sees it.
-  // Of a task it is told by the run that handed it on; that its agent needs somebody, by itself.
+  // An automation tells of its own runs, and a person who looks at the chat sees it.
+  // A task's end is told by the run that handed it on; that its agent needs somebody, by the task itself.
   if (!run || (atOnce ? run.status_reason === 'subagent' : run.delegated)) return []
   if (run.automated || (!atOnce && run.seconds < LONG_SECONDS)) return []
   if (await isPresent(engine.postgres.db, `chat:${run.chatId}`, run.accountId)) return []

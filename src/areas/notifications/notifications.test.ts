@@ -510,7 +510,7 @@ test('a key, a budget and a balance near their end are told of at 80 % and at 10
   const [reached] = await told(alice, 'cap.reached')
   assert.equal(reached!.severity, 'error')
 
-  // Of a workspace those are told who can do something about it.
+  // The people told of a workspace's cap are those who can do something about it.
   const tight = (await alice.post('/workspaces', { name: 'Tight' })).body.data.id
   await alice.post(`/workspaces/${tight}/members`, { user_id: bob.id, role: 'member' })
   const held = await alice.key({ workspace_id: tight })

@@ -36,7 +36,7 @@ export interface OperationKind<I extends object = object, H = unknown> {
   run(ctx: Context<H>, input: I, operation: Running): Promise<Outcome>
   /** May be done again from the start after its process died; else it then fails as `interrupted`. */
   repeatable: boolean
-  /** From its start; then it ends as `expired`. */
+  /** Seconds from its start; then it ends as `expired`. */
   expiresInSeconds: number
   contentSeconds: number
   /** The scope that the account must still have in the operation's workspace when it begins; null: `run` checks for itself. */

@@ -34,7 +34,7 @@ interface OperationTable {
   content_expires_at: Date | null
   content_seconds: number | null
   cost_nano: Nano | null
-  /** Of whoever started it; null is all of the account's. */
+  /** Scopes of whoever started it; null is all of the account's. */
   scopes: string[] | null
   process_id: Id | null
   /** The only workspace that the starter's credential reaches; null is all of the account's. */
@@ -86,7 +86,7 @@ export const operations = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
-  /** Of this account. */
+  /** An operation of this account. */
   find: async (db: Db, id: Id, accountId: Id): Promise<OperationRow | null> =>
     (await db
       .selectFrom('operations')

@@ -108,7 +108,7 @@ function heardScopes({ principal }: Context, membership: Membership | null): Rea
   return heard
 }
 
-/** The channel of a path, for who may read it; else 404. */
+/** The channel of a path, for callers who may read it; else 404. */
 export async function channelOf(ctx: Context, words: string): Promise<Readable> {
   const channel = parseChannel(words)
   return (

@@ -8,7 +8,7 @@ import type { Reader } from './reader.ts'
 
 const POLL_MS = 1_000
 const BATCH = 1_000
-/** Of the log at a time while a reader catches up. */
+/** Rows of the log at a time while a reader catches up. */
 const PAGE = 500
 /** Bytes that are written to a reader at once: before more is, it is looked at how much waits. */
 const MOST_AT_ONCE = 1 << 18
@@ -150,7 +150,7 @@ export class Hub {
     flush(touched)
   }
 
-  /** From the log until nothing lies between the reader and what all are told. */
+  /** Tells from the log until nothing lies between the reader and what all are told. */
   async #catchUp(reader: Reader): Promise<void> {
     try {
       while (this.#head !== null && reader.position < this.#head && reader.channels.size > 0) {

@@ -34,7 +34,7 @@ export class Reader implements Feed {
   readonly #hub: Following
   /** Channels that begin later than `position`: what lies before cannot be told whole. */
   readonly #from: ReadonlyMap<string, bigint> | null
-  /** Until somebody reads. */
+  /** The start of a subscription, kept until somebody reads. */
   #waiting: { ctx: Context; start: Start } | null
   #sink: Sink | null = null
   #pending: Bundle | null = null

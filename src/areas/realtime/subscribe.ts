@@ -56,7 +56,7 @@ async function startOf(
       states.map(() => fresh),
     )
   const from = hub.positions.decode(lastEventId)
-  // Of another log, or of this one before it was restored from an older copy.
+  // The position is one of another log, or of this one before it was restored from an older copy.
   if (from === null || from > head)
     return begin(
       hub,

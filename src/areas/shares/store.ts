@@ -98,7 +98,7 @@ export const shareStore = {
     principal: Principal,
     { types, before, limit }: { types: readonly SharedType[]; before: Id | null; limit: number },
   ): Promise<NamedShare[]> {
-    // Of what a workspace was given those are told who may read such things there.
+    // Shares with a workspace are told to those who may read such things there.
     const readable = types.map(
       (type) => sql`(s.resource_type = ${type} and (s.workspace_id is null
         or s.workspace_id = any(${reachableWorkspaces(principal, scopesOf(type).read)}::ulid[])))`,

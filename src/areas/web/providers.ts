@@ -10,7 +10,7 @@ export interface Question {
   domains?: string[] | undefined
   /** 1 to 20. */
   count: number
-  /** From 1. */
+  /** Pages count from 1. */
   page: number
 }
 export interface Ask {

@@ -6,8 +6,8 @@ import { atLeast } from '#kernel/scopes.ts'
 import { type DisabledReason, type EndpointRow, type Place, deliveryStore, endpointStore } from './store.ts'
 
 /**
- * The present place of who answers for an endpoint. Null, and it is switched off, once they are no longer an admin of its
- * workspace: what was set up there outlives nobody's right to set it up.
+ * The present place of the person who answers for an endpoint. Null, and it is switched off, once they are no longer an
+ * admin of its workspace: what was set up there outlives nobody's right to set it up.
  */
 export async function standing(engine: Engine, endpoint: EndpointRow): Promise<Place | null> {
   const place = await endpointStore.placeBehind(engine.postgres.db, endpoint)

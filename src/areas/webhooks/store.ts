@@ -53,7 +53,7 @@ interface SecretTable {
 }
 export type FormerSecret = Selectable<SecretTable>
 
-/** Of an endpoint's former secrets so many sign at most: each is 50 bytes of a header. */
+/** Former secrets of an endpoint that sign at most: each is 50 bytes of a header. */
 const MOST_SECRETS = 10
 
 export interface Attempt {

@@ -41,7 +41,7 @@ export const memberStore = {
       .limit(limit)
       .execute(),
 
-  /** By the membership's id or the user's. */
+  /** A member by the membership's id or the user's. */
   get: (db: Db, workspaceId: Id, id: Id): Promise<NamedMember | undefined> =>
     named(db)
       .where('m.workspace_id', '=', workspaceId)

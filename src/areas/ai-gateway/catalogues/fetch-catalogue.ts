@@ -33,7 +33,7 @@ export async function fetchCatalogue({ engine, signal, now }: Context): Promise<
   return {
     sha256,
     against(newest, force) {
-      // Of another address something else is to be expected.
+      // A catalogue from another address is expected to differ.
       if (!force && newest?.source_url === url.href && priced * 2 < newest.priced_count)
         refuse('provider_error', {
           message: `It has prices of ${priced} models where it had ${newest.priced_count}. Set \`force\` to take it all the same.`,

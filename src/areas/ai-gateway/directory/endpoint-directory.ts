@@ -120,7 +120,7 @@ export async function createDirectory({
     epoch++
   }
 
-  /** Of an account, a workspace or the instance: whatever changed there is read again. */
+  /** Forgets the endpoints of an account, a workspace or the instance: whatever changed there is read again. */
   function forget(ownerId: Id): void {
     if (!byOwner.delete(ownerId)) return
     epoch++
@@ -172,7 +172,7 @@ export async function createDirectory({
     // Older ones may lack what is asked of new ones.
     const stored = rows.filter(hasKey).flatMap((row) => sourceOf(row) ?? [])
     const sources = ownerId === INSTANCE ? [...stored, ...fixed, ...unlessGiven(looked, stored)] : stored
-    // Without its list an endpoint would serve nothing; one that does not answer is not waited for again.
+    // An endpoint without its list would serve nothing; one that does not answer is not waited for again.
     const silent = sources.filter((source) => mustAsk(source) && !isDiscovered(source) && !asked.wasAsked(source))
     await Promise.all(silent.map((source) => asked.ask(source, ASK_MS)))
     return indexOffers(ownerId, sources, (source) => asked.of(source), catalogue)

@@ -9,9 +9,9 @@ export interface OwnerOffers {
   ownerId: Id
   sources: readonly Source[]
   rows: readonly Row[]
-  /** By `slug/id`, as it is written. */
+  /** Rows by `slug/id`, as it is written. */
   exact: ReadonlyMap<string, readonly Row[]>
-  /** By the catalogue's slug, where the endpoint has another name than its provider. */
+  /** Rows by the catalogue's slug, where the endpoint has another name than its provider. */
   alias: ReadonlyMap<string, readonly Row[]>
   bare: ReadonlyMap<string, readonly Row[]>
 }
@@ -50,7 +50,7 @@ export interface Reach {
   /** The caller's own, what it works in first. */
   own: readonly OwnerOffers[]
   instance: OwnerOffers
-  /** Of further workspaces. Their names take nothing away from anybody's. */
+  /** Offers of further workspaces. Their names take nothing away from anybody's. */
   further: readonly OwnerOffers[]
 }
 
@@ -60,7 +60,7 @@ const none: readonly Row[] = []
 
 /**
  * Every way to serve this model: the caller's own, then the instance's. A workspace that the caller does not work in
- * serves only what nobody else does: who is invited to one must not find their prompts sent to its address.
+ * serves only what nobody else does: people invited to one must not find their prompts sent to its address.
  */
 export function resolve({ own, instance, further }: Reach, model: string): readonly Row[] {
   const named = [

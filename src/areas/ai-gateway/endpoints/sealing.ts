@@ -9,7 +9,7 @@ type Headers = Readonly<Record<string, string>>
 /** Columns of a key: sealed under the row's id, so that it opens in no other row. */
 export const sealKey = (secrets: Secrets, id: Id, key: string | null) => ({
   sealed_key: key === null ? null : secrets.seal(key, id),
-  // Of a short key the last four would be too much of it.
+  // The last four of a short key would be too much of it.
   api_key_last4: key === null || key.length < 12 ? null : key.slice(-4),
 })
 

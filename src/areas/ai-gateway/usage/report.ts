@@ -14,7 +14,7 @@ import { administers } from '../endpoints/administer.ts'
 
 const DAYS = 30
 const MOST_DAYS = 366 * 10
-/** Of the series, days times models: what it has beyond, the oldest days, is left out. */
+/** Rows of the series, days times models: those beyond, of the oldest days, are left out. */
 const MOST_ROWS = 20_000
 
 interface Asked extends Pick<UsageFilters, 'from' | 'to' | 'model' | 'provider' | 'surface' | 'billing'> {

@@ -14,7 +14,7 @@ const MOST_FAILURES = 10
 export interface End {
   status: 'succeeded' | 'failed' | 'cancelled' | 'timed_out'
   error: ErrorBody['error'] | null
-  /** Of all its attempts so far, as far as it is known. */
+  /** The cost of all its attempts so far, as far as it is known. */
   cost: Nano | null
 }
 

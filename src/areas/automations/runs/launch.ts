@@ -79,7 +79,7 @@ export async function putOff(db: Db, run: AutomationRunRow, reason: 'archived' |
 
 async function begin(ctx: Context<ChatHandles>, automation: AutomationRow, id: Id): Promise<void> {
   const { action } = automation
-  // Held with its automation, where no two may go on: what was ready a moment ago need not be so now.
+  // The run is held with its automation, where no two may go on: what was ready a moment ago need not be so now.
   const alone = automation.overlap !== 'allow'
   const run = await (alone ? runStore.hold(ctx.db, id) : runStore.holdAlone(ctx.db, id))
   if (run?.status !== 'queued') return

@@ -85,7 +85,7 @@ interface Told {
 
 async function settle(db: Db, run: AutomationRunRow, { runId, outcome, cost }: Told): Promise<void> {
   if (run.run_id !== runId) {
-    // Of an attempt that another has followed only its cost counts.
+    // Only the cost counts of an attempt that another has followed.
     if (cost !== null && cost > (run.cost_nano ?? 0n)) await runStore.update(db, run.id, { cost_nano: cost })
   } else if (outcome?.status === 'failed' && isUnpaid(outcome.error, cost) && run.trigger === 'cron')
     await skipped(db, run, outcome.error)

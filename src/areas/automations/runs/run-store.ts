@@ -192,7 +192,10 @@ export const runStore = {
     return rows.map(({ id }) => id)
   },
 
-  /** Of each of these workspaces some whose turn it is: nothing of the same automation goes on or waits longer, unless it may overlap. */
+  /**
+   * Some runs whose turn it is, of each of these workspaces: nothing of the same automation goes on or waits longer,
+   * unless it may overlap.
+   */
   async ready(db: Db, workspaceIds: readonly Id[], { each, but }: { each: number; but: readonly Id[] }): Promise<Id[]> {
     const { rows } = await sql<{ id: Id }>`
       select t.id from unnest(${workspaceIds}::ulid[]) w(id) cross join lateral (
@@ -213,7 +216,7 @@ export const runStore = {
     return rows.map(({ id }) => id)
   },
 
-  /** Of these, which are held, those whose turn it still is: what was ready before the lock need not be so behind it. */
+  /** Those of these held runs whose turn it still is: what was ready before the lock need not be so behind it. */
   async stillReady(db: Db, ids: readonly Id[]): Promise<AutomationRunRow[]> {
     const { rows } = await sql<AutomationRunRow>`
       select x.* from automation_runs x join automations a on a.id = x.automation_id

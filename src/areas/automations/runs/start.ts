@@ -18,7 +18,7 @@ const AT_ONCE = 200
 const WORKSPACES = 100
 /** Runs of chats that one process carries at most before it leaves what waits to others, or to later. */
 const MOST_GOING = 5_000
-/** Of their words together; what is longer is started alone. */
+/** Characters of their words together; a run with more is started alone. */
 const MOST_CHARACTERS = 4_000_000
 /** The time to judge an owner's rights: one whose provider is slower to say what it serves holds nobody else up. */
 const JUDGED_MS = 1_000

@@ -13,7 +13,7 @@ import type { ChatHandles } from '#areas/chats/service.ts'
 import { runEvent, showRun } from '../runs/show-run.ts'
 
 const LARGEST = 1 << 20
-/** Of a body, what an agent is shown. */
+/** Characters of a body that an agent is shown. */
 const SHOWN_CHARACTERS = 200_000
 
 export interface Fired {
@@ -24,7 +24,7 @@ export interface Fired {
   webhook_signature?: string | undefined
 }
 
-/** Fires a webhook automation for who has its token or its secret. The same `webhook-id` is one run, however often it comes. */
+/** Fires a webhook automation for a caller with its token or secret. One `webhook-id` is one run, however often sent. */
 export async function fire(ctx: Context<ChatHandles>, { id, ...given }: Fired) {
   const body = await wholeOf(ctx)
   const row = await automationStore.get(ctx.db, id)

@@ -7,7 +7,10 @@ import { refuse } from '#kernel/errors.ts'
 import type { ChatRow } from '../store.ts'
 import type { HasEndpoints } from '#areas/ai-gateway/service.ts'
 
-/** Which model answers in this chat, and for which agent. A provider may be asked what it serves: who holds rows asks before. */
+/**
+ * The model that answers in this chat, and for which agent. A provider may be asked what it serves: a caller that holds
+ * rows asks before.
+ */
 export async function answererOf(
   ctx: Context<HasEndpoints>,
   chat: ChatRow,

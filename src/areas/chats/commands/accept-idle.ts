@@ -110,7 +110,7 @@ function insertTogether(engine: Engine): (message: IdleMessage) => Promise<bigin
   if (known) return known
   const made = createBatches(AT_ONCE, async (messages: IdleMessage[]): Promise<(bigint | null)[]> => {
     try {
-      // Of two into one chat the second finds it busy.
+      // The second of two into one chat finds it busy.
       const firsts = new Map(messages.toReversed().map((message) => [message.run.chat_id, message]))
       const places = await insertIntoIdle(engine.postgres, [...firsts.values()])
       return messages.map(({ run }) => places.get(run.id) ?? null)

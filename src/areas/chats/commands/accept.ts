@@ -66,7 +66,7 @@ async function acceptHeld(outer: Context<ChatHandles>, chat: ChatRow, sent: Sent
     await ctx.emit(messageEvent(input, held.workspace_id, 'created'), runEvent(run, waits ? 'queued' : 'started'))
     return { busy, claim: waits ? null : { run, output, events, lastSeq: events.length }, run }
   })
-  // Within a larger transaction there is nothing to run before that is durable.
+  // Nothing can be run before a larger transaction around this one is durable.
   outer.afterCommit(() => {
     beginOrWake(outer, done.claim)
     if (sent.on_busy === 'interrupt') runs.stop(done.busy.map(({ id }) => id))

@@ -141,7 +141,7 @@ export const chatCreated = ({ id, workspace_id }: { id: Id; workspace_id: Id }) 
   data: { id, workspace_id, status: 'active' },
 })
 
-/** With their register, and as they stand after their first message and the answer to come. */
+/** Inserts chats with their register, and as they stand after their first message and the answer to come. */
 async function insertChats(
   db: Db,
   chats: readonly { id: Id; workspace_id: Id; created_by: Id; title: string; agent_id: Id; head: Id }[],

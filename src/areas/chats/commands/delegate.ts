@@ -60,7 +60,7 @@ export const delegate =
     }
   }
 
-/** In the rights of the run that hands it on. */
+/** Hands a task on, in the rights of the run that does so. */
 async function handOn(
   engine: Engine<ChatHandles>,
   agentId: Id,

@@ -110,7 +110,7 @@ function markdownOf(part: Part): string {
   }
 }
 
-/** Behind more backticks than there are inside. */
+/** A text fenced by more backticks than there are inside. */
 function fenced(text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length))
   const fence = '`'.repeat(longest + 1)

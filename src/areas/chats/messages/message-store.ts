@@ -117,13 +117,13 @@ export const messageStore = {
       .limit(limit)
       .execute(),
 
-  /** Of every branch, in the order of making. */
+  /** Ids of every branch, in the order of making. */
   async ids(db: Db, chatId: Id): Promise<Id[]> {
     const { rows } = await sql<{ id: Id }>`select id from messages where chat_id = ${chatId} order by seq`.execute(db)
     return rows.map(({ id }) => id)
   },
 
-  /** Of the path that ends with this message, from the root on. */
+  /** Ids of the path that ends with this message, from the root on. */
   async pathIds(db: Db, head: Id): Promise<Id[]> {
     const { rows } = await sql<{
       id: Id

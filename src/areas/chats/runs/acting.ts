@@ -9,7 +9,7 @@ import { type Membership, type Principal, membershipIn } from '#kernel/principal
 import { scopes as allScopes } from '#kernel/scopes.ts'
 import type { RunRow } from './run-store.ts'
 
-/** The server acting for who sent the message of a run, within that run. Null when they are gone. */
+/** The server acting for the sender of a run's message, within that run. Null when they are gone. */
 export const actingFor = <H>(
   engine: Engine<H>,
   run: RunRow,
@@ -41,7 +41,10 @@ export const isWatched = ({
 }: Pick<RunRow, 'automation_run_id' | 'goal_id' | 'parent_run_id'>): boolean =>
   automation_run_id === null && goal_id === null && parent_run_id === null
 
-/** The place, by membership or by a share, of who asked something of a chat a while ago. Refuses where they may not run it any more. */
+/**
+ * The place, by membership or by a share, of a person who asked something of a chat a while ago. Refuses where they may
+ * not run it any more.
+ */
 export async function placeNow(
   { db, principal }: Context,
   { chat_id, workspace_id }: Pick<RunRow, 'chat_id' | 'workspace_id'>,

@@ -42,7 +42,7 @@ export const claimStore = {
       .returningAll()
       .executeTakeFirst(),
 
-  /** Of each of these chats the next in its line, where nothing runs there. */
+  /** The next run in the line of each of these chats, where nothing runs there. */
   nextOf: async (db: Db, chatIds: readonly Id[]): Promise<Id[]> => {
     const { rows } = await sql<{ id: Id }>`select distinct on (chat_id) chat_id, id from runs q
       where chat_id = any(${chatIds}::ulid[]) and status = 'queued'
@@ -85,7 +85,7 @@ export const claimStore = {
       error: ErrorBody['error'] | null
       payer_error: ErrorBody['error'] | null
       usage: Usage | null
-      /** Of this attempt; what the run has cost before stays in the sum. */
+      /** The cost of this attempt; what the run has cost before stays in the sum. */
       cost: Nano | null
     }[],
   ): Promise<Map<Id, RunRow>> {

@@ -25,7 +25,7 @@ export interface Logged extends Fact {
 }
 
 export const eventStore = {
-  /** Within the transaction of the change that they tell of. */
+  /** Inserts events within the transaction of the change that they tell of. */
   async insert(db: Db, runId: Id, events: readonly Logged[]): Promise<void> {
     if (events.length === 0) return
     await db
@@ -34,7 +34,7 @@ export const eventStore = {
       .execute()
   },
 
-  /** Of many runs at once. `json`, so that each comes back byte for byte. */
+  /** Inserts events of many runs at once. `json`, so that each comes back byte for byte. */
   async insertMany(db: Db, of: readonly { run: Pick<RunRow, 'id'>; events: readonly Logged[] }[]): Promise<void> {
     const rows = of.flatMap(({ run, events }) => events.map((event) => ({ run_id: run.id, ...event })))
     if (rows.length === 0) return
@@ -73,7 +73,7 @@ export const eventStore = {
     return row ?? { seq: 0, type: null }
   },
 
-  /** Of these, those that have an event beyond the given one, have come to an end, or are gone. */
+  /** Those of these runs that have an event beyond the given one, have come to an end, or are gone. */
   async moved({ pool }: Postgres, watched: readonly { id: Id; seq: number }[]): Promise<{ id: Id; seq: number }[]> {
     const { rows } = await pool.query<{ id: Id; seq: number }>({
       name: 'runs_moved',

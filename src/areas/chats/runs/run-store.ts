@@ -147,7 +147,7 @@ export const runStore = {
   get: (db: Db, chatId: Id, id: Id): Promise<RunRow | undefined> =>
     db.selectFrom('runs').selectAll().where('id', '=', id).where('chat_id', '=', chatId).executeTakeFirst(),
 
-  /** Until the transaction ends. */
+  /** Holds the run until the transaction ends. */
   hold: (db: Db, chatId: Id, id: Id): Promise<RunRow | undefined> =>
     db.selectFrom('runs').selectAll().where('id', '=', id).where('chat_id', '=', chatId).forUpdate().executeTakeFirst(),
 

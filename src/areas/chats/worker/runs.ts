@@ -123,7 +123,7 @@ export function startRuns(engine: Engine<AgentHandles>, delegate: Delegate): Run
     if ((done.next === null && draining) || run.parent_call !== null || ending.status !== 'completed') bus.poke('runs')
   }
 
-  /** Until a person has decided: nobody runs it meanwhile. */
+  /** Lets the run rest until a person has decided: nobody runs it meanwhile. */
   async function rest(run: RunRow, left: Parameters<typeof pause>[2], runLog: RunLog): Promise<void> {
     const events = await db.transaction().execute(async (tx) => {
       if ((await chatStore.hold(tx, run.chat_id)) === null) return null

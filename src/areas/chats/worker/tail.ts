@@ -37,7 +37,7 @@ export class Tail {
   get ended(): boolean {
     return this.#ended
   }
-  /** Whether who has come this far has seen the end of the run. */
+  /** Whether a reader who has come this far has seen the end of the run. */
   isOver(seq: number): boolean {
     const last = this.#held.at(-1)
     return this.#ended && last !== undefined && seq >= last.seq && isEnd(last.type)

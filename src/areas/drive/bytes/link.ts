@@ -70,7 +70,7 @@ export async function openLink(engine: Engine, method: string, url: string): Pro
     String(terms.expires) === searchParams.get('expires') &&
     searchParams.get('once') !== '' &&
     [null, 'attachment'].includes(searchParams.get('disposition'))
-  // Without a row the comparison is made all the same: the time it takes tells nobody which files there are.
+  // The comparison is made without a row all the same: the time it takes tells nobody which files there are.
   const expected = sign(engine, terms, row ?? { trashings: -1 })
   if (!isSameText(searchParams.get('signature') ?? '', expected) || !asMinted)
     refuse('invalid_signature', { message: 'This link was not made here, or it has been revoked.' })

@@ -47,7 +47,7 @@ const none = (): never =>
     message: 'There is no small picture of this file: it is not a picture that can be read.',
   })
 
-/** Pictures that are being made or wait for it, by account, content and size: who asks for the same waits for the same. */
+/** Pictures that are being made or wait for it, by account, content and size: equal requests wait for the same. */
 export type Thumbnails = Map<string, Making>
 export const createThumbnails = (): Thumbnails => new Map()
 export interface HasThumbnails {

@@ -5,7 +5,7 @@ import type { Id } from '#kernel/ids.ts'
 
 /** The places where a caller may find something: the rule of lists and of shares, inside the query. */
 export interface Within {
-  /** From `visibleWorkspaces`. */
+  /** Workspaces from `visibleWorkspaces`. */
   workspaces: readonly Id[]
   shared: readonly Id[]
   sharedFolders: readonly Id[]

@@ -8,7 +8,7 @@ export const MOST_TEXT_BYTES = 8 << 20
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252'
 
 export interface Line {
-  /** From 1. */
+  /** Lines count from 1. */
   number: number
   text: string
   /** Longer than is shown. */

@@ -56,7 +56,7 @@ async function withAllBelow(ctx: Context, row: FileRow): Promise<FileRow[]> {
   return [row, ...rows]
 }
 
-/** Before a workspace goes with all that is in it: what its files took is taken away in one statement, not one by one. */
+/** Drops a workspace's files before it goes: what they took is taken away in one statement, not one by one. */
 export async function dropFilesOf(ctx: Pick<Context, 'db'>, workspaceId: Id): Promise<void> {
   await sql`delete from file_versions where workspace_id = ${workspaceId}`.execute(ctx.db)
 }

@@ -42,7 +42,7 @@ export async function rename(ctx: Context, row: FileRow, name: string): Promise<
   return renamed
 }
 
-/** Into another folder, or to the root of a workspace, with all that is in it. */
+/** Moves a thing with all that is in it into another folder, or to the root of a workspace. */
 export function move(ctx: Context, before: FileRow, target: Target): Promise<FileRow> {
   const crossing = before.workspace_id !== target.workspaceId
   return ctx.transaction(async (ctx) => {
@@ -113,7 +113,7 @@ async function checkDeepest(ctx: Context, row: FileRow, lies: { path: string; an
   )
 }
 
-/** Into another workspace, with its versions and what of it is in the trash. */
+/** Moves a thing into another workspace, with its versions and what of it is in the trash. */
 async function crossOver(ctx: Context, id: Id, workspaceId: Id): Promise<void> {
   const { rows } = await sql<{
     id: Id
@@ -132,7 +132,7 @@ async function crossOver(ctx: Context, id: Id, workspaceId: Id): Promise<void> {
     )
 }
 
-/** Into the trash, a folder with everything in it as one. Things that are there already stay as they are. */
+/** Puts a thing into the trash, a folder with everything in it as one. Things there already stay as they are. */
 export const trash = (ctx: Context, before: FileRow): Promise<void> =>
   ctx.transaction(async (ctx) => {
     await holdTree(ctx, [before.workspace_id], before.kind === 'folder' ? 'alone' : 'shared')

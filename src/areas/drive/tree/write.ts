@@ -190,7 +190,7 @@ async function lock(ctx: Context, row: FileRow): Promise<void> {
   Object.assign(row, await readFile(ctx, row.id))
 }
 
-/** Before any bytes have come; the row that is written in the end decides. */
+/** Checks a name before any bytes have come; the row that is written in the end decides. */
 export async function checkFree(ctx: Context, { workspaceId, folder }: Target, name: string): Promise<void> {
   const parentId = folder?.id ?? null
   if ((await fileStore.named(ctx.db, workspaceId, parentId, name)) !== undefined)

@@ -43,7 +43,7 @@ export const deliveryStore = {
       .orderBy('id')
       .execute(),
 
-  /** Held until the transaction ends; what another process holds is left to it. */
+  /** Deliveries that are due, held until the transaction ends; those that another process holds are left to it. */
   due: (db: Db, accountId: Id, channel: 'email' | 'push'): Promise<DeliveryRow[]> =>
     db
       .selectFrom('notification_deliveries')

@@ -70,7 +70,7 @@ interface Waiting {
   type: string
   title: string
   body: string
-  /** Of the words that are embedded: they may be others when the vectors come. */
+  /** A hash of the words that are embedded: they may be others when the vectors come. */
   stamp: string
   workspace_id: Id
   account_id: Id | null

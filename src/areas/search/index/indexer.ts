@@ -47,7 +47,7 @@ async function take(engine: Engine, events: readonly Happened[]): Promise<void> 
 
 /**
  * Reads documents while the database writes those before, a batch after the other. Over when all have ended, also where
- * one fails: who tries again meets nobody who is still at it.
+ * one fails: another try meets nobody who is still at it.
  */
 async function refresh(engine: Engine, source: Searchable, ids: readonly Id[]): Promise<void> {
   let next = 0

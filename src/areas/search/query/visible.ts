@@ -30,7 +30,7 @@ export interface Reached {
 }
 export type Reach = Reached[]
 
-/** By the rule of lists and of shares. 404 for a workspace that the caller may not know of. */
+/** The reach of a caller, by the rule of lists and of shares. 404 for a workspace that the caller may not know of. */
 export async function reachOf(ctx: Context, types: readonly SearchType[], workspaceId: Id | undefined): Promise<Reach> {
   if (workspaceId !== undefined) placeIn(ctx, workspaceId)
   const asked = types.includes('file') ? [...new Set([...types, 'note' as const])] : types

@@ -83,7 +83,7 @@ test('bob, who may only write agents, sets tools: alice’s runs of them do what
   const told = (await alice.get(`/chats/${run.chat_id}/messages`)).body.data.at(-1)
   assert.equal(results(told)[0]!.output.error.code, 'insufficient_role')
 
-  // She sets them, though to what they were; who has left lends nothing.
+  // She sets them, though to what they were; a person who has left lends nothing.
   assert.equal((await alice.patch(`/agents/${hers.id}`, { tools: bold })).status, 200)
   assert.deepEqual(await outcome(alice, hers, create(team)), ['done'])
   await alice.delete(`/workspaces/${team}/members/${bob.id}`)

@@ -25,7 +25,7 @@ export interface Outside extends AsyncDisposable {
   offer: Tool[]
   /** Why a server, or some of its tools, cannot be used now. */
   problems: { server: string; message: string }[]
-  /** By the name that the model knows; null where no server of the agent has it. */
+  /** The tool by the name that the model knows; null where no server of the agent has it. */
   reach(name: string): OutsideUse | { unusable: string } | null
 }
 
@@ -174,7 +174,7 @@ function nameOf(server: string, tool: string): string {
 /** The secrets in a header's value: all of it, and what follows the word that says which kind of credential it is. */
 const secretsIn = (value: string): string[] => [value, ...value.split(' ').slice(1)].filter(({ length }) => length >= 8)
 
-/** A server that repeats what it was sent tells no secrets to the model, nor to who reads the chat. */
+/** A server that repeats what it was sent tells no secrets to the model, nor to readers of the chat. */
 function hideIn<Told>(told: Told, secrets: readonly string[]): Told {
   const hide = (words: string) => secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), words)
   const json = JSON.stringify(told, (_, value: unknown) => (typeof value === 'string' ? hide(value) : value))

@@ -69,7 +69,7 @@ export interface ToolsetOwner {
   /** The one whose run it is, and where it runs. */
   principal: Principal
   workspaceId: Id
-  /** Of the run, itself first. */
+  /** The run and those above it, itself first. */
   lineage: readonly Lineal[]
   delegate: Delegate
   signal: AbortSignal
@@ -177,7 +177,7 @@ function handing(
   }
 }
 
-/** In the rights of whoever sent the message and of who chose the tools, and in no workspace but the chat's. */
+/** Calls in the rights of whoever sent the message and of who chose the tools, and in no workspace but the chat's. */
 async function callHere(
   engine: Engine<AgentHandles>,
   name: string,
