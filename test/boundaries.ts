@@ -5,10 +5,10 @@
 import { matchesGlob } from 'node:path'
 
 export interface Room {
-  /** Whose imports this row rules: the first row that matches a file is its row. */
+  /** The files whose imports this row rules: the first row that matches a file is its row. */
   files: string
   is: string
-  /** What these files may import besides their own room. */
+  /** The rooms that these files may import from besides their own. */
   may: readonly string[]
   /** How far their own room reaches: null where only `may` holds, as for contracts. Else the row's own folder. */
   own?: null
@@ -91,7 +91,7 @@ const rowOf = (path: string): Room | undefined => ROOMS.find(({ files }) => matc
 
 /** The first folder under `src/`, or the file itself; and the app. */
 export const roomOf = (path: string): string => (path.startsWith('web/') ? 'web' : path.split('/')[1]!)
-/** Where a file may import freely: its area, or its room. */
+/** The folder in which a file may import freely: its area, or its room. */
 const homeOf = (path: string): string => /^src\/areas\/[^/]+\//.exec(path)?.[0] ?? roomOf(path)
 const isContract = (path: string): boolean => /^src\/areas\/[^/]+\/contract[^/]*\.ts$/.test(path)
 

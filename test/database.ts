@@ -88,7 +88,7 @@ export async function startTestPostgres(): Promise<{ connection: pg.PoolConfig; 
   const pool = new pg.Pool({ ...connection, database: TEMPLATE, max: 2 })
   try {
     await migrate(pool)
-    // What jobs keep for themselves, so that not every server of a test makes it again.
+    // The tables of the jobs are made here, so that not every server of a test makes them again.
     pool.on('error', () => {}).on('connect', (client) => client.on('error', () => {}))
     await runMigrations({ pgPool: pool })
   } finally {

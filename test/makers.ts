@@ -1,6 +1,6 @@
 import type { Caller, Person } from './server.ts'
 
-/** Who makes it: a person, or a key of theirs. */
+/** The maker: a person, or a key of theirs. */
 type Maker = Caller & Pick<Person, 'workspaceId'>
 
 /** How to make one of each kind that a path can name, for the derived tests, in a workspace or the personal one. Answers its id. */

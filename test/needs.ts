@@ -1,5 +1,5 @@
 /**
- * What a test needs of the machine: `test('…', needs(canMount, 'the right to mount'), …)`. Where it is missing the test
+ * The machine must have what a test needs: `test('…', needs(canMount, 'the right to mount'), …)`. Else the test
  * is skipped; with `UK_TEST_ALL=1`, as the merge check sets it, that is a failure of its own.
  */
 export function needs(there: boolean, what: string): { skip?: string } {

@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '..')
 /** The server as a person starts it: `bin/run src/main.ts`, in a process of its own. */
 export interface Program extends AsyncDisposable {
   child: ChildProcess
-  /** What `ready` named. Rejects when the program ends before it is ready. */
+  /** The part of the output that `ready` named. Rejects when the program ends before it is ready. */
   ready: Promise<string>
   output(): { stdout: string; stderr: string }
   exited: Promise<number | null>

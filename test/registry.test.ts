@@ -1,7 +1,7 @@
 // Takes long: begun before others.
 /**
- * What holds for every endpoint, derived from the registry and asked over HTTP: nobody who adds an endpoint writes
- * these, and nobody can forget them.
+ * Rules that hold for every endpoint, derived from the registry and asked over HTTP: nobody who adds an endpoint writes
+ * them, and nobody can forget them.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

@@ -5,7 +5,7 @@ const MEMORY = '/dev/shm'
 /** Some databases at a time have 12 MB each, and a log of a PostgreSQL grows to 512 MB. */
 const ENOUGH_BYTES = 2 ** 32
 
-/** Where databases of a run are: what does not outlive it needs no disk to wait for, if the system has memory to spare. */
+/** The folder for a run's databases: they end with it and need no disk to wait for, if there is memory to spare. */
 export function roomForRun(): string {
   try {
     const { bavail, bsize } = statfsSync(MEMORY)

@@ -53,7 +53,7 @@ async function runShort(): Promise<{ passed: number; failed: number; skipped: nu
     const [mark, more] = outcome.failed ? ['✖', `${failures}\n`] : ['✔', '']
     process.stdout.write(`${mark} ${outcome.file} (${outcome.seconds.toFixed(1)} s)\n${lines}\n${more}`)
   })
-  // What failed is said once more where the eye is.
+  // The failures are said once more where the eye is.
   for (const outcome of outcomes.filter(({ failed }) => failed > 0))
     process.stdout.write(`\n✖ ${outcome.file}\n${told(outcome)[1]}\n`)
   const sum = (count: (outcome: Outcome) => number): number => outcomes.reduce((all, one) => all + count(one), 0)

@@ -30,6 +30,6 @@ export function stopwatch(): () => number {
   setInterval(look, TURN_MS).unref()
   return look
 }
-/** Between two looks at the clock; more than `MOST_MS` between them was no time of this process. */
+/** The time between two looks at the clock; if it was more than `MOST_MS`, it was not a time of this process. */
 const TURN_MS = 10
 const MOST_MS = 50

@@ -11,7 +11,7 @@ import { type ResourceRow, type Status, lockResource, updateResource } from './r
 export type Move = 'archive' | 'unarchive' | 'trash' | 'restore'
 type Place = Pick<ResourceRow, 'status' | 'trashed_from'>
 
-/** Where a move leads from here: the new status, null when it already holds, or `refused` with what would be allowed. */
+/** The result of a move: the new status, null when it already holds, or `refused` with what would be allowed. */
 export function moved({ status, trashed_from }: Place, move: Move): Status | null | 'refused' {
   if (move === 'restore') return status === 'trashed' ? (trashed_from ?? 'active') : null
   if (move === 'trash') return status === 'trashed' ? null : 'trashed'
@@ -49,7 +49,7 @@ export interface Kept<Shown> {
   kind: string
   /** The thing as GET answers it. */
   read(ctx: Context, id: Id): Promise<Shown>
-  /** Who hears of a move, beside the workspace. */
+  /** The channels that hear of a move, beside the workspace. */
   channels?(row: ResourceRow): string[]
 }
 

@@ -205,7 +205,7 @@ export const placeIn = (
   gone: RefusalMore = { param: 'workspace_id', message: noWorkspace },
 ): Membership => membershipIn(ctx.principal, workspaceId) ?? refuse('not_found', gone)
 
-/** What every resource shows of its row in the register; `resourceFields` of the kernel is its schema. */
+/** The fields that every resource shows of its row in the register; `resourceFields` of the kernel is their schema. */
 export const showResource = (row: ResourceRow) => ({
   id: row.id,
   workspace_id: row.workspace_id,

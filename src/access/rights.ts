@@ -45,10 +45,10 @@ export async function watchRights(
   // Every transaction below this had ended when it was read, so what is at or above it is all that can be new.
   let from = (await postgres.pool.query<{ x: string }>('select pg_snapshot_xmin(pg_current_snapshot())::text as x'))
     .rows[0]!.x
-  /** What the last read answered, by transaction and account: what is still open elsewhere makes it come again. */
+  /** The last read's changes, by transaction and account: while one is still open elsewhere, they come again. */
   let told: ReadonlySet<string> = new Set()
   let heardAt = performance.now()
-  /** Whoever asked last waited in vain: until the database is heard of, the others need not. */
+  /** The last caller waited in vain: until the database is heard of, the others need not. */
   let lost = false
   let running: Promise<void> = Promise.resolve()
   let next: Promise<void> | null = null
@@ -63,7 +63,7 @@ export async function watchRights(
     })
     const changes = new Set(rows[0]!.changes)
     const fresh = changes.difference(told)
-    // What cannot be told now is read again.
+    // A change that cannot be told now is read again.
     for (const id of new Set([...fresh].map((change) => change.slice(change.indexOf(' ') + 1)))) onChange(id)
     from = rows[0]!.x
     told = changes

@@ -1,5 +1,5 @@
 /**
- * What reaches beyond a workspace: a share gives somebody else a part of what a member may do with one thing. `permit`
+ * Shares reach beyond a workspace: each gives somebody else a part of what a member may do with one thing. `permit`
  * asks here when the caller has no place where a thing lives; lists and searches join `shares_of`.
  */
 import { type Generated, type RawBuilder, type Selectable, sql } from 'kysely'
@@ -92,7 +92,7 @@ export async function sharedPlace(
     select s.access, s.workspace_id, (select status from workspaces where id = ${workspace_id}) as status
     from ${sharesOf(principal, read!)} s where s.resource_id = any(${[id, ...ancestors]}::ulid[])`.execute(db)
   if (rows.length === 0) return null
-  // What a workspace was given, each does with it who may do so with what is in it.
+  // A thing given to a workspace may be edited by each member who may edit what is in that workspace.
   const edits = rows.some(
     (row) => row.access === 'edit' && (row.workspace_id === null || writesIn(principal, row.workspace_id, write!)),
   )

@@ -21,20 +21,20 @@ import type { Secrets } from './secrets.ts'
 export type { Emitted } from './outbox/outbox.ts'
 
 /**
- * What keeps state, built once by app.ts and shared by every call of this process; with the handles `H` of areas and of
- * the gateway that a function uses besides, such as `Engine<{ hub: Hub }>`.
+ * The parts that keep state, built once by app.ts and shared by every call of this process; with the handles `H` of
+ * areas and of the gateway that a function uses besides, such as `Engine<{ hub: Hub }>`.
  */
 export type Engine<H = unknown> = Machinery<H> & H
 
 interface Machinery<H> {
   config: Config
-  /** Where people reach this instance, such as `https://uk.example.com`. */
+  /** The address of this instance, such as `https://uk.example.com`. */
   origin(): string
   postgres: Postgres
   secrets: Secrets
   bus: Bus
   jobs: Jobs
-  /** Where file bytes live. */
+  /** The store of file bytes. */
   blobs: Blobs
   ledger: Ledger
   log: Log

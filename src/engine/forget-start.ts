@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 const LOOK_MS = 1_000
-/** Who works for less than this share of the time has nobody to keep waiting. */
+/** A process that works for less than this share of the time has nobody to keep waiting. */
 const IDLE = 0.1
 
 /**

@@ -25,7 +25,7 @@ export async function* iterate(
   using _attached = open({
     write(bytes) {
       parser.feed(Buffer.from(bytes).toString())
-      // Whoever iterates and does not keep up is left behind, as a slow socket is.
+      // A reader that iterates and does not keep up is left behind, as a slow socket is.
       if (waiting.length > MOST_WAITING) stop()
       wake()
       return (unread += bytes.length)

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Context } from './context.ts'
 
-/** Where secrets lie that are sealed under the id of their row. */
+/** The columns of secrets that are sealed under the id of their row. */
 export interface SealedColumns {
   table: string
   columns: readonly string[]

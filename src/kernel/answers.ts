@@ -4,7 +4,7 @@ import type { Scope } from './scopes.ts'
 
 export interface Page<T> {
   rows: T[]
-  /** Where the next page starts, or null at the end. */
+  /** The start of the next page, or null at the end. */
   next: string | null
   /** Further top-level keys of the list envelope. */
   extra?: Record<string, unknown>
@@ -66,7 +66,7 @@ export interface Reached {
 export const encodeEvent = ({ id, event, data }: Event): string =>
   `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 
-/** Where a feed writes to: one reader, whatever carries it there. */
+/** The receiver of a feed: one reader, whatever carries it there. */
 export interface Sink {
   /** Bytes of server-sent events. Answers how many are unread, these included. */
   write(bytes: Uint8Array): number
@@ -74,7 +74,7 @@ export interface Sink {
   drained(): Promise<void>
   /** For the reader to resume elsewhere. */
   end(): void
-  /** What the feed knows of the reader's rights may be old: they are looked at again, and the feed hears of it. */
+  /** The feed's knowledge of the reader's rights may be old: they are looked at again, and the feed hears of it. */
   recheck(): Promise<void>
 }
 /**

@@ -55,7 +55,7 @@ export interface CallContext {
    * their rights alone.
    */
   agent: { consented: boolean } | null
-  /** Where the call came from. `loopback`: everything that is known of it says this machine, and nothing tells of a proxy. */
+  /** The origin of the call. `loopback`: all that is known of it says this machine, and nothing tells of a proxy. */
   caller: { ip: string; userAgent: string | null; loopback: boolean }
   /** Null where the call brings no bytes. */
   upload: Upload | null

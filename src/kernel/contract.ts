@@ -49,7 +49,7 @@ export const deleted = { kind: 'deleted' } as const
 export const none = { kind: 'none' } as const
 
 /**
- * Who may call: `any` a key or a session · `session` only a signed-in person, a key is refused · `sign_in` everybody,
+ * The callers allowed: `any` a key or a session · `session` only a signed-in person, not a key · `sign_in` everybody,
  * and the answer may set the session cookie, so the checks against cross-site calls hold · `open` everybody.
  */
 export type Auth = 'any' | 'session' | 'sign_in' | 'open'
@@ -58,7 +58,7 @@ export type LimitClass = 'reads' | 'writes' | 'searches' | 'inference'
 export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R extends Reply, H extends Shape> {
   summary: string
   description?: string
-  /** What a key must grant; null where being signed in is enough. */
+  /** The scope that a key must grant; null where being signed in is enough. */
   scope: Scope | null
   /** Default `any`. */
   auth?: Auth
@@ -69,7 +69,7 @@ export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R exten
   consent?: 'person'
   /** The kind of the resource that the first path parameter names; `permit` finds it and knows the caller's role there. */
   on?: string
-  /** What the caller needs on that resource where it is less than `scope`: copying reads here and writes elsewhere. */
+  /** The scope needed on that resource where it is less than `scope`: copying reads here and writes elsewhere. */
   onScope?: Scope
   /** The role needed on that resource or workspace where it is not the one of the scope's verb. */
   role?: Role
@@ -185,7 +185,7 @@ export const words = (most: number) =>
     .refine((text) => !text.includes('\0'), 'must not contain NUL characters')
     .transform((text) => text.toWellFormed())
 
-/** Where the bytes of an image or a file come from. */
+/** The source of the bytes of an image or a file. */
 export const mediaSource = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('url'), url: z.url({ protocol: /^https?$/ }).max(8_192) }),
   z.strictObject({
@@ -266,12 +266,12 @@ type Read<S extends Shape> = keyof S extends never ? {} : z.output<z.ZodObject<S
 type Write<S extends Shape> = keyof S extends never ? {} : z.input<z.ZodObject<S>>
 type Flat<T> = { [K in keyof T]: T[K] } & {}
 
-/** What a handler gets: path, query, body and paging in one object. */
+/** The input of a handler: path, query, body and paging in one object. */
 export type Input<E> =
   E extends Endpoint<infer Path, infer Q, infer B, infer P, infer R, infer H>
     ? Flat<Record<Exclude<Names<Path>, keyof P>, Id> & Read<P> & Read<H> & Read<Q> & Read<B> & Paging<R>>
     : never
-/** What a caller sends. */
+/** The request as a caller sends it. */
 export type Call<E> =
   E extends Endpoint<infer Path, infer Q, infer B, infer P, infer R, infer H>
     ? Flat<
@@ -279,7 +279,7 @@ export type Call<E> =
       >
     : never
 
-/** What a handler answers. */
+/** The answer of a handler. */
 export type Output<E> =
   E extends Endpoint<any, any, any, any, infer R>
     ? R extends { kind: 'one'; of: infer T extends z.ZodType }

@@ -1,6 +1,6 @@
 import { type Scope, isScope } from './scopes.ts'
 
-/** Where events can be heard; `custom` channels carry none. */
+/** The kinds of channels on which events can be heard; `custom` channels carry none. */
 export const channelKinds = ['user', 'workspace', 'chat', 'operation'] as const
 export type ChannelKind = (typeof channelKinds)[number]
 

@@ -12,7 +12,7 @@ export interface WholeRequest {
   readonly whole: Buffer
 }
 
-/** Where an answer is written. Of Node's `ServerResponse` it is what mounts need that write their own heads. */
+/** The receiver of an answer: the part of Node's `ServerResponse` that mounts need that write their own heads. */
 export interface Reply {
   /** The head is written, or is about to be with the first bytes. */
   readonly headersSent: boolean

@@ -1,4 +1,4 @@
-/** Whose rights bound a call besides its caller's: those who chose the tools that an agent acts by. */
+/** The accounts whose rights bound a call besides its caller's: those who chose the tools that an agent acts by. */
 import type { Id } from './ids.ts'
 import { type Lender, type Membership, type Principal, behalfOf, hasScope, membershipIn } from './principal.ts'
 import { type Scope, atLeast } from './scopes.ts'
@@ -8,7 +8,7 @@ export type { Lender } from './principal.ts'
 /** Scopes of what tells of an account by itself, which no other member of a workspace may see or change. */
 const OWN: ReadonlySet<Scope> = new Set(['settings:read', 'settings:write', 'notification:read', 'usage:read'])
 
-/** Who answers for what this caller sets: itself and, within a run, those whom the run's tools are bound by. */
+/** The accounts behind what this caller sets: its own and, within a run, those that the run's tools are bound by. */
 export function lendersOf(principal: Principal): Lender[] {
   const { account_id, scopes, held_to } = behalfOf(principal)
   const { credential } = principal

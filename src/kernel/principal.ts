@@ -54,7 +54,7 @@ export type Credential =
       lenders?: readonly Lender[]
     }
 
-/** Who calls. Made once per credential and kept until a right of the account changes. */
+/** The caller. Made once per credential and kept until a right of the account changes. */
 export interface Principal {
   accountId: Id
   tier: Tier
@@ -118,7 +118,7 @@ export function behalfOf({ accountId, credential }: Principal) {
   }
 }
 
-/** Who made something happen, as the outbox and the audit keep it. */
+/** The maker of a change, as the outbox and the audit keep it. */
 export interface Actor {
   account_id: Id
   via: Credential['kind']
@@ -143,7 +143,7 @@ export function actorOf({ accountId, credential }: Pick<Principal, 'accountId' |
   }
 }
 
-/** Who is behind a secret. The accounts area implements it; the line and the gateway ask it. */
+/** Tells who is behind a secret. The accounts area implements it; the line and the gateway ask it. */
 export interface Authority {
   /**
    * Refuses with 401, and with 503 when this process has been cut off from the database so long that a revocation may

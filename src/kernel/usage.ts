@@ -71,9 +71,9 @@ export function usageOf(buckets: Partial<Omit<Usage, 'total_tokens'>>): Usage {
   return usage
 }
 
-/** Where a cost comes from (contract, part 7). */
+/** The source of a cost (contract, part 7). */
 export type CostSource = 'reported' | 'computed' | 'estimated' | 'free'
-/** Who pays the provider: the caller's own key, the instance's on the caller's credits, or nobody. */
+/** The payer of the provider: the caller's own key, the instance's on the caller's credits, or nobody. */
 export type Billing = 'byok' | 'credits' | 'free'
 
 const EMPTY: Usage = usageOf({ requests: 0 })

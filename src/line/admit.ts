@@ -11,7 +11,7 @@ import type { Scope } from '#kernel/scopes.ts'
 import type { Limits } from './limit.ts'
 
 /**
- * What a request shows of its caller: the secret of a key, the token of a session, the address that is all an open
+ * The credential of a request: the secret of a key, the token of a session, the address that is all an open
  * endpoint knows anybody by, or nothing. A key is not an object: the gateways make none per call.
  */
 export type Presented = string | { session: string } | { address: string } | null
@@ -27,7 +27,7 @@ export interface Wanted {
   scope: Scope | null
 }
 
-/** Whoever asks to be admitted, told of each step as it is taken: what one took is theirs to give back where the next refuses. */
+/** A caller to be admitted, told of each step as it is taken: it gives back what one took where the next refuses. */
 export interface Entrant {
   /** Their connection: on it a key that came before is known at once. */
   readonly connection: object
@@ -65,7 +65,7 @@ function take(
 const addressOf = (shown: Presented): string =>
   shown !== null && typeof shown === 'object' && 'address' in shown ? `address ${shown.address}` : ''
 
-/** Whose rate and room a call counts for: its key's, so that one of an account's keys cannot starve the others; sessions share the account's. */
+/** The subject of rate and room: its key, so that no key of an account starves another; sessions share an account's. */
 export const countedAs = ({ accountId, credential }: Principal): Id =>
   credential.kind === 'key' ? credential.id : accountId
 
@@ -150,7 +150,7 @@ export abstract class RightsWatch implements Disposable {
     this.#shown = shown
     this.#heard = authority.onChange(principal.accountId, () => void this.recheck())
     this.#setTimer(principal)
-    // What changed since the caller was admitted, while its body came or its stream was prepared, was not heard here.
+    // Changes since the caller was admitted, while its body came or its stream was prepared, were not heard here.
     this.#recheckIfOther(principal, connection)
   }
 

@@ -29,7 +29,7 @@ export async function tryPort(where: Where): Promise<void> {
 }
 
 /**
- * Where this server is found, such as `http://127.0.0.1:4242`. Who listens on all addresses is found at each of them,
+ * The address of this server, such as `http://127.0.0.1:4242`. A server on all addresses is found at each of them,
  * but answers browsers only under a name that it knows.
  */
 export function originAt({ host, allowedHosts }: Pick<Config, 'host' | 'allowedHosts'>, port: number): string {

@@ -14,7 +14,7 @@ export interface Origins {
   checkCrossSite(request: IncomingMessage): void
   /** Refuses a page of another site with 403; this machine's pages and programs, which send no `Origin`, pass. */
   checkOrigin(request: IncomingMessage): void
-  /** Where a call came from, as its service sees it. */
+  /** The caller's address and program, as its service sees them. */
   callerOf(request: IncomingMessage): Caller
   /** Peer address, or the client's behind a trusted proxy. */
   clientIp(request: IncomingMessage): string

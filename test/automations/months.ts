@@ -48,7 +48,7 @@ const walls: Wall[] = [
   { minutes: [0, 30], hours: null, weekdays: [0, 6] },
 ]
 
-/** What an automation follows from a moment on, and how far the clock has come meanwhile. */
+/** The rules that an automation follows from a moment on, and how far the clock has come meanwhile. */
 interface Segment {
   wall: Wall
   zone: string

@@ -27,7 +27,7 @@ export class WalkedZone {
     })
   }
 
-  /** What is to be added to UTC, in milliseconds. */
+  /** The milliseconds to be added to UTC. */
   offset(at: number): number {
     const quarter = Math.floor(at / QUARTER) * QUARTER
     const before = this.#known.get(quarter)

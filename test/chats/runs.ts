@@ -2,11 +2,11 @@ import { type Sent, allEvents, readEvents } from '../events.ts'
 import type { Caller } from '../server.ts'
 import { script } from './chats.ts'
 
-/** What was said, as the deltas of a stream tell it. */
+/** The text that was said, as the deltas of a stream tell it. */
 export const joined = (events: readonly Sent[]): string =>
   events.map(({ event, data }) => (event === 'text.delta' ? data.delta : '')).join('')
 
-/** What somebody does with runs of chats that `sim/script` answers. */
+/** The steps that somebody takes with runs of chats that `sim/script` answers. */
 export const chatting = (who: Caller) => ({
   made: async (): Promise<string> => (await who.post('/chats', { model: 'sim/script' })).body.data.id,
   /** Starts an answer that goes on until it is stopped; answers its run once something was said. */

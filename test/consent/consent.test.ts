@@ -75,7 +75,7 @@ const grounds: Readonly<Record<string, (endpoint: AnyEndpoint) => boolean>> = {
     endpoint.method === 'DELETE' && ['deleted', 'none'].includes(endpoint.reply.kind) && !comesBack(endpoint),
 }
 
-/** What a person does at sign-in, and what proves by a secret of its own who calls. */
+/** An endpoint of a person at sign-in, or one where a secret of its own proves who calls. */
 const isAPersonsOwn = ({ auth }: AnyEndpoint): boolean => auth === 'sign_in' || auth === 'open'
 
 const why = ({ name, endpoint }: Listed): string[] =>

@@ -82,7 +82,7 @@ for (const [way, connect, mode] of ways)
       assert.equal(await shares(), made)
       assert.equal(shown.length, 1)
       assert.match(shown[0]!, /shares\.create[^]*bob@example\.com/)
-      // What would be refused all the same is refused unasked.
+      // A call that would be refused all the same is refused unasked.
       const wrong = await agent.tell('do', { name: 'shares.create', input: { ...input, access: 'all' } })
       assert.deepEqual([wrong.said.error.code, shown.length], ['invalid_parameter', 1])
     }

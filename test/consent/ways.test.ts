@@ -1,4 +1,4 @@
-/** What is marked `consent: 'person'`, tried by agents: three ways in, watched and unwatched, and none without a person. */
+/** Calls marked `consent: 'person'`, tried by agents: in three ways, watched and unwatched, and none without a person. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { loadContracts } from '#areas/contracts.ts'
@@ -83,7 +83,7 @@ const ways: Readonly<Record<string, { agent: () => Promise<object>; calls: () =>
     calls: () => names.map((name) => call('mcp__self__do', { name, input: given(name) })),
   },
 }
-/** What a run never decides for itself, asked or not. */
+/** The decisions that a run never makes for itself, asked or not. */
 const never = ['chats.actions', 'chats.resume_goal']
 
 const agentBy = async (way: string, workspace_id = alice.workspaceId) =>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { type Person, testServer } from '../server.ts'
 
-/** What a drive is, said once more, as simply as can be: things with a parent, and what was trashed together. */
+/** A drive said once more, as simply as can be: things with a parent, and what was trashed together. */
 interface Thing {
   kind: 'file' | 'folder'
   name: string

@@ -17,7 +17,7 @@ import { call, outcome, payer } from '#test/engine/ledger-calls.ts'
 const names = migrationNames()
 /** The last of the files that replaced all that came before. */
 const BASELINE = '0014-webhooks.sql'
-/** What a schema consists of, a line each, but for the order of columns. */
+/** The parts of a schema, a line each, but for the order of columns. */
 const shape = `with mine as (
     select oid from pg_namespace where nspname = 'public' or nspname ~ '^ledger_[0-9a-f]{12}$'
   )
@@ -104,7 +104,7 @@ async function fill(pool: pg.Pool, at: string): Promise<Map<string, number>> {
        and c.table_name <> 'migrations' order by c.ordinal_position`,
   )
   const tables = Map.groupBy(rows, ({ name }) => name)
-  // What the row of each table holds, by column.
+  // The values in the row of each table, by column.
   const made = new Map<string, Map<string, unknown>>()
   while (made.size < tables.size) {
     const ready = [...tables].filter(

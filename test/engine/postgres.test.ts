@@ -183,7 +183,7 @@ test('a second instance on the same data dir is refused by name and pid, until t
   const message = `the data dir ${temp.dir} is in use by process ${first.process.pid}; one server at a time may use it`
   assert.throws(() => lockDataDir(temp.dir), { name: 'StartRefused', message })
   assert.equal((await startChild(temp.dir)).refused, `StartRefused: ${message}`)
-  // Who forgets the lock does not get to stop the other's database either.
+  // A process that forgets the lock does not get to stop the other's database either.
   await assert.rejects(startPostgres({ dataDir: temp.dir, log: assert.fail }), {
     name: 'StartRefused',
     message: /in use by process/,

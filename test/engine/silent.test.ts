@@ -17,7 +17,7 @@ test(
     using way = await wayToDatabase(database.connection)
     await using near = await testServer({
       database: { ...database, connection: way.connection },
-      // What breaks is logged, as it should be.
+      // The break is logged, as it should be.
       log: createLog('silent'),
     })
     await using far = await testServer({ database })

@@ -104,7 +104,7 @@ test('keys are never in logs, errors, answers, the database or another providerâ
   }
   await told(bob.post('/api-keys', { name: 'x', scopes: ['no such scope', key.key] }))
   await told(bob.request('POST', '/auth/sign-in', { email: bob.email, password: `${bob.password}!` }))
-  // Who pastes a key for a name is shown their own words, but nobody keeps them.
+  // A caller who pastes a key for a name is shown their own words, but nobody keeps them.
   await key.get(`/models/${key.key}`)
   await told(server.stranger.get('/me', { authorization: `Bearer ${key.key}x` }))
   await told(server.stranger.get('/me', { authorization: `Bearer ${key.key}`, 'x-api-key': wrong }))

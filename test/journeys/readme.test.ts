@@ -57,7 +57,7 @@ test('a newcomer copies the quickstart and has the same answer by curl, uk, a st
 
   const [javascript] = blocks('A first answer', 'js')
   const program = join(home.path, 'quickstart.mjs')
-  // Where the packages are found: a newcomer has installed them beside the program.
+  // The path of the packages: a newcomer has installed them beside the program.
   const linked = here(javascript!).replaceAll(
     /from '([^']+)'/g,
     (_, name: string) => `from '${import.meta.resolve(name)}'`,

@@ -7,7 +7,7 @@ import net from 'node:net'
 import { after, before, test } from 'node:test'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
 
-// What stands at 127.0.0.1 must never be reached; 127.0.0.2 is listed and stands for the world outside.
+// The server at 127.0.0.1 must never be reached; 127.0.0.2 is listed and stands for the world outside.
 let port: number
 let reached = 0
 let allowed: ReturnType<typeof createServer>
@@ -18,7 +18,7 @@ let answered = 0
 let redirect: string | null = null
 
 const realLookup = dns.lookup
-/** What names of the tests lead to now. */
+/** The addresses that names of the tests lead to now. */
 const names = new Map<string, string[]>()
 
 before(async () => {

@@ -1,5 +1,5 @@
 /**
- * What changes the account is not for who is held to one of its workspaces: every endpoint that writes, and that names
+ * A change of the account is not for a caller held to one of its workspaces: every endpoint that writes, and that names
  * neither a thing of a workspace nor the workspace, is judged here.
  */
 import assert from 'node:assert/strict'
@@ -58,7 +58,7 @@ before(async () => {
 })
 after(() => server[Symbol.asyncDispose]())
 
-/** What of an account could have been changed. */
+/** Everything of an account that could have been changed. */
 async function stateOf(person: Person): Promise<string[]> {
   const subjects = [
     '/settings',

@@ -20,7 +20,7 @@ import { until } from '../until.ts'
 const writing = list(await loadContracts()).filter(
   ({ endpoint: { on, method } }) => on !== undefined && method !== 'GET',
 )
-/** Where a kind's own row stands; all others are resources. */
+/** The table of a kind that has its own row; all others are resources. */
 const tables: Record<string, string> = {
   workspace: 'workspaces',
   upload: 'uploads',

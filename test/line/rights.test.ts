@@ -16,7 +16,7 @@ import { type Answer, type Caller, type Person, type TestServer, testServer } fr
 const all = list(await loadContracts())
 const finding = all.filter(({ endpoint }) => endpoint.on !== undefined)
 
-/** What belongs to an account, wherever it came from. */
+/** The kinds that belong to an account, wherever they came from. */
 const ofAccount = new Set(['notification', 'push_subscription'])
 const shareable = new Set(['agent', 'chat', 'file'])
 
@@ -28,7 +28,7 @@ before(async () => {
 })
 after(() => server[Symbol.asyncDispose]())
 
-/** What `permit` must say: it lets the call in, or refuses with this status and code. */
+/** The answer that `permit` must give: it lets the call in, or refuses with this status and code. */
 type Judged = 'in' | readonly [status: number, code: string]
 const hidden = [404, 'not_found'] as const
 const role = [403, 'insufficient_role'] as const
@@ -43,7 +43,7 @@ const reads = (endpoint: AnyEndpoint): boolean =>
 
 type Change = (team: Team, things: Thing[]) => Promise<unknown>
 interface Situation {
-  /** What becomes of the maker, or of the thing, once it is made. */
+  /** The change of the maker, or of the thing, once it is made. */
   change?: Change
   caller?: (team: Team) => Promise<Caller>
   /** Of the things that live in a workspace. */
@@ -71,7 +71,7 @@ const regrant =
     ok(await owner.patch(`/workspaces/${id}/members/${maker.id}`, grant))
 const remove: Change = async ({ id, maker }) => ok(await owner.delete(`/workspaces/${id}/members/${maker.id}`))
 
-/** What a share leaves open: 404 for what is none, 403 for more than it gives. */
+/** The answer that a share leaves: 404 where there is none, 403 for more than it gives. */
 const byShare =
   (access: 'view' | 'edit') =>
   (endpoint: AnyEndpoint): Judged => {
@@ -223,7 +223,7 @@ for (const [title, situation] of Object.entries(situations))
         const caller = (await situation.caller?.(team)) ?? maker
         const wrong: unknown[] = []
         for (const { endpoint, name, area } of all) {
-          // What somebody was told while they had a place there stays told.
+          // A notification that somebody was told while they had a place there stays told.
           if (area.name === 'notifications' && situation.judgeOwn === undefined) continue
           const lists = endpoint.on === undefined && endpoint.method === 'GET' && endpoint.auth === undefined
           if (!lists || endpoint.reply.kind === 'stream') continue
@@ -267,7 +267,7 @@ function fits({ status, body }: Answer, { path, on }: AnyEndpoint, expected: Jud
   const error = body?.error ?? {}
   const code = error.code ?? error.type
   if (expected !== 'in') return status === expected[0] && code === expected[1]
-  // What a handler says of a call that was let in is its own story.
+  // A handler's answer to a call that was let in is its own story.
   if (status === 401 || status === 403) return false
   if (status === 404) return error.param !== pathNames(path)[0]
   // Of an archived workspace itself some things are changed; which, its own area says.

@@ -147,7 +147,7 @@ const verified: Record<string, () => Promise<Verified>> = {
 
 const base64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
-/** What a lenient reader of base64, base64url, hex, numbers or lines would take for the same. */
+/** The spellings that a lenient reader of base64, base64url, hex, numbers or lines would take for the same. */
 function spellings(text: string, inHeader: boolean): string[] {
   const bare = text.replace(/=+$/, '')
   const last = [...`${base64}-_+/`].map((end) => bare.slice(0, -1) + end)

@@ -5,7 +5,7 @@ import OpenAI from 'openai'
 import { testServer } from '#test/server.ts'
 import { READERS } from './wire/readers.ts'
 
-/** What the simulated model is asked for: so many words, one after the other. */
+/** The script of the simulated model: so many words, one after the other. */
 const words = (count: number, apartMs: number) => [
   {
     role: 'user' as const,

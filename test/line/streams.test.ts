@@ -159,7 +159,7 @@ test('who follows a feed keeps nothing of the call that it began with', { timeou
   const answer = alice.get('/ticks')
   const sink = await attached.promise
   const turn = () => new Promise((resolve) => setTimeout(resolve, 10))
-  // Who looks at it keeps it until the next turn of the loop.
+  // A look at it keeps it until the next turn of the loop.
   for (let kept = true; kept; kept = call!.deref() !== undefined) {
     await turn()
     collect()

@@ -8,7 +8,7 @@ import type pg from 'pg'
 export interface Write {
   /** Counted since the way was armed. */
   n: number
-  /** What it writes to, in its order: `runs+messages+outbox`. */
+  /** The tables that it writes to, in its order: `runs+messages+outbox`. */
   to: string
 }
 /** Whether the client dies there: before the write can be durable, or when it is and the client does not know. */
@@ -16,7 +16,7 @@ export type Fate = 'pass' | 'before' | 'after'
 
 /** A way to the database, over a port of its own, that is cut at a write. */
 export interface Cut extends AsyncDisposable {
-  /** What a client takes as its `DATABASE_URL`. */
+  /** The address that a client takes as its `DATABASE_URL`. */
   url: string
   /** From now on each write is asked about; `kill` ends the client for good, at once. */
   arm(fateOf: (write: Write) => Fate, kill: () => void): void

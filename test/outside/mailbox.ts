@@ -6,7 +6,7 @@ export interface Mailbox extends AsyncDisposable {
   url: string
   /** The next mail that comes, as it came. */
   next(): Promise<string>
-  /** What came and was not asked for. */
+  /** The mails that came and were not asked for. */
   unread: string[]
 }
 

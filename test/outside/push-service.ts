@@ -6,11 +6,11 @@ import type { AddressInfo } from 'node:net'
 /** A browser and its push service on the loopback: it verifies who pushes (RFC 8292) and decrypts what (RFC 8291). */
 export interface PushService extends AsyncDisposable {
   origin: string
-  /** What `PushSubscription.toJSON()` gives. */
+  /** The subscription as `PushSubscription.toJSON()` gives it. */
   subscription: { endpoint: string; keys: { p256dh: string; auth: string } }
   /** The next push that this browser gets. */
   next(): Promise<{ payload: Record<string, unknown>; headers: IncomingMessage['headers'] }>
-  /** What it answers from now on. */
+  /** Sets the status that it answers from now on. */
   answerWith(status: number): void
   asked(): number
 }

@@ -11,7 +11,7 @@ export interface Way extends Disposable {
   open: boolean
   /** Breaks what is connected. */
   cut(): void
-  /** What is connected stays so, and nothing of it arrives any more, either way. */
+  /** Connections stay, and nothing on them arrives any more, either way. */
   swallow(): void
 }
 

@@ -6,12 +6,12 @@ import { caller, testServer } from '../server.ts'
 import type { Broker } from './broker.ts'
 import { type Child, startChild } from './children.ts'
 
-/** What came of it. */
+/** The outcome. */
 export interface Rounds {
   kills: number
   /** Changes that a server said it had made. */
   acknowledged: number
-  /** What all subscribers together were told. */
+  /** The number of events that all subscribers together were told. */
   told: number
   /** How often subscribers began again, mostly on the other server. */
   resumed: number
@@ -33,7 +33,7 @@ export async function killsUnderSubscribers({
 }: {
   rounds: number
   readers: number
-  /** What the servers tell each other through, killed and started anew in each round. */
+  /** The broker that the servers tell each other through, killed and started anew in each round. */
   bus?: Broker | null
 }): Promise<Rounds> {
   const environment = { ...UNLIMITED, ...(bus && { UK_BUS: bus.url }) }
@@ -97,7 +97,7 @@ export async function killsUnderSubscribers({
       const answer = await at(turn)
         .post('/agents', { name: 'Under load', workspace_id })
         .catch(() => null)
-      // What was not acknowledged may be there or not.
+      // A write that was not acknowledged may be there or not.
       if (answer?.status === 201) made.add(answer.body.data.id)
       else await sleep(20)
     }

@@ -27,7 +27,7 @@ export class KeptConnection implements AsyncDisposable {
       this.#parts.push(part)
       this.#wake?.()
     })
-    // What broke it shows in what came before it.
+    // The reason for a break shows in what came before it.
     socket
       .on('error', () => {})
       .on('close', () => {
@@ -79,7 +79,7 @@ export class KeptConnection implements AsyncDisposable {
     }
   }
 
-  /** What came and was not read, once the connection is over. */
+  /** The bytes that came and were not read, once the connection is over. */
   async rest(): Promise<Buffer> {
     while (!this.#ended) await this.#more()
     return this.#joined()

@@ -15,10 +15,10 @@ export interface Answer {
   closes: boolean
 }
 
-/** What stands on the wire is not an answer. */
+/** The bytes on the wire are not an answer. */
 export class NotAnAnswer extends Error {}
 
-/** What is still missing; the bytes so far are in order. */
+/** The answer is not whole yet; the bytes so far are in order. */
 export const UNFINISHED = 'unfinished'
 
 /** The answer at the start of `bytes` to a request by `method`, and how many bytes it takes. `ended`: no more will come. */

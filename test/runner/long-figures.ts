@@ -1,6 +1,6 @@
 /**
- * What `npm run test:long` last said: raw in `test/long-runs.json`, as a table in `docs/long-runs.md`. A reporter of
- * node:test: passed as `--test-reporter`, it answers a JSON line per test.
+ * The last figures of `npm run test:long`: raw in `test/long-runs.json`, as a table in `docs/long-runs.md`. A reporter
+ * of node:test: passed as `--test-reporter`, it answers a JSON line per test.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -39,7 +39,7 @@ export default async function* longFigures(source: AsyncIterable<TestEvent>): As
             }
           : null
     }
-    // What a test says of itself comes behind it; what the runner says at its end belongs to no file.
+    // A test's words about itself come behind it; the runner's words at its end belong to no file.
     if (type === 'test:diagnostic' && data.file !== undefined && last && relative(root, data.file) === last.file)
       last.figures.push(data.message)
   }

@@ -13,7 +13,7 @@ export interface Outcome {
   failed: number
   skipped: number
   seconds: number
-  /** What the process holds after it, in bytes. */
+  /** The memory that the process holds after it, in bytes. */
   memory: number
   /** Nothing that it opened is left. */
   quiet: boolean

@@ -113,7 +113,7 @@ export async function fuzzAccess(cases: number, seed: number): Promise<number> {
     trashed: boolean
     own: boolean
   }
-  /** What an asker may find now, worked out from the tables alone and not by the code under test. */
+  /** The things an asker may find now, worked out from the tables alone and not by the code under test. */
   async function allowed({ person, scopes, only }: (typeof askers)[number]): Promise<Map<string, Right>> {
     const may = (scope: string): boolean => scopes === null || scopes.includes('*') || scopes.includes(scope)
     const { rows } = await sql<Right & { kind: string }>`with places as (

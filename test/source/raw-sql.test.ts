@@ -5,7 +5,7 @@ import { test } from 'node:test'
 
 const root = join(import.meta.dirname, '../..')
 
-/** What stands between the parentheses that open at this place. */
+/** The text between the parentheses that open at this place. */
 function argument(source: string, from: number): string {
   let open = 1
   let at = from

@@ -93,7 +93,7 @@ test('a second instance on the same data dir, a port in use and settings that ca
   assert.ok(!existsSync(join(other.path, 'postgres')), 'no database was made for any of them')
 })
 
-/** What a start that fails says: one line for people, among what is logged. */
+/** The message of a start that fails: one line for people, among what is logged. */
 async function refusalOf(program: Program): Promise<string> {
   await using _ = program
   assert.equal(await Promise.race([program.exited, program.ready.catch(() => program.exited)]), 1)
@@ -242,7 +242,7 @@ test(
       const writes = () => alice.post('/chats', { title: 'A title' })
       assert.equal((await writes()).status, 201)
       disk.fill()
-      // What has a page left in the database still fits.
+      // A write that has a page left in the database still fits.
       let refused = await writes()
       for (let i = 0; i < 200 && refused.status === 201; i++) refused = await writes()
       assert.deepEqual([refused.status, refused.body.error.type], [507, 'storage_full'])

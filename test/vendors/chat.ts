@@ -3,7 +3,7 @@ import { id, tokens, type Plan } from './delivery/plan.ts'
 import type { Json } from './vendor.ts'
 
 export type Dialect = {
-  /** Where reasoning text goes; OpenAI itself has no field for it. */
+  /** The field for reasoning text; OpenAI itself has none. */
   reasoning?: (text: string, last: boolean) => Json
   /** Names of the request's custom (free text) tools. */
   custom?: Set<string>

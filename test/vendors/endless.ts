@@ -49,7 +49,7 @@ const kinds: Record<string, { begin: string; again: string; fast?: true }> = {
 
 export const endlessKinds: readonly string[] = Object.keys(kinds)
 
-/** Where a kind of endlessness is asked for, as the first part of a path. */
+/** The first part of a path that asks for a kind of endlessness. */
 export const pathOf = (kind: string): string => `/${kind.replaceAll(' ', '-')}`
 
 /** A server whose answers never end, each in its way. Robots.txt is none, so that a page is asked for. */

@@ -11,7 +11,7 @@ export interface RawAsked {
   body: string
 }
 
-/** What is answered: 200 and JSON unless something else is said. */
+/** The answer: 200 and JSON unless something else is said. */
 export interface Answered {
   status?: number
   type?: string

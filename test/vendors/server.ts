@@ -9,17 +9,17 @@ import type { Behaviour, Json, RecordedRequest, Refusal, Vendor } from './vendor
 /** `key`: who calls, once the vendor knows it. */
 export type Call = { request: RecordedRequest; method: string; path: string; behaviour: Behaviour; key?: string }
 
-/** What a vendor adds: its answers, its error envelope, its headers. */
+/** The parts that a vendor adds: its answers, its error envelope, its headers. */
 export type Play = {
   key: string
-  /** Where what it stores lies; a vendor that stores nothing has none. */
+  /** The shelf of what it stores; a vendor that stores nothing has none. */
   shelf?: Shelf | undefined
   otherwise?: Behaviour | undefined
   /** Routing, checks and the normal answer. A `Whole` of 400 or more wins over the script. */
   answer(call: Call): Answer
   /** A scripted error before the first byte. */
   failure(behaviour: Behaviour & { status: number }, call: Call): Whole
-  /** What it says to those whom it turns away; a double of something that is no vendor of models has none. */
+  /** The answers to those whom it turns away; a double of something that is not a vendor of models has none. */
   refusals?: Record<Refusal, (call: Call) => Whole> | undefined
   headers(call: Call): Record<string, string>
 }

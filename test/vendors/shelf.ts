@@ -1,4 +1,4 @@
-// What lies at a vendor: files, containers, stores, caches, each in the account of the key that put it there.
+// The things that lie at a vendor: files, containers, stores, caches, each in the account of the key that put it there.
 import { id } from './delivery/plan.ts'
 import type { Json, Kept } from './vendor.ts'
 
@@ -24,7 +24,7 @@ export class Shelf {
     return name
   }
 
-  /** What lies there for this key; the name of the first that does not. */
+  /** The things that lie there for this key; the name of the first that does not. */
   read(key: string, names: Name[]): { read: Kept[] } | { missing: Name } {
     const found = names.map((name) => ({ name, thing: this.#things.get(name.id) }))
     const lost = found.find(({ name, thing }) => thing?.key !== key || thing.kind !== name.kind)

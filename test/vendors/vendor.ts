@@ -1,4 +1,4 @@
-// What every loopback vendor has in common: how a test scripts it and what it writes down.
+// The common parts of all loopback vendors: how a test scripts one and what it writes down.
 import type { IncomingHttpHeaders } from 'node:http'
 
 // Bodies on a wire, checked by each vendor's rules.
@@ -37,7 +37,7 @@ export type RecordedRequest = {
   aborted: boolean
   /** Milliseconds since the epoch, when the request line arrived. */
   at: number
-  /** What reached the model; undefined when the vendor refused the request before. */
+  /** The part that reached the model; undefined when the vendor refused the request before. */
   seen?: Seen | undefined
   /** Resolves when the answer is complete or the client is gone. */
   ended: Promise<void>
@@ -49,7 +49,7 @@ export type Seen = {
   messages: Json[]
   /** Output tokens, from the field that the vendor reads; undefined: nothing bounds the answer. */
   limit: number | undefined
-  /** What lay at the vendor and was read for this request. */
+  /** The things that lay at the vendor and were read for this request. */
   read: Kept[]
 }
 
@@ -59,7 +59,7 @@ export type Kept = { kind: string; id: string; key: string; text: string }
 export type Behaviour = {
   /** The model talks for this many tokens (of one word each), or until the limit that the vendor read. */
   talks?: number | undefined
-  /** What the model says. Default: the last user text, or a call of the tool the request forces. */
+  /** The model's words. Default: the last user text, or a call of the tool the request forces. */
   reply?: Reply | undefined
   usage?: Usage | undefined
   /** The vendor's own finish word, as it is; default follows from the reply. */
@@ -123,7 +123,7 @@ export type Reply =
       /** Of the thinking block; a made-up one by default. */
       signature?: string | undefined
       refusal?: string | undefined
-      /** What the text stands on; places count characters of the text. */
+      /** The sources that the text stands on; places count characters of the text. */
       citations?: Citation[] | undefined
       tools?: ToolCall[] | undefined
     }

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** What axe finds on the page as it stands, of serious or critical impact: `rule: where`. */
+/** The breaches of serious or critical impact that axe finds on the page as it stands: `rule: where`. */
 export async function breaches(page: Page): Promise<string[]> {
   // By the debugger: the page's own policy lets no script in. Once per page that was loaded.
   if (!(await page.evaluate<boolean>(`'axe' in globalThis`))) await page.evaluate(source)

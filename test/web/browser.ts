@@ -35,7 +35,7 @@ export function sharedBrowser(): () => Browser {
 export interface Visitor extends AsyncDisposable {
   page: Page
   context: BrowserContext
-  /** What must not have happened: breaches of the policy, faults in the page, and calls to elsewhere. */
+  /** The wrongs that must not have happened: breaches of the policy, faults in the page, and calls to elsewhere. */
   wrongs: string[]
 }
 
@@ -58,7 +58,7 @@ export async function visit(
   page.setDefaultTimeout(20_000)
   const wrongs: string[] = []
   page.on('console', (message) => {
-    // A refusal that the page shows to its reader is no fault of it.
+    // A refusal that the page shows to its reader is not a fault of it.
     const refused = /Failed to load resource.*status of 4/.test(message.text())
     if (message.type() === 'error' && !refused) wrongs.push(message.text())
   })

@@ -24,7 +24,7 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
     return key
   }
 
-  // Where one wanted to go is where one arrives.
+  // The page that one wanted to go to is where one arrives.
   await page.goto('/app/ai-routing')
   await page.getByRole('link', { name: 'Make an account' }).click()
   await page.getByLabel('Name').fill('Aki')
@@ -32,7 +32,7 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
   await page.getByLabel('Password').fill('a sentence that is long')
   await page.getByRole('button', { name: 'Make the account' }).click()
   await page.getByText('Must be an e-mail address.').waitFor()
-  // What is wrong is said at its field, which has the focus; what was typed is still there.
+  // A mistake is said at its field, which has the focus; what was typed is still there.
   await page.locator('input[type=email]:focus').waitFor()
   assert.equal(await page.getByLabel('Password').inputValue(), 'a sentence that is long')
   await page.getByLabel('E-mail').fill('aki@example.com')

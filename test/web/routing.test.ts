@@ -105,7 +105,7 @@ test(
     await page.getByRole('alertdialog').getByRole('button', { name: 'Delete provider' }).click()
     await row('Second').waitFor({ state: 'detached' })
 
-    // What it all came to: seven calls, on her own keys.
+    // The sum of it all: seven calls, on her own keys.
     await page.getByRole('link', { name: 'Usage' }).click()
     await page
       .getByRole('table', { name: 'By provider' })

@@ -12,6 +12,6 @@ export async function signIn(page: Page, { email, password }: { email: string; p
 export async function drawnIn(page: Page, scheme: 'light' | 'dark'): Promise<void> {
   const isDark = 'Number(/\\d+/.exec(getComputedStyle(document.body).backgroundColor)[0]) < 128'
   while ((await page.evaluate<boolean>(isDark)) !== (scheme === 'dark'));
-  // What stands in it follows a frame later.
+  // The content follows a frame later.
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
 }

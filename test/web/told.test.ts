@@ -82,7 +82,7 @@ test(
     await page.getByText('Changes are saved as you make them.').waitFor()
     await page.reload()
     assert.equal(await page.getByRole('checkbox', { name: 'Push: A run of an automation' }).isChecked(), false)
-    // What is not ben's to see is said, not shown.
+    // A chat that ben may not see is told of, not shown.
     const other = await made(aki, '/chats', { workspace_id: aki.workspaceId, title: 'Mine' })
     await page.goto(`/app/chats/${other.id}`)
     await page.getByText('This chat can’t be shown.').waitFor()

@@ -6,7 +6,7 @@ export interface Asked {
   /** Sent with its length, or where `chunked` in pieces. */
   body?: string | Buffer
   chunked?: true
-  /** What the answer is, where that is known. */
+  /** The status of the answer, where it is known. */
   status?: number
   /** The answer breaks off: its connection ends before it does. */
   breaks?: true

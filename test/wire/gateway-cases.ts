@@ -41,7 +41,7 @@ const scripts: object[][] = [
   [{ reasoning: 'hm' }, { tool_call: { name: 'look', arguments: {} } }],
 ]
 
-/** What a vendor does beside answering: before its first byte, within a stream, and without HTTP's order. */
+/** The things a vendor does beside answering: before its first byte, within a stream, and without HTTP's order. */
 const behaviours: Behaviour[] = [
   {},
   { status: 400, message: 'no' },

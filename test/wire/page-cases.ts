@@ -1,6 +1,6 @@
 import { type Asked, json } from './asked.ts'
 
-/** Everything that is no REST and no gateway: pages, probes, signed bytes (`signed`: addresses of one file), the agent tool. */
+/** Cases beside REST and the gateway: pages, probes, signed bytes (`signed`: addresses of one file), the agent tool. */
 export function pageCases(key: Record<string, string>, signed: readonly string[]): Asked[] {
   const pages = ['/', '/docs', '/docs/', '/docs/chats', '/docs/style.css', '/docs/nope', '/v1/openapi.json', '/app']
   const more = [

@@ -3,7 +3,7 @@ import { KeptConnection } from '#test/rfc9112/kept-connection.ts'
 import { type Answer, NotAnAnswer } from '#test/rfc9112/read-answer.ts'
 import { type Asked, bytesOf } from './asked.ts'
 
-/** What a walk looked at. */
+/** The counts of what a walk looked at. */
 export interface Seen {
   answers: number
   connections: number
@@ -71,7 +71,7 @@ async function exchange(
       assert.equal((await connection.rest()).length, 0, 'bytes behind the last answer')
       return false
     } catch (error) {
-      // What broke off is seen to have broken off.
+      // An answer that broke off is seen to have broken off.
       if (one.breaks && error instanceof NotAnAnswer && /connection ends/.test(error.message)) return false
       throw new Error(`${words}: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
     }

@@ -1,4 +1,4 @@
-/** Where file bytes live: on disk beside the database, or in an S3-compatible store. Rows say what is there (`keep.ts`). */
+/** The store of file bytes: on disk beside the database, or S3-compatible. Rows say what is there (`keep.ts`). */
 export interface Blobs extends AsyncDisposable {
   /**
    * Takes bytes to a place of their own and hashes them on the way; a part of the source need hold only until the next. Nothing is to be seen of them until they are kept.
@@ -10,9 +10,9 @@ export interface Blobs extends AsyncDisposable {
    * With `reuse` a part holds only until the next is asked for: what is written to a socket part by part needs no copies.
    */
   read(place: string, range?: Range & { reuse?: boolean }): AsyncIterable<Uint8Array>
-  /** Where the bytes lie on this machine, for whoever reads many small ones fast; null where they are elsewhere. */
+  /** The path of the bytes on this machine, for readers of many small ones; null where they are elsewhere. */
   pathOf(place: string): string | null
-  /** Gone is gone: to remove what is not there is no fault. */
+  /** Gone is gone: to remove what is not there is not a fault. */
   remove(place: string): Promise<void>
   /** Everything that lies there, half-written things included, to find what no row knows. */
   list(): AsyncIterable<{ place: string; modifiedAt: Date }>

@@ -5,12 +5,12 @@ import { newId } from '#kernel/ids.ts'
 import { BlobMissing, type Blobs, HEAD_BYTES, type Range, type StageMore } from './blobs.ts'
 import { tooLarge } from './too-large.ts'
 
-/** What is read at once, twice per reader. Larger parts cost less beside their bytes, and many readers have to fit in memory. */
+/** The size of a read, two per reader. Larger parts cost less beside their bytes; many readers must fit in memory. */
 const PART_BYTES = 256 * 1024
 const LARGE_PART_BYTES = 1024 * 1024
 /** So many readers of large files get large parts. */
 const MOST_LARGE = 32
-/** What is written at once. */
+/** The size of one write. */
 const BLOCK_BYTES = 512 * 1024
 const FIRST_BYTES = 16 * 1024
 
@@ -102,7 +102,7 @@ async function writeDown(
     hash.update(full)
     await writing
     writing = writeAll(file, full)
-    // Whoever waits for it next hears of it; until then it is nobody's fault.
+    // The caller who waits for it next hears of a failure; until then it is nobody's fault.
     writing.catch(() => {})
     const next: Buffer = spare ?? Buffer.allocUnsafeSlow(BLOCK_BYTES)
     spare = block.length === BLOCK_BYTES ? block : null

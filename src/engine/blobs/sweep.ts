@@ -19,9 +19,9 @@ const unreferenced = sql.join(
 )
 
 export interface SweepMore {
-  /** What something referred to so lately may be about to be referred to again. */
+  /** Bytes that something referred to so lately may be about to be referred to again. */
   graceMinutes?: number
-  /** What was written so lately may be on its way to its row. S3 dates an object by the start of its upload. */
+  /** Bytes that were written so lately may be on their way to a row. S3 dates an object by the start of its upload. */
   strayMinutes?: number
   signal?: AbortSignal
 }
@@ -75,7 +75,7 @@ async function dropBlob(db: Db, blobs: Blobs, sha256: string, graceMinutes: numb
   })
 }
 
-/** Where the place is that of its hash, an inserted row keeps out whoever is about to keep the same bytes there. */
+/** An inserted row keeps out others who are about to keep the same bytes there, where the place is that of its hash. */
 async function dropStray(db: Db, blobs: Blobs, place: string): Promise<number> {
   const sha256 = /[0-9a-f]{64}$/.exec(place)?.[0]
   if (sha256 !== undefined) {

@@ -8,8 +8,8 @@ import type { Postgres } from '../postgres/client.ts'
 import { instanceId } from '../processes/instance.ts'
 
 /**
- * What the server processes of one instance say to one another; it may be lost. A poke carries no data and only makes
- * a poll happen sooner, so every reader has a poll behind it. What is sent carries words that are worth nothing later.
+ * The server processes of one instance talk to each other here; a message may be lost. A poke carries no data and makes
+ * a poll happen sooner, so every reader has a poll behind it. A message carries words that are worth nothing later.
  * Nothing that must last goes this way: that is written to the database, whatever carries the bus.
  */
 export interface Bus extends AsyncDisposable {

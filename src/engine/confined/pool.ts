@@ -5,8 +5,8 @@ import { type Outcome, Worker, type WorkerLimits } from './worker.ts'
 /** Work on what strangers sent, in processes without rights; accounts are served in turn. */
 export interface Pool<Asked, Said> extends AsyncDisposable {
   /**
-   * What is asked is loaded when its turn has come; the signal ends the wait for it, and work that has begun goes on to its
-   * end. `conclude` is waited for before the turn is given on. Throws `Busy`, and what loading throws.
+   * The question is loaded when its turn has come; the signal ends the wait for it, and work that has begun goes on to
+   * its end. `conclude` is waited for before the turn is given on. Throws `Busy`, and what loading throws.
    */
   ask(
     account: string,
@@ -28,7 +28,7 @@ export const TURNS: TurnLimits & { idleMs: number } = {
   waiting: 1_000,
   idleMs: 30_000,
 }
-/** What leaks in a library goes with its process. */
+/** A library's leaks go with its process. */
 const MOST_ANSWERED = 500
 
 export function createPool<Asked, Said>(

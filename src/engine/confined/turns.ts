@@ -7,7 +7,7 @@ export interface TurnLimits {
   /** Turns that are held together, and by one account. */
   atOnce: number
   each: number
-  /** Who waits, of one account and of all: where that is full, the longest line gives way to shorter ones. */
+  /** The most that wait, of one account and of all: where that is full, the longest line gives way to shorter ones. */
   waitingEach: number
   waiting: number
 }
@@ -24,7 +24,7 @@ interface Waiting {
 }
 
 export function createTurns(limits: TurnLimits): Turns {
-  /** Who waits, by account; the account that was served last stands last. */
+  /** The waiting calls, by account; the account that was served last stands last. */
   const lines = new Map<string, Waiting[]>()
   const held = new Map<string, number>()
   let [running, waiting] = [0, 0]
@@ -60,7 +60,7 @@ export function createTurns(limits: TurnLimits): Turns {
     }
   }
 
-  /** Where the line is full, whoever has more in it than this account would have gives up the last of them. */
+  /** The account with the longest line gives up its last, where the line is full and this account would have fewer. */
   function isRoom(length: number): boolean {
     if (waiting < limits.waiting) return true
     const longest = [...lines.values()].reduce((one, other) => (other.length > one.length ? other : one), [])

@@ -26,7 +26,7 @@ export interface OutsideTool {
   parameters: object
 }
 
-/** What an outside server did wrong; the sentence is safe to show. */
+/** An outside server's fault; the sentence is safe to show. */
 export class OutsideFailed extends Error {
   override name = 'OutsideFailed'
 }
@@ -54,7 +54,7 @@ const MOST_PAGES = 20
 const MOST_BYTES = 8 << 20
 const LONGEST_MESSAGE = 1_000
 
-/** What a server says of its results is taken as it comes: its schemas are never compiled. */
+/** A server's words about its results are taken as they come: its schemas are never compiled. */
 const unchecked: jsonSchemaValidator = {
   getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
 }
@@ -84,7 +84,7 @@ export function outsideMcp(outbound: Outbound, { url, headers, timeoutMs }: Outs
       },
     )
     const transport = new StreamableHTTPClientTransport(new URL(url), {
-      // What a server would tell by itself is not listened to: it is asked.
+      // A server's messages of its own accord are not listened to: it is asked.
       fetch: async (to, init) => (init?.method === 'GET' ? new Response(null, { status: 405 }) : through(to, init)),
       requestInit: { headers },
       onInsufficientScope: 'throw',

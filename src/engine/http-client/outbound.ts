@@ -23,11 +23,11 @@ export class AddressRefused extends Error {
  * to, whatever name, redirect or DNS answer led there; redirects are never followed; every wait is bounded.
  */
 export interface Outbound extends AsyncDisposable {
-  /** What goes wrong arrives at `handler.onResponseError`. Back-pressure by `controller.pause` and `resume`. */
+  /** A failure arrives at `handler.onResponseError`. Back-pressure by `controller.pause` and `resume`. */
   dispatch(send: Send, handler: Dispatcher.DispatchHandler): void
 }
 
-/** What waits too long is given up within this much after its time. */
+/** A call that waits too long is given up within this much after its time. */
 const CLOCK_MS = 1_000
 
 export function createOutbound(policy: AddressPolicy, given: Partial<Limits> = {}): Outbound {

@@ -23,7 +23,7 @@ export interface Wanted extends Whose {
 }
 
 export interface Retrieved {
-  /** Where the last hop led. */
+  /** The address that the last hop led to. */
   url: URL
   status: number
   /** Lower-case names. */
@@ -31,7 +31,7 @@ export interface Retrieved {
   bytes: Buffer
 }
 
-/** What another server did wrong; the sentence is safe to show. */
+/** Another server's fault; the sentence is safe to show. */
 export class RetrieveFailed extends Error {
   override name = 'RetrieveFailed'
   readonly why: 'refused' | 'unreachable' | 'too_slow' | 'too_large' | 'lost' | 'garbled'

@@ -1,8 +1,8 @@
-/** Whose exchange it is. A connection that carried one for these is never lent to one for others. */
+/** The owner of an exchange. A connection that carried one for these is never lent to one for others. */
 export interface Whose {
   /** The endpoint that is asked and the credential that it is asked with, in words that hold no secret; empty: with none. */
   credential: string
-  /** Who reads the answer: an account's id, or what else the answer is for. */
+  /** The reader of the answer: an account's id, or what else the answer is for. */
   party: string
 }
 

@@ -132,7 +132,7 @@ test('an answer that comes together with another one, each in a record of its ow
     })
   })
   await new Promise<void>((resolve) => server.listen(0, resolve))
-  // What comes within some milliseconds travels on in one piece.
+  // Bytes that come within some milliseconds travel on in one piece.
   const relay = createTcpServer((outer) => {
     const inner = connect((server.address() as AddressInfo).port)
     let held: Buffer[] = []

@@ -126,7 +126,7 @@ test(
   },
 )
 
-/** What `holding` makes the queue wait for is done, and then all of its connections are cut, before it may go on. */
+/** Does the work that `holding` makes the queue wait for, and cuts all of its connections, before it may go on. */
 async function cutWhileWaiting(pool: pg.Pool, holding: string, work: () => Promise<void>): Promise<void> {
   const holder = await pool.connect()
   try {

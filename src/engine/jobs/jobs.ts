@@ -108,7 +108,7 @@ export async function startJobs({
         and (j.locked_at < now() - interval '1 minute' or exists (select 1 from processes p where p.worker_pool = j.locked_by))))`)
   }
 
-  /** Where the clock was set back, what was to come in a minute would come when it has caught up. */
+  /** Jobs that were due in a minute would wait, where the clock was set back, until it has caught up. */
   const bringNear = (schedules: readonly Schedule[]): Promise<unknown> =>
     pool.query(
       `update graphile_worker._private_jobs j set run_at = now() from unnest($1::text[], $2::float8[]) s(key, seconds)
@@ -177,7 +177,7 @@ export async function startJobs({
         try {
           await pool.query('select graphile_worker.force_unlock_workers($1)', [[taken.name]])
           taken = next = await take(taskList)
-          // Whoever stopped the last one did not know of this one.
+          // The caller who stopped the last one did not know of this one.
           if (stopping.signal.aborted) await taken.runner.stop().catch(() => {})
         } catch (error) {
           log.warn({ error }, 'jobs cannot be taken now')

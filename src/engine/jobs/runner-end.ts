@@ -34,7 +34,7 @@ export function endOf(
     setTimeout(() => {
       if (over) return
       resolve(why ?? new Error('a runner of jobs was over and did not end'))
-      // What it still holds — its clock, for one — is left with it.
+      // The rest that it still holds — its clock, for one — is left with it.
       void runner.stop().catch(() => {})
     }, ms).unref()
   }
@@ -42,7 +42,7 @@ export function endOf(
   events.on('pool:gracefulShutdown:complete', () => within(LAST_MS))
   events.on('pool:gracefulShutdown:error', () => within(FORCED_MS))
 
-  // What it has fetched and not begun it keeps, and asks for no more; an answer that takes long is awaited.
+  // The runner keeps what it has fetched and not begun, and asks for no more; an answer that takes long is awaited.
   const asks = (): boolean => queue.mode === 'POLLING' && !queue.fetchInProgress
   async function look(): Promise<void> {
     const missed = !heard && asks()

@@ -9,7 +9,7 @@ export interface Hold {
   subject: Id
   period: string
   cap: Nano
-  /** Whose cap it is. */
+  /** The subject whose cap it is. */
   of: 'key' | Budget['kind']
 }
 
@@ -41,8 +41,8 @@ export function holdsOf(payer: Payer, at: Date): Hold[] {
   return holds
 }
 
-/**
- * Where the cost of a call is added up: a key in every period, so that a cap set later knows what was spent; a budget in
+/** The subjects that a call's cost is added to: a key in every period, so that a cap set later knows what was spent; a
+ * budget in its own. A workspace is added up by the database, in every period and whether it has a budget or not.
  * its own. A workspace is added up by the database, in every period and whether it has a budget or not.
  */
 export function countedIn({ payer: { key, budgets = [] }, startedAt }: MeteredCall): {

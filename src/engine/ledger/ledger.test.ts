@@ -39,7 +39,7 @@ async function instance(t: TestContext) {
     postgres,
     ledger,
     balance: (by: Payer) => number('select nano from balances where account_id = $1', by.accountId),
-    /** What the lines of the account sum up to. */
+    /** The sum of the account's lines. */
     lines: (by: Payer) => number('select coalesce(sum(change), 0) from ledger where account_id = $1', by.accountId),
     held: (subject: string) => number('select coalesce(sum(held), 0) from spends where subject = $1', subject),
     open: () => number('select count(*) from reservations'),

@@ -5,9 +5,9 @@ export interface TokenMail {
   subject: string
   /** The first sentence, which says what the mail is about. */
   intro: string
-  /** Where the app takes the token, which stands behind `#`: browsers send that to nobody. Null: nowhere. */
+  /** The link that takes the token into the app, behind `#`: browsers send that to nobody. Null: there is none. */
   open: { words: string; link: string } | null
-  /** The command that takes the token on a terminal. Never as an argument: those are kept, and seen by every process of the machine. */
+  /** The command that takes the token on a terminal. Never as an argument: shells keep those, every process sees them. */
   command: string
   token: string
   /** Sentences below, each on a line. */

@@ -3,7 +3,7 @@ import { Counter, type Histogram, type Registry } from 'prom-client'
 export type Tallied = 'succeeded' | 'failed' | 'cancelled'
 
 /**
- * What the gateway counts, in plain numbers: a call must not wait for its metrics. They are put into Prometheus' form
+ * The gateway's counts, in plain numbers: a call must not wait for its metrics. They are put into Prometheus' form
  * when somebody asks. Labels are surfaces, outcomes and kinds of faults, all of them bounded by the code.
  */
 export interface GatewayTallies {

@@ -32,7 +32,7 @@ export interface ChannelState {
 
 const COLUMNS = `c.seq, c.channel, n.epoch, c."offset", c.type, c.resource_type, c.resource_id, c.data::text as data, c.at`
 
-/** What came after `seq` on any channel, in order. */
+/** The changes after `seq` on any channel, in order. */
 export const changesAfter = async ({ pool }: Postgres, seq: bigint, limit: number): Promise<Change[]> =>
   (
     await pool.query<Change>({
@@ -42,7 +42,7 @@ export const changesAfter = async ({ pool }: Postgres, seq: bigint, limit: numbe
     })
   ).rows
 
-/** What these channels had after `after` and up to `until`, in order. */
+/** The changes of these channels after `after` and up to `until`, in order. */
 export const changesBetween = async (
   { pool }: Postgres,
   channels: readonly string[],
@@ -97,7 +97,7 @@ export async function offsetsAt(
   return new Map(rows.map(({ channel, offset }) => [channel, offset]))
 }
 
-/** What tells this log from that of another database. */
+/** The id that tells this log from that of another database. */
 export const logEpoch = (db: Db): Promise<Id> => keptValue(db, 'changes_epoch', newId())
 
 /** The newest change of the channels that were forgotten whole. */

@@ -14,7 +14,7 @@ const plain = (width: number, height: number, more: object = {}): Promise<Buffer
 const draw = async (maker: ReturnType<typeof createPictureMaker>, account: string, bytes: Uint8Array) =>
   maker.draw(account, () => Promise.resolve({ bytes, pixels: 256 }))
 
-/** What the system says of each child of this process (proc(5)). */
+/** The system's words about each child of this process (proc(5)). */
 const children = (): string[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -72,7 +72,7 @@ test('alice has sixty large pictures made small; bob’s pixel is there before h
     .jpeg()
     .toBuffer()
   const dot = await plain(1, 1)
-  // How long a process takes to start is no part of the story.
+  // How long a process takes to start is not part of the story.
   await Promise.all(['carol', 'dave', 'erin'].map((who) => draw(maker, who, dot)))
   let over = 0
   const hers = Array.from({ length: 60 }, () => draw(maker, 'alice', noise).then(() => (over += 1)))

@@ -21,7 +21,7 @@ const before = `
   .split(/\s+/)
   .map((name) => `${name}.sql`)
 
-/** What those made, by today's names. */
+/** Today's names of the migrations that make the same. */
 const now = [
   '0001-accounts',
   '0002-workspaces',

@@ -73,7 +73,7 @@ export function leaveSilent(pool: pg.Pool, connection: pg.ClientConfig, log: (er
       if (dead && (wait.doubted || working === null)) left = leave(client)
       wait.doubted = dead
     }
-    // What went silent with them would be noticed one by one, each by somebody who waits.
+    // Other connections that went silent with them would be noticed one by one, each by somebody who waits.
     if (left) for (const client of idle) leave(client)
   }
 

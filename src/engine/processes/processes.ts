@@ -54,7 +54,7 @@ export async function startProcess({
       values: [place],
     })
     contactAt = startedAt
-    // Whoever ran here and is no more need not be waited for until its lease expires.
+    // A process that ran here and has ended need not be waited for until its lease expires.
     const dead = rows.filter(({ pid, here }) => here === true && pid !== process.pid && !isAlive(pid))
     live = Math.max(1, rows.length - dead.length)
     if (dead.length === 0) return

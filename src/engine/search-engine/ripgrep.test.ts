@@ -61,7 +61,7 @@ const ours = (tree: Tree, spec: PatternSpec): string[] => {
     })
 }
 
-/** Where an empty match stands at the very end ripgrep leaves out the column. */
+/** Ripgrep leaves out the column of an empty match at the very end. */
 function same(mine: string[], found: string[], about: unknown): void {
   const theirs = found.map((row) => row.replace(/^\.\//, ''))
   const bare = (row: string): string => row.replace(/^([^:]*:\d+):\d+:/, '$1:')

@@ -105,7 +105,7 @@ export function createAgentDoor({
             agent: { consented },
           })
           const ready = await line.admit(ctx, name, input)
-          // Where a reader stops is not where a stream ends: it goes with the request.
+          // A reader may stop before its stream ends: the stream goes with the request.
           if (ready.entry.endpoint.reply.kind === 'stream') held.defer(() => life.over.abort())
           return answered(ready, await ready.entry.handle(ready.ctx, ready.input), key, request.socket, life.over)
         }),
@@ -113,7 +113,7 @@ export function createAgentDoor({
       redeem: (question, name, input) => redeem(engine, question, { principal, name, input }),
       refusal(error) {
         const { body, fault } = refusedAnswer(error)
-        // What a call ends with that was told to end, its caller having left or the server closing, is nobody's fault.
+        // The error of a call that was told to end, its caller having left or the server closing, is nobody's fault.
         if (fault !== null && !life.over.signal.aborted)
           engine.log.error({ error: fault, request_id: requestId }, 'a call of the agent tool failed')
         return body

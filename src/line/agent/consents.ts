@@ -11,7 +11,7 @@ import { isSameText } from '#kernel/text/same-text.ts'
 const STANDS_MS = 600_000
 const LONGEST = 500
 
-/** Who asks to call what. */
+/** A call that is asked for, and its caller. */
 export interface Wanted {
   principal: Principal
   name: string

@@ -9,7 +9,7 @@ const LARGEST = 262_144
 const LARGEST_HEAD = 16_384
 
 export interface FastOptions {
-  /** Whose POSTs are answered here. */
+  /** The paths whose POSTs are answered here. */
   paths: { has(path: string): boolean }
   answer(request: WholeRequest, reply: Reply): void
   /** Takes a connection over for good; its first bytes are put back into it. */
@@ -79,7 +79,7 @@ export class Connection implements ReplyHow {
     this.#heldBytes += bytes.length
     if (this.#heldBytes < this.#expected) return
     if (this.#reply === null) this.#read()
-    // Who sends on before its answer has come is not listened to beyond this.
+    // A client that sends on before its answer has come is not listened to beyond this.
     else if (this.#heldBytes > LARGEST) this.#socket.pause()
   }
 
@@ -114,7 +114,7 @@ export class Connection implements ReplyHow {
   over(stays: boolean): void {
     this.#reply = null
     this.#turns = 0
-    // What else has come is nobody's to answer: its sender sees that it was not.
+    // Further bytes are nobody's to answer: their sender sees that they were not.
     if (!stays) return this.#socket.off('data', this.#data).destroySoon()
     if (this.#heldBytes > LARGEST) this.#socket.resume()
     if (this.#heldBytes > 0) this.#read()

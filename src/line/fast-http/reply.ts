@@ -106,7 +106,7 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
     }
     // Another answer would be read as the rest of this one, or what is too much as another answer.
     if (!this.#chunked && this.#due !== 0) this.#stays = false
-    // What is written must have left before the next request is taken: else who never reads could have answers piled up.
+    // Written bytes must have left before the next request: else a client that never reads could have answers piled up.
     if (this.#socket.writableLength === 0) process.nextTick(close, this)
     else this.#socket.write(NOTHING, () => this.close())
     return this
@@ -160,7 +160,7 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
     this.#sent(taken)
   }
 
-  /** Who once was told to wait waits for `drain`, though a later piece may find room: the socket says it only then. */
+  /** A writer told to wait waits for `drain`, though a later piece may find room: the socket says it only then. */
   #sent(taken: boolean): void {
     if (!taken) this.writableNeedDrain = true
   }

@@ -10,7 +10,7 @@ import { Watch, type Watched } from '../watch.ts'
 const ENDING_MS = 10_000
 
 /**
- * Who follows feeds through one door. There are thousands of them, and nearly always nothing is said: so nothing runs or
+ * The followers of feeds through one door. There are thousands, and nearly always nothing is said: so nothing runs or
  * waits per follower, no generator, no promise, no timer, and nothing of its request is kept but what rights are
  * looked at with again.
  */
@@ -98,7 +98,7 @@ class Follower implements Sink {
   }
 }
 
-/** Who does not read does not keep what waits for it for ever. */
+/** A client that does not read does not keep what waits for it for ever. */
 function endSoon(response: ServerResponse): void {
   if (response.destroyed || response.writableEnded) return
   response.end()

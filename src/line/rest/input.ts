@@ -57,7 +57,7 @@ async function readBody(
   return body === null ? {} : readJson(request, endpoint)
 }
 
-/** Where a stream goes on comes as a header from a browser that reconnects by itself; else it is in the query. */
+/** A browser that reconnects by itself names the place to go on from in a header; others do in the query. */
 function resumed({ query }: Entry<Context>, { headers }: IncomingMessage, search: string): string {
   const last = headers['last-event-id']
   if (typeof last !== 'string' || !('last_event_id' in query.shape) || /(^|&)last_event_id=/.test(search)) return search

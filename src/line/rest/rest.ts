@@ -56,7 +56,7 @@ export function createRest(
       echoClientRequestId(request, response)
       const url = request.url!
       const mark = url.indexOf('?')
-      // Whoever opens the address in a browser wants to use it.
+      // A person who opens the address in a browser wants to use it.
       if (url === '/' && (request.method === 'GET' || request.method === 'HEAD'))
         return void response.writeHead(302, { location: '/app' }).end()
       const path = restPath(mark < 0 ? url : url.slice(0, mark))
@@ -110,7 +110,7 @@ export function createRest(
       response.setHeader('x-service-version', version)
     }
     let principal = anonymous
-    // Who signs in is counted where the password is looked at.
+    // A sign-in is counted where the password is looked at.
     if (endpoint.auth === 'sign_in') speak(principal)
     else
       principal = await admit(
@@ -127,7 +127,7 @@ export function createRest(
         },
       )
 
-    // Who follows or waits goes on elsewhere; what changes something is let run to its end.
+    // A caller who follows or waits goes on elsewhere; a call that changes something is let run to its end.
     const callers = endpoint.reply.kind === 'stream' && endpoint.reply.belongs === 'caller'
     const goesAtOnce = !callers && (endpoint.reply.kind === 'stream' || endpoint.method === 'GET')
     using life = lifeOf(response, goesAtOnce ? closing : late)
@@ -136,7 +136,7 @@ export function createRest(
     const input = await readInput(ctx, entry, values, request, search, versions)
     await permit(ctx, entry, input)
     if (headers['if-match'] !== undefined) await checkIfMatch(ctx, entry, input, headers['if-match'])
-    // What a HEAD asks for is known here: a stream has no end to wait for.
+    // The answer to a HEAD is known here: a stream has no end to wait for.
     if (endpoint.reply.kind === 'stream' && request.method === 'HEAD')
       return void response.writeHead(200, EVENT_STREAM).end()
     if (ctx.upload !== null && principal !== anonymous) {

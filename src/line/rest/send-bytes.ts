@@ -12,7 +12,7 @@ export async function sendBytes(
   if (isStored(body)) {
     const { status, headers: further, range } = choose(body, request.headers)
     const headless = range === null || request.method === 'HEAD' || range.start === range.end
-    // What cannot be read is refused before anything of it is promised.
+    // Bytes that cannot be read are refused before anything of them is promised.
     const parts = headless ? null : body.read(range)[Symbol.asyncIterator]()
     let next = parts && (await parts.next())
     response.writeHead(status, { ...headers, ...further })

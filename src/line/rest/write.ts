@@ -46,7 +46,7 @@ const READ_ON_BYTES = 1 << 20
 
 /**
  * Whatever a request ran into, in the envelope of errors, as soon as that is known: most often before its body has come.
- * What is a fault of ours is logged besides.
+ * A fault of ours is logged besides.
  */
 export function sendRefusal(
   request: IncomingMessage,

@@ -84,7 +84,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   step(1, 'unshare', { share: which }),
 )
 
-/** What a failure said of itself, to see it again: `ACCESS_REPLAY='{"seed":…,"path":"…"}'`. */
+/** The words of an earlier failure, to see it again: `ACCESS_REPLAY='{"seed":…,"path":"…"}'`. */
 const replay = JSON.parse(process.env.ACCESS_REPLAY ?? '{}') as { seed?: number; path?: string }
 
 /**
@@ -177,7 +177,7 @@ class Play {
     if (expected.status === 0) await done?.(status)
   }
 
-  /** What the step asks for, what it must get, and how the world is afterwards where it was done. */
+  /** The step's answer, the answer it must get, and how the world is afterwards where it was done. */
   async #take(one: Step): Promise<{
     status: Answer
     expected: { status: number; ok: number }

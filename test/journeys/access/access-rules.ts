@@ -1,5 +1,5 @@
 /**
- * Who may see and do what with chats, agents and workspaces, said once more as simply as can be: each rule answers the
+ * Rights to see and change chats, agents and workspaces, said once more as simply as can be: each rule answers the
  * status that a call gets. Written from the contract, not from the code under test.
  */
 export type Role = 'viewer' | 'member' | 'admin' | 'owner'
@@ -53,7 +53,7 @@ const has = ({ permissions }: Place, scope: string): boolean =>
   permissions === null || permissions.includes(scope) || permissions.includes(scope.replace(/:read$/, ':write'))
 const allows = (place: Place, scope: string, role: Role): boolean => atLeast(place.role, role) && has(place, scope)
 
-/** What is not refused. */
+/** The status of a call that is not refused. */
 const OK = 0
 
 export function readStatus(world: World, thing: Thing, who: Who): number {
@@ -62,7 +62,7 @@ export function readStatus(world: World, thing: Thing, who: Who): number {
   return thing.status !== 'trashed' && accessOf(world, thing, who) !== null ? OK : 404
 }
 
-/** What shares give who is no member: to a workspace they are for all in it who may read, or change, such things there. */
+/** The access of a person who is not a member: a workspace's share is for all in it who may read, or change, such things. */
 function accessOf({ shares }: World, thing: Thing, who: Who): Share['access'] | null {
   let access: Share['access'] | null = null
   for (const share of shares) {
@@ -98,7 +98,7 @@ export function changeStatus(
   return thing.status === 'trashed' && !inTrash ? 409 : OK
 }
 
-/** Where something new of this kind is to be. */
+/** The status for something new of this kind in a workspace. */
 export function targetStatus(workspace: Workspace, who: Who, kind: Kind): number {
   const place = workspace.members.get(who)
   if (!place) return 404

@@ -10,7 +10,7 @@ export interface World extends AsyncDisposable {
   key: Caller & { key: string; keyId: string }
   /** An endpoint of the person's at this vendor; its slug names it. */
   bring(vendor: Vendor, slug: string, more?: object): Promise<{ id: string }>
-  /** What the ledger recorded of the call with this request id, once it is durable. */
+  /** The ledger's record of the call with this request id, once it is durable. */
   record(id: string): Promise<CallTable>
   /** All of them, the last one first. */
   calls(): Promise<CallTable[]>

@@ -6,7 +6,7 @@ import { stopwatch } from '../../until.ts'
 import { startOpenAI } from '../../vendors/openai/openai.ts'
 import { priced, said } from '../gateway/world.ts'
 
-/** What the books say after servers were killed under load. */
+/** The books after servers were killed under load. */
 export interface Killed {
   kills: number
   arrived: number
@@ -18,7 +18,7 @@ export interface Killed {
   answered: number
 }
 
-/** What a process settles within, once an answer has ended. */
+/** The time within which a process settles, once an answer has ended. */
 const SETTLE_MS = 500
 const CLIENTS = 12
 /** Of all processes: each must open the provider's key. */
@@ -102,7 +102,7 @@ export async function killUnderLoad(rounds: number): Promise<Killed> {
   const released = Number(await one(`select count(*) from ledger where kind = 'release'`))
   assert.equal(settled + released, reserved)
   assert.equal(BigInt(settled), await one('select count(*) from calls'))
-  // What was answered is settled, but for what a process had not written when it was killed.
+  // An answered call is settled, but for what a process had not written when it was killed.
   const { rows } = await pool.query<{ id: string }>('select id from calls')
   const known = new Set(rows.map(({ id }) => id))
   for (const { id, slot, at, generation } of answers) {

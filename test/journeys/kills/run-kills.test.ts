@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Write } from '../../outside/cut.ts'
 import { playKilled, prepareScene } from './run-kills.ts'
 
-/** Where a server dies: the first write to these after one to those, before or when it is durable. */
+/** The place where a server dies: the first write to these after one to those, before or when it is durable. */
 const deaths = [
   { to: 'runs+steps+messages', fate: 'before', what: 'a turn of its model is about to be kept' },
   {

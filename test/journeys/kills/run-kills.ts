@@ -15,7 +15,7 @@ export interface Scene extends AsyncDisposable {
   chat: string
 }
 
-/** What came of a goal whose server was killed at a write. */
+/** The outcome of a goal whose server was killed at a write. */
 export interface Played {
   /** Null: the goal was over before the write came. */
   killedAt: Write | null
@@ -248,7 +248,7 @@ async function checkBooks(server: TestServer, { chat, account }: Scene): Promise
   assert.equal(balance, BigInt(CREDITS_USD) * 1_000_000_000n - spent)
 }
 
-/** What may not be repeated was begun once in a run, and a call that broke off was asked about. */
+/** A call that may not be repeated was begun once in a run, and one that broke off was asked about. */
 async function checkTools(server: TestServer, { chat }: Scene, broken: string[], asked: string[]): Promise<void> {
   const { pool } = server.app.engine.postgres
   const { rows: begun } = await pool.query<{ run_id: string; status: string }>(

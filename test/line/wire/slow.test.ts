@@ -41,7 +41,7 @@ test('who never ends a body is left: in a minute once it is answered, in ten whe
   assert.deepEqual(left, ['answered', 'answered', 'answered', 'answered', 'read', 'read'])
 })
 
-/** What comes again each second comes again each hundredth of one, where it begins before this is given back. */
+/** Work of each second comes each hundredth of one, where it begins before this is given back. */
 function hastened(): Disposable {
   const each = globalThis.setInterval
   const quick = (work: () => void, ms: number, ...more: []) => each(work, ms === 1_000 ? 10 : ms, ...more)
@@ -81,7 +81,7 @@ test('a stream that has nothing to say says so each 15 seconds', { timeout: 60_0
   await alice.post(`/chats/${chat}/stop`)
 })
 
-/** What the servers of this process answer with from now on. */
+/** The answers of the servers of this process from now on. */
 function answersOf(path: string) {
   const found: ServerResponse[] = []
   const hear = (message: unknown): void => {
@@ -109,7 +109,7 @@ test(
     socket.pause()
     const [response] = answers.found
     const data = 'x'.repeat(60_000)
-    // What the system keeps for it is full when something waits here.
+    // The system's own memory for it is full when something waits here.
     while (response!.writableLength < 120_000)
       assert.equal((await alice.post(`/realtime/${channel}/broadcast`, { event: 'x', data })).status, 200)
     assert.equal(response!.destroyed, false)

@@ -45,7 +45,7 @@ test('what is wrong with a value is said in plain words, and what would be right
   assert.equal(await ask(5), '`messages.0.content` must be a string or a list, not a number.')
   assert.match(await ask([{ type: 'film' }]), /^`messages\.0\.content\.0\.type` must be one of text, /)
 
-  // What the contracts say themselves stays as it is.
+  // The contracts' own words stay as they are.
   assert.equal(await endpoint({ slug: 'sim' }), '`slug`: `sim`, `local` and `auto` are reserved.')
   assert.match(await endpoint({ slug: 'A b' }), /^`slug` must be 1 to 32 of a-z/)
   assert.equal(await endpoint({ headers: { 'a b': 'c' } }), '`headers.a b` must be the name of an HTTP header.')

@@ -199,7 +199,7 @@ export function worded({ kind, path, rule, value }: Fault): string {
   return `${where}: the number of items is not allowed`
 }
 
-/** What only the whole request shows. Returns the message of a 400. */
+/** The faults that only the whole request shows. Returns the message of a 400. */
 export function conflict(body: Json, version: string): string | undefined {
   return (
     thinkingConflict(body) ?? cacheConflict(body) ?? contentConflict(body['messages'], version) ?? toolConflict(body)

@@ -1,4 +1,4 @@
-// What Anthropic keeps behind POST /v1/messages, per API key: message threads, files, containers, skills.
+// The store that Anthropic keeps behind POST /v1/messages, per API key: message threads, files, containers, skills.
 //
 // Sources: @anthropic-ai/sdk 1.11.0 (types of `thread`, lib/internal/threads/ThreadState.ts, core/error-classes.ts);
 // platform.claude.com/docs/en/build-with-claude/message-threads: a thread lives 5 minutes from its last request, keeps the
@@ -70,7 +70,7 @@ export class AnthropicStore {
     this.#threads.set(answer['id'], { key, body: whole, messages, continued: false, at: Date.now() })
   }
 
-  /** What a request makes the model read. */
+  /** The things that a request makes the model read. */
   read(key: string, body: Json): { read: Kept[] } | Refused {
     const looked = this.shelf.read(key, namesIn(body))
     if (!('missing' in looked)) return looked

@@ -116,7 +116,7 @@ export function worded({ kind, path, rule, value }: Fault): string {
   return `1 validation error detected: Value at '${where}' failed to satisfy constraint: ${why}`
 }
 
-/** What only the whole conversation shows. */
+/** The faults that only the whole conversation shows. */
 export function conflict(body: Json): string | undefined {
   const messages: Json[] = body['messages'] ?? []
   if (messages.length === 0) return 'A conversation must have at least one message. Try again with a conversation.'

@@ -1,4 +1,4 @@
-// What the model "says": the scripted reply or an echo, cut into tokens, with a usage that adds up.
+// The words of the model: the scripted reply or an echo, cut into tokens, with a usage that adds up.
 import { randomInt } from 'node:crypto'
 import type { Behaviour, Citation, Json } from '../vendor.ts'
 

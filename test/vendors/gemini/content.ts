@@ -1,4 +1,4 @@
-// What a Gemini model answers to a generateContent body, whole or in pieces: Google AI Studio and Vertex share it.
+// The answer of a Gemini model to a generateContent body, whole or in pieces: Google AI Studio and Vertex share it.
 import type { Answer, Frame, Whole } from '../delivery/deliver.ts'
 import { conflict, generateRequest, invalid, signatures, worded, type GoogleError } from './rules.ts'
 import { id, planOf, tokens, weigh, type Plan } from '../delivery/plan.ts'
@@ -225,7 +225,7 @@ const spent = (quotaId: string): Json => ({
   violations: [{ quotaMetric: 'generativelanguage.googleapis.com/generate_requests', quotaId }],
 })
 
-/** What both doors say; how each refuses a key is its own. Even a quota of the day comes with a retryDelay. */
+/** The refusals of both doors; how each refuses a key is its own. Even a quota of the day comes with a retryDelay. */
 export const googleRefusals: Record<Exclude<Refusal, 'key'>, () => Whole> = {
   permission: () => problem({ status: 403, message: 'The caller does not have permission' }),
   quota: () =>

@@ -158,7 +158,7 @@ function snake(path: string): string {
 
 const data = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse', 'executableCode']
 
-/** What only the whole request shows. */
+/** The faults that only the whole request shows. */
 export function conflict(body: Json): GoogleError | undefined {
   const contents: Json[] = body['contents'] ?? []
   if (contents.length === 0) return invalid('* GenerateContentRequest.contents: contents is not specified\n')

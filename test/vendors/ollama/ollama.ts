@@ -94,7 +94,7 @@ const compat: Rule = {
 }
 
 const efforts = ['high', 'medium', 'low', 'max', 'none']
-/** What the templates of models render. */
+/** The roles that the templates of models render. */
 const roles = ['system', 'user', 'assistant', 'tool']
 
 class Ollama {

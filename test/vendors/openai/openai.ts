@@ -238,7 +238,7 @@ function without(body: Json, field: string): Json {
   return rest
 }
 
-/** What a field's mere presence breaks, by model or by another field. */
+/** The faults that a field's mere presence makes, by model or by another field. */
 function conflict(body: Json, model: OpenAIModel): OpenAIError | undefined {
   const has = (name: string) => body[name] !== undefined && body[name] !== null
   const unsupported = (param: string, message: string, code: string | null): OpenAIError => ({

@@ -84,7 +84,7 @@ function emptied(item: Json): Json {
   const empty: Json = { ...item }
   for (const name of ['content', 'summary']) if (name in item) empty[name] = []
   for (const name of ['arguments', 'input']) if (name in item) empty[name] = ''
-  // What is sealed is known when the thought is over.
+  // The sealed content is known when the thought is over.
   if (item['type'] === 'reasoning' && 'encrypted_content' in item) empty['encrypted_content'] = ''
   return empty
 }

@@ -217,7 +217,7 @@ export function itemNames(input: Json[]): OpenAIError | undefined {
   return undefined
 }
 
-/** What a model's kind does not take. */
+/** The fields that a model's kind does not take. */
 export function itemConflict(body: Json, reasons: boolean): OpenAIError | undefined {
   // Told not to reason, a reasoning model is sampled like any other.
   if (reasons && body['reasoning']?.effort === 'none') return undefined

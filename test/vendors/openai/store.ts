@@ -1,5 +1,5 @@
-// What OpenAI stores behind POST /v1/responses, per API key: responses, their items, conversations, and what requests name
-// of its files, containers and vector stores.
+// The store behind OpenAI's POST /v1/responses, per API key: responses, their items, conversations, and what requests
+// name of its files, containers and vector stores.
 //
 // Sources: openai 7.55.0 types (`store` is true unless it is said; `previous_response_id` and `conversation` exclude each
 // other; items of a conversation come before the input and grow by it); @ai-sdk/openai 4.0.118, which names stored items by

@@ -1,4 +1,4 @@
-// What OpenRouter adds to a chat request (compat.md 4.1, 4.2), and which endpoint its provider preferences leave.
+// The fields that OpenRouter adds to a chat request (compat.md 4.1, 4.2), and which endpoint its preferences leave.
 import { chatRequest } from '../openai/rules.ts'
 import type { Rule } from '../rules.ts'
 import type { Json } from '../vendor.ts'

@@ -13,7 +13,7 @@ export interface S3Server extends AsyncDisposable {
   region: string
   objects: Map<string, { bytes: Buffer; at: Date }>
   uploads: Map<string, { key: string; parts: Map<number, Buffer>; at: Date }>
-  /** What was refused, and why. */
+  /** The refused requests, and why. */
   refused: string[]
   /** How many bodies came with a checksum of their own, and were as it says. */
   summed(): number
@@ -40,7 +40,7 @@ const crc = (bytes: Buffer): string => {
   sum.writeUInt32BE(crc32(bytes))
   return sum.toString('base64')
 }
-/** What a sender may say of its body beyond the signed hash. */
+/** The sums of its body that a sender may give beyond the signed hash. */
 const sums: Record<string, (bytes: Buffer) => string> = {
   'content-md5': (bytes) => createHash('md5').update(bytes).digest('base64'),
   'x-amz-checksum-crc32': crc,

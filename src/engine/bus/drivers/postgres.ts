@@ -39,7 +39,7 @@ export async function connectPostgres(postgres: Postgres, { log, take }: DriverP
     }
     if (closed) return client.end()
     listener = client
-    // Who only listens would not notice that nothing can come any more.
+    // A client that only listens would not notice that nothing can come any more.
     const asking = setInterval(() => void client.query('select 1').catch(() => cutOff(client)), ASK_MS).unref()
     client.once('end', () => clearInterval(asking))
     // Not before: an attempt that fails comes to its end too, and whoever made it makes the next.

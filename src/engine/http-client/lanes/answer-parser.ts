@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** What comes is not an answer of HTTP/1.1 (RFC 9112). */
+/** The bytes that came are not an answer of HTTP/1.1 (RFC 9112). */
 export class NoHttp extends Error {
   override name = 'NoHttp'
   readonly code = 'UK_NO_HTTP'
@@ -20,7 +20,7 @@ const LARGEST_CHUNK_LINE = 4_096
 const CR = 0x0d
 const LF = 0x0a
 const SHORT_DIGITS = 7
-/** What a byte is as a hexadecimal digit; -1: none. */
+/** The value of a byte as a hexadecimal digit; -1: none. */
 const HEX = Int8Array.from({ length: 256 }, (_, byte) => {
   const digit = Number.parseInt(String.fromCharCode(byte), 16)
   return Number.isNaN(digit) ? -1 : digit
@@ -76,7 +76,7 @@ export class AnswerParser {
     while (at < bytes.length) {
       at = this.#step(bytes, at)
       if (this.#state !== 'over') continue
-      // What follows a whole answer was not asked for, and must never be taken for the answer to the next request.
+      // Bytes after a whole answer were not asked for, and must never be taken for the answer to the next request.
       if (at < bytes.length) this.keepAlive = false
       return this.#tellEnd()
     }

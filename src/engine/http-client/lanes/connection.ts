@@ -63,7 +63,7 @@ export class Connection implements AnswerSink {
   /** Heads of 1xx, and bytes, of the answer that is being read. */
   #interim = 0
   #size = 0
-  /** What `taken` of the order may become. */
+  /** The most that `taken` of the order may become. */
   #mostMs = 0
   /** An order's handler is told that its turn has come. */
   #starting = false
@@ -118,7 +118,7 @@ export class Connection implements AnswerSink {
       // One write of bytes that are copied together costs less than a vectored one, and than one of a string.
       const at = outbox.write(head, 'latin1')
       socket.write(outbox.subarray(0, at + body.copy(outbox, at)))
-      // What has not left yet leaves from this memory.
+      // Bytes that have not left yet leave from this memory.
       if (socket.writableLength > 0) outbox = Buffer.allocUnsafeSlow(OUTBOX)
     } else {
       socket.cork()
@@ -200,7 +200,7 @@ export class Connection implements AnswerSink {
     try {
       order.handler.onResponseEnd?.(grip, {})
     } catch (error) {
-      // Who chokes on the end of an answer is told so: nobody else would end the wait for it.
+      // A handler that chokes on the end of an answer is told so: nobody else would end the wait for it.
       order.handler.onResponseError?.(grip, error as Error)
     }
     // An answer that came before the request was wholly sent leaves the rest of it in the way of the next.
@@ -208,7 +208,7 @@ export class Connection implements AnswerSink {
     else this.#socket.end()
   }
 
-  /** What comes is copied: whoever is told of it may keep it. */
+  /** The bytes that come are copied: a handler that is told of them may keep them. */
   #read(bytes: Buffer): void {
     if (this.#closed) return
     this.#waited = 0
@@ -250,7 +250,7 @@ export class Connection implements AnswerSink {
   }
 }
 
-/** What an order's handler holds of its connection: nothing any more once the order is over, whoever has it next. */
+/** The hold of an order's handler on its connection: it does nothing once the order is over, whoever has it next. */
 class Grip implements Dispatcher.DispatchController {
   readonly #connection: Connection
   paused = false

@@ -1,7 +1,7 @@
 import { type LookupFunction, type Socket, connect, isIP } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 
-/** Where a connection leads to. */
+/** The server that a connection leads to. */
 export interface Destination {
   protocol: string
   /** Without the brackets of an address of version 6. */
@@ -24,7 +24,7 @@ export class ConnectTimeout extends Error {
   readonly code = 'UK_CONNECT_TIMEOUT'
 }
 
-/** What a read brings at most. */
+/** The most that a read brings. */
 const READ_BYTES = 65_536
 const KEEP_ALIVE_MS = 60_000
 

@@ -6,7 +6,7 @@ import type { Send } from '../send.ts'
 const CONNECTIONS = 1_024
 /** Each party has lanes of its own, and users name origins: both are bounded, and what was unused longest goes. */
 const MOST: Most = { lanes: 4_096, idle: 1_024 }
-/** What is left after the oldest have gone, so that they are not looked for again at once. */
+/** The share that is left after the oldest have gone, so that they are not looked for again at once. */
 const KEPT = 0.9
 /** A lane without connections still knows the session of TLS, which servers keep for some minutes. */
 const EMPTY_MS = 300_000

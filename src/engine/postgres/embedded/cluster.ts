@@ -107,7 +107,7 @@ async function initialise(
 }
 
 /**
- * What earlier starts that were killed left behind; their initdb may still be running, and dies while its files go:
+ * Removes what killed earlier starts left behind; their initdb may still be running, and dies while its files go:
  * `rmSync` would take a file that it removed first for the end of the work, `rm` looks at each by itself.
  */
 async function sweep(cluster: string): Promise<void> {

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { StartRefused } from '../../start-refused.ts'
 import { canPass, findUser, type OsUser } from './user.ts'
 
-/** Where the cluster (PostgreSQL's own data directory) is or is to be made, and the account it belongs to. */
+/** The place where the cluster (PostgreSQL's own data directory) is or is to be made, and the account it belongs to. */
 export interface Place {
   cluster: string
   /** The link to leave in the data dir once the cluster has been made, if it lives elsewhere. */
@@ -47,7 +47,7 @@ function existing(path: string, dataDir: string, user: OsUser | null, log: (line
     throw new StartRefused(`the database in ${cluster} belongs to ${owner}: start as that user or as root`)
   }
   if (entry.uid === 0) giveTo(cluster, user)
-  // Whoever made it could reach it then: a server started by a plain user first and by root later goes on as that user.
+  // The user who made it could reach it then: a server started by a plain user and later by root goes on as that user.
   const owner =
     entry.uid === 0 || entry.uid === user.uid ? user : (findUser(entry.uid) ?? { ...entry, name: `uid ${entry.uid}` })
   if (!canPass(owner, dirname(cluster)) && !(dirname(cluster) === dataDir && letPass(dataDir, owner)))

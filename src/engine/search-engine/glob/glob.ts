@@ -54,7 +54,7 @@ export function compileGlobs(globs: readonly string[], options: { fold?: boolean
   const excludes = all.some(({ not }) => not)
   return {
     matches(path) {
-      // What lies in a folder that is taken out is out.
+      // A file in a folder that is taken out is out.
       if (excludes)
         for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1))
           if (said(path.slice(0, at)) === false) return false

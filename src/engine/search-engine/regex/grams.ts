@@ -70,7 +70,7 @@ function* gramsOfWord(bytes: Uint8Array): Generator<number> {
       yield (lower[bytes[i - 2]!]! << 16) | (lower[bytes[i - 1]!]! << 8) | lower[bytes[i]!]!
 }
 
-/** Where case is ignored, a letter beyond ASCII may stand in the text in another form, so the word is parted there. */
+/** A letter beyond ASCII may stand in the text in another form where case is ignored, so the word is parted there. */
 function pieces(word: string, fold: boolean): string[] {
   if (!fold) return [word]
   const parts = ['']

@@ -97,7 +97,7 @@ export function lineCounter(bytes: Buffer): (place: number) => number {
   }
 }
 
-/** Where in the line the leftmost match begins: bytes, from 1, as ripgrep's `--column`. */
+/** The place in the line where the leftmost match begins: bytes, from 1, as ripgrep's `--column`. */
 export function columnIn({ re2, literal, multiline }: Pattern, bytes: Buffer, start: number, end: number): number {
   if (literal) return bytes.indexOf(literal, start) - start + 1
   const text = bytes.toString('utf8', start, multiline ? end + 1 : end)

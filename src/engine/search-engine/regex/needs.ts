@@ -2,7 +2,7 @@ import { variants } from './automaton.ts'
 import type { Node } from './syntax.ts'
 
 /**
- * What a text must hold for a pattern to match in it, as words: the way of Russ Cox, "Regular Expression Matching with a
+ * The words a text must hold for a pattern to match in it: the way of Russ Cox, "Regular Expression Matching with a
  * Trigram Index" (2012), with words where he has trigrams. `null` asks for nothing.
  */
 export type Need = null | { word: string } | { all: Need[] } | { any: Need[] }

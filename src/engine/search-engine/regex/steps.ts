@@ -75,7 +75,7 @@ export function stepsOf(pattern: string): number {
   return groups.reduce((sum, steps) => sum + steps, 0)
 }
 
-/** Where `{…}` behind a letter ends, if it is there. */
+/** The end of `{…}` behind a letter, if it is there. */
 const endOfName = (pattern: string, letter: number): number =>
   pattern[letter + 1] === '{' ? Math.max(letter, pattern.indexOf('}', letter)) : letter
 

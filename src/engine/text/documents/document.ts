@@ -4,7 +4,7 @@ export type DocumentKind = 'html' | 'pdf' | 'docx' | 'xlsx' | 'pptx' | 'text'
 export interface Given {
   kind: DocumentKind
   bytes: Uint8Array
-  /** Where it was found: relative links become absolute, and some sites are read by rules of their own. */
+  /** The address it was found at: relative links become absolute, and some sites are read by rules of their own. */
   url?: string
   /** As the sender named it; a byte order mark and what a page says of itself count more and less. */
   charset?: string

@@ -22,7 +22,7 @@ const unclosed =
 const table = /^([\w-]+:)?(table|tbl)$/i
 
 /**
- * Where markup comes over its bounds, counting on from what was counted before; null: it stays within them. Each `<` with
+ * The place where markup comes over its bounds, counting on from before; null: it stays within them. Each `<` with
  * a name behind it counts as an element, also within comments and values: what a parser makes of it is never more.
  */
 export function overAt(markup: string, bounds: Bounds, counted: Counted, language: 'html' | 'xml'): number | null {

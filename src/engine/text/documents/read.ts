@@ -13,7 +13,7 @@ declare module '../../postgres/tables.ts' {
 const DAYS = 7
 
 export interface Wanted {
-  /** Whose turn it takes. */
+  /** The account whose turn it takes. */
   account: string
   kind: DocumentKind
   /** The digest of its bytes, hexadecimal. */
@@ -64,7 +64,7 @@ async function remember(
   await sql`delete from slow_documents where at < now() - make_interval(days => ${DAYS})`.execute(db)
 }
 
-/** Who leaves does not wait for the end of what has begun; its end is remembered all the same. */
+/** A caller who leaves does not wait for the end of what has begun; its end is remembered all the same. */
 function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const leave = (): void => reject(signal.reason as Error)

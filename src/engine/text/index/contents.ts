@@ -25,7 +25,7 @@ interface Learnt {
   grams: Int32Array | null
 }
 
-/** Where the text of files comes from: their bytes and rows, and what reads documents. */
+/** The sources of the text of files: their bytes and rows, and what reads documents. */
 export interface TextSources {
   blobs: Blobs
   postgres: Postgres
@@ -39,7 +39,7 @@ export interface ContentOf {
   mime_type: string | null
   name: string
   size_bytes: bigint
-  /** Who is served when a document is read: the account that waits for it, or that brought it. */
+  /** The account that is served when a document is read: the one that waits for it, or that brought it. */
   account: string
 }
 

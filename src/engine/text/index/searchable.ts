@@ -7,7 +7,7 @@ import type { TextSources } from './contents.ts'
 export interface SearchDocument {
   type: 'file' | 'note' | 'repository' | 'chat' | 'message' | 'agent' | 'computer'
   id: Id
-  /** Whose workspace and status decide who may find it: its own row in the register, or its chat's. */
+  /** The resource whose workspace and status decide who may find it: its own row in the register, or its chat's. */
   resource_id: Id
   parent_id: Id | null
   title: string

@@ -4,7 +4,7 @@ import type { PatternSpec } from '../../search-engine/regex/pattern.ts'
 export interface ScanFile {
   /** Its place in the order of the call. */
   index: number
-  /** Where its bytes lie on this machine, or the bytes. */
+  /** The path of its bytes on this machine, or the bytes. */
   source: { path: string } | { bytes: Uint8Array }
   /** The bytes were looked at before and are UTF-8 text. */
   plain: boolean

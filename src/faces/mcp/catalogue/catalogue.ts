@@ -20,7 +20,7 @@ export interface Catalogue {
   rank(query: string): Card[]
 }
 
-/** Agents get nothing that only a person at a browser does (signing in, managing keys); a tool call carries no bytes. */
+/** Agents do nothing that only a person at a browser does (signing in, managing keys); a tool call carries no bytes. */
 export const forAgents = ({ endpoint: { auth = 'any', takes } }: Listed): boolean =>
   (auth === 'any' || auth === 'open') && takes !== 'bytes'
 

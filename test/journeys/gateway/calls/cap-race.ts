@@ -5,7 +5,7 @@ import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import type { Vendor } from '../../../vendors/vendor.ts'
 import { gatewayWorld, priced, said } from '../world.ts'
 
-/** What became of a race for a cap. In nano-dollars. */
+/** The outcome of a race for a cap. In nano-dollars. */
 export interface Raced {
   cap: bigint
   spent: bigint
@@ -72,7 +72,7 @@ export async function raceCap(clients: number, capUsd: number): Promise<Raced> {
   await Promise.all(
     Array.from({ length: clients }, async (_, i) => {
       const [server, by] = servers[i % 2]!
-      // What is refused may only be held for others: once those are settled there may be room again.
+      // The refused amount may only be held for others: once those are settled there may be room again.
       for (let turn = i, misses = 0; misses < 2; turn++)
         if (await spend(by, names[turn % names.length]!)) misses = 0
         else {
@@ -82,7 +82,7 @@ export async function raceCap(clients: number, capUsd: number): Promise<Raced> {
     }),
   )
   const flush = () => Promise.all(servers.map(([server]) => server.app.engine.ledger.flush()))
-  // What is left is spent by one alone, until nothing that any way needs is there.
+  // The rest is spent by one alone, until nothing that any way needs is there.
   for (let left = true; left;) {
     left = false
     for (const name of names) {

@@ -11,7 +11,7 @@ let world: World
 let server: Server
 /** The slugs that were asked, by the keys that they were asked with. */
 let asked: string[] = []
-/** Whose calls fail, and with which status. */
+/** The vendors whose calls fail, and with which status. */
 const failing = new Map<string, number>()
 const slugs = ['north', 'east', 'south', 'west']
 const ids = new Map<string, string>()
@@ -118,7 +118,7 @@ test('the previewed order is the order that a live call with its seed takes, wha
         await heal()
         const { models, provider, tools, max_tokens, seed, model } = JSON.parse(JSON.stringify(wish))
         const body = { model, provider, ...(models.length > 0 && { models }), ...(max_tokens && { max_tokens }) }
-        // What a call carries beyond the fields of the preview.
+        // The fields of a call beyond those of the preview.
         const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }
         const live = { ...body, ...(tools && { tools: [tool] }) }
         const shown = await preview({ ...wish, ...body, max_tokens, seed, models, input_tokens: 2 })

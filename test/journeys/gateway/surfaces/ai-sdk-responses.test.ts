@@ -45,7 +45,7 @@ const weather = tool({
 const question = 'What is the weather in Kyōto and Nara?'
 const calls = (city: string) => [{ name: 'weather', arguments: { city } }]
 const accepted = (vendor: Vendor) => vendor.requests.filter(({ seen }) => seen)
-/** What the model was told, in the order in which it has to stand. */
+/** The words that the model was told, in the order in which they have to stand. */
 const told = [
   [question],
   [question, 'I look at Kyōto.', 'sunny in Kyōto'],

@@ -192,7 +192,7 @@ test('a second provider is asked beside one that is slow; the first to begin is 
   const lost = calls.find(({ status }) => status === 'cancelled')!
   assert.deepEqual([lost.provider, Number(lost.cost_nano) / 1e9], ['first', Number(extra[1])])
 
-  // Whoever begins in time races nobody.
+  // A vendor that begins in time races nobody.
   first.script({ reply: 'in time' })
   const alone = await ask({}, { 'x-uk-hedge': '2000' })
   assert.deepEqual([alone.body.choices[0].message.content, alone.headers.get('x-uk-hedge')], ['in time', null])

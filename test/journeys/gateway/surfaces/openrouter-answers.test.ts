@@ -148,7 +148,7 @@ test('whoever wants to see no thoughts sees none, of any provider, whole or stre
         const told = `${model} with ${JSON.stringify(hide)}: ${answer.text}`
         assert.equal(answer.status, 200, told)
         assert.ok(answer.text.includes('Noon.'), told)
-        // What was used for them is still said.
+        // The usage for them is still said.
         assert.doesNotMatch(answer.text, /see|"reasoning(?:_content|_details)?"/, told)
         assert.doesNotMatch(answer.headers.get('x-uk-losses') ?? '', /exclude/, told)
       }

@@ -14,7 +14,7 @@ let openai: Vendor
 let ollama: Vendor
 let client: OpenAI
 
-/** What was sent, and the answer that OpenAI's reference shows for it: pictures and sound are played by nobody else. */
+/** The requests sent; the answers are those of OpenAI's reference: pictures and sound are played by nobody else. */
 const heard: { path: string; headers: IncomingHttpHeaders; body: Buffer }[] = []
 let answer: (response: ServerResponse) => void
 const studio = createServer((request, response) => {

@@ -65,7 +65,7 @@ const environment = () => ({ PATH: process.env.PATH, UKIYO_KEY: world.key.key })
 async function printed(heading: string): Promise<string[]> {
   using folder = temporaryDir('ukiyo-guide-')
   const program = join(folder.path, 'example.mjs')
-  // Where the packages are found: a reader has installed them beside the program.
+  // The path of the packages: a reader has installed them beside the program.
   const code = block(heading, 'js').replaceAll(
     /from '([^']+)'/g,
     (_, name: string) => `from '${import.meta.resolve(name)}'`,

@@ -32,7 +32,7 @@ let world: World
 let vendor: Vendor
 let bedrock: Awaited<ReturnType<typeof startBedrock>>
 let vertex: Awaited<ReturnType<typeof startVertex>>
-/** What its cap leaves is less than any model writes. */
+/** The rest of its cap is less than any model writes. */
 let capped: Caller
 
 before(async () => {
@@ -129,7 +129,7 @@ const ways: Way[] = [
   gateway('/v1/inference/text', chat, [{ max_output_tokens: 77 }]),
 ]
 
-/** What the vendor was sent for it. */
+/** The request that the vendor was sent for it. */
 async function heard(of: Vendor, ask: () => Promise<{ text: string }>): Promise<{ path: string; json: Json }> {
   const before = of.requests.length
   const { text } = await ask()

@@ -124,7 +124,7 @@ test('what the vendor stores in the caller’s own account is read, listed and d
     return /background/.test(error.message)
   })
   await assert.rejects(client.responses.retrieve(id, { stream: true }), { status: 400, param: 'stream' })
-  // What lies in the account that the instance shares is not asked for, though it answers with the same key.
+  // The account that the instance shares is not asked for what lies in it, though it answers with the same key.
   await world.bring(openai, 'shared', { instance: true, shape: 'openai-responses', models: [priced('gpt-4o')] })
   const before = openai.requests.length
   const eve = await world.server.person('Eve')

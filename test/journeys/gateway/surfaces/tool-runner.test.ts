@@ -49,7 +49,7 @@ const turns = [
   { reply: { text: 'Now Nara.', tools: calls('Nara') } },
   { reply: 'Both are sunny.' },
 ]
-/** What the model was told at each turn, in the order in which it has to stand. */
+/** The words that the model was told at each turn, in the order in which they have to stand. */
 const told = [
   [question],
   [question, 'I look at Kyōto.', 'sunny in Kyōto'],

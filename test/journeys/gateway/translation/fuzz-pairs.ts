@@ -25,7 +25,7 @@ interface Talk {
   streamed: boolean
 }
 
-/** What a client's SDK understood. */
+/** The answer as a client's SDK understood it. */
 interface Heard {
   text: string
   calls: Call[]
@@ -380,7 +380,7 @@ export async function fuzzPairs(): Promise<Pairs> {
         check: async (runs: number) =>
           await fc.assert(
             fc.asyncProperty(talk, async (one) => checked(client, provider, one)),
-            // What a failed run left scripted must not answer the next.
+            // The script that a failed run left must not answer the next.
             { numRuns: runs, endOnFailure: true },
           ),
       })),

@@ -194,7 +194,7 @@ test('who leaves while something is kept or looked for is counted once, and nobo
       body: JSON.stringify({ model: 'an/claude-sonnet-5-5', input: 'hi', ...body }),
       signal: leaving.signal,
     }).catch(() => null)
-    // Whoever clears away what is old may wait as well.
+    // The clean-up of what is old may wait as well.
     const waiting = () =>
       app.engine.postgres.pool.query(
         `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'

@@ -45,7 +45,7 @@ const calls = [
 ]
 const schema = { type: 'object' as const, properties: { city: { type: 'string' }, note: { type: 'string' } } }
 
-/** What a client's own SDK makes of a streamed answer. */
+/** The reading of a streamed answer by a client's own SDK. */
 type Read = (model: string) => Promise<{ text: string; calls: unknown[] }>
 
 const clients: Record<string, Read> = {
