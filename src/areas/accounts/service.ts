@@ -216,7 +216,7 @@ export const adminService = implement(admin, {
   },
 })
 
-/** Housekeeping for the job runner: what has ended or holds no more goes. */
+/** Housekeeping for the job runner: rows that have ended or hold no more go. */
 export const accountSchedules = ({ postgres: { db } }: Pick<Context['engine'], 'postgres'>) => [
   every('accounts.retain', 3_600, async () => {
     await sessionStore.retain(db, SESSION_IDLE_SECONDS)
@@ -246,7 +246,7 @@ export const setPassword = async (
 /** The account of the caller, for what depends on its e-mail address. */
 export const callersAccount = (ctx: Context): Promise<AccountRow> => present(ctx)
 
-/** Notes that the address is known to be the account's own, and grants what waited for that; what was noted before stays. */
+/** Notes that the address is known to be the account's own, and grants what waited for that; an earlier note stays. */
 export const verifyEmail = (ctx: Context, accountId: string): Promise<void> =>
   ctx.transaction(async (ctx) => {
     const promised = await accountStore.verifyEmail(ctx.db, accountId)

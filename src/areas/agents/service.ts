@@ -190,8 +190,9 @@ export const agentsById = async (db: Db, ids: readonly Id[]): Promise<Map<Id, Ag
   new Map((await agentStore.some(db, ids)).map((row) => [row.id, row]))
 
 /**
- * The agent of something that lives in this workspace and that the caller may run: who runs it need not be able to read
- * the agent, as with a chat that was shared. Another workspace's only where the caller may read it. Null when it is gone.
+ * The agent of something that lives in this workspace and that the caller may run: a person who runs it need not be
+ * able to read the agent, as with a chat that was shared. Another workspace's only where the caller may read it.
+ * Null when it is gone.
  */
 export async function agentBehind(ctx: Context, id: Id, workspaceId: Id): Promise<AgentRow | null> {
   return agentWithin(ctx, id, workspaceId).catch(() => null)

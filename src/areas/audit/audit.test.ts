@@ -60,7 +60,7 @@ test('alice reads who changed what in her team; its admin may not, a stranger fi
 test('what an agent does in an automation’s run is told as done by the run, the automation and the key that pays', async () => {
   await using server = await testServer()
   const { pool } = server.app.engine.postgres
-  // The relay takes rows away: what was written is seen by a trigger of the test.
+  // The relay takes rows away: a trigger of the test sees those that were written.
   await pool.query(`create table told (type text, resource_id text, actor jsonb);
     create function tell() returns trigger language plpgsql as $$ begin
       insert into told values (new.type, new.resource_id, new.actor); return new; end $$;

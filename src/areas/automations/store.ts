@@ -188,7 +188,7 @@ export const automationStore = {
       .forUpdate('a')
       .execute(),
 
-  /** They have run well: what failed before counts no more. */
+  /** They have run well: earlier failures count no more. */
   forgive: async (db: Db, ids: readonly Id[]): Promise<void> =>
     void (await sql`update automations set failures = 0 where id = any(${ids}::ulid[]) and failures > 0`.execute(db)),
 

@@ -16,7 +16,7 @@ import type { ChatHandles } from '#areas/chats/service.ts'
 import { runEvent } from './runs/show-run.ts'
 
 const LOOK_MS = 250
-/** Automations that are fired in one transaction, and ticks of all of them together: who missed a year waits no one else out. */
+/** Automations fired in one transaction, and ticks of all together: one that missed a year keeps no other waiting. */
 const AT_ONCE = 500
 const MOST_TICKS = 5_000
 const LAUNCHES = 8

@@ -120,7 +120,7 @@ export const chatStore = {
   },
 
   /**
-   * Takes the chat's turn: what changes its tree or its runs happens one after the other. The row is read anew behind
+   * Takes the chat's turn: changes of its tree or its runs happen one after the other. The row is read anew behind
    * the lock, for what was read before it may be old. Null when the chat is gone.
    */
   async hold(db: Db, id: Id): Promise<HeldChat | null> {

@@ -11,7 +11,7 @@ const GOOD_SECONDS = 86_400
 /** Between two mails, so that nobody can have a stranger's address filled. */
 const PAUSE_SECONDS = 300
 
-/** Mails a token to the account's own address; who brings it back has shown that the address is theirs. */
+/** Mails a token to the account's own address; a person who brings it back has shown that the address is theirs. */
 export async function sendConfirmation(ctx: Context): Promise<{ id: Id; email: string; verified: boolean }> {
   const { id, email, email_verified_at } = await callersAccount(ctx)
   if (email_verified_at !== null) return { id, email, verified: true }

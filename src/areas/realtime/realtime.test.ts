@@ -22,7 +22,7 @@ before(async () => {
 })
 after(() => server[Symbol.asyncDispose]())
 
-/** A subscription that is there: what came before `subscribed` cannot be missed. */
+/** A subscription that is there: events before `subscribed` cannot be missed. */
 async function follow(who: Caller, channels: string, lastEventId?: string) {
   const events = readEvents(who, `/realtime/subscribe?channels=${channels}`, {
     ...(lastEventId !== undefined && { headers: { 'last-event-id': lastEventId } }),

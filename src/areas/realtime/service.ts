@@ -79,7 +79,7 @@ const EXPIRE_MS = 1_000
 /** Rights that end without a change of rights, because a chat went elsewhere, are noticed within 5 s. */
 const PLACES_MS = 3_000
 
-/** Tends the subscribers of this process: who was present and says so no more, and who may no longer read. */
+/** Tends the subscribers of this process: people who no longer say that they are there, or may no longer read. */
 export function startRealtime(engine: Pick<Engine<HasHub>, 'hub' | 'log' | 'postgres'>): AsyncDisposable {
   const { hub } = engine
   const { db } = engine.postgres

@@ -21,7 +21,7 @@ const search = async (who: Pick<Caller, 'get'>, query: Record<string, string>): 
   assert.equal(status, 200, text)
   return { hits: body.data, body }
 }
-/** Asks again until it is so; what is written is found within a second. */
+/** Asks again until it is so; a thing written is found within a second. */
 async function soon(
   who: Pick<Caller, 'get'>,
   query: Record<string, string>,

@@ -67,7 +67,7 @@ export function createRobots(outbound: Outbound, now: () => number = () => perfo
     },
   }
 }
-/** Rules are everybody's, so they are read to their end; who leaves stops waiting for them. */
+/** Rules are everybody's, so they are read to their end; a caller who leaves stops waiting for them. */
 async function unlessLeft<T>(loading: T | Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted()
   const left = Promise.withResolvers<never>()

@@ -16,7 +16,7 @@ export async function standing(engine: Engine, endpoint: EndpointRow): Promise<P
   return null
 }
 
-/** Switches an endpoint off: what waits for it is not sent. */
+/** Switches an endpoint off: deliveries that wait for it are not sent. */
 export async function disable(engine: Engine, id: Id, reason: Exclude<DisabledReason, 'manual'>): Promise<void> {
   const row = await engine.postgres.db.transaction().execute(async (db) => {
     const disabled = await endpointStore.disable(db, id, reason)

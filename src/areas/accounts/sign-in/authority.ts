@@ -66,7 +66,7 @@ export async function createAuthority(
   /** A look-up that began before a change was heard of may be from before it: it serves this one call. */
   function remember(key: string, entry: Known, heardBefore: number): Known {
     if (heard !== heardBefore) return entry
-    // A full memory starts again rather than grow: what is in use comes back with its next call.
+    // A full memory starts again rather than grow: secrets in use come back with their next call.
     if (known.size >= MOST_KNOWN) {
       known.clear()
       byAccount.clear()

@@ -152,7 +152,7 @@ const showOverride = (row: OverrideRow): z.output<typeof ModelOverride> => ({
   updated_at: iso(row.updated_at),
 })
 
-/** Prices are decimals in words; what else stands beside them is none. */
+/** Prices are decimals in words; other values beside them are not prices. */
 const pricesIn = (pricing: Pricing): Record<string, number> =>
   Object.fromEntries(
     Object.entries(pricing).flatMap(([bucket, price]) =>

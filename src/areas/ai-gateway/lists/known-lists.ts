@@ -55,7 +55,7 @@ export class KnownLists {
     return this.#known.has(keyOf(source))
   }
 
-  /** Asks, unless it did a moment ago. Never throws: who does not answer serves what it served. */
+  /** Asks, unless it did a moment ago. Never throws: a provider that does not answer serves what it served. */
   ask(source: Source, timeoutMs: number, again = AGAIN_MS): Promise<void> {
     const key = keyOf(source)
     const known = this.#known.get(key)

@@ -4,7 +4,7 @@ import { type AutomationRunRow, type SkipReason, type Trigger, runStore } from '
 import { type StartsLeft, takeStart } from './starts-store.ts'
 import { type AutomationRow } from '../store.ts'
 
-/** Runs of one automation that wait at most; what fires beyond it is skipped. */
+/** Runs of one automation that wait at most; firings beyond it are skipped. */
 export const MOST_QUEUED = 100
 
 /** A firing of an automation that is to become a row. */

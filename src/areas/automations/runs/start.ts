@@ -43,7 +43,7 @@ export interface Look {
 /**
  * Begins runs that wait, many in one transaction: their chats, messages and runs are there with the moves of their own
  * rows or not at all, so a process that dies leaves nothing half begun. What each one's owner may do is judged now, before
- * any row is held, for it takes connections and providers of its own; what is refused fails that run alone.
+ * any row is held, for it takes connections and providers of its own; a refusal fails that run alone.
  */
 export async function startSome(engine: Engine<ChatHandles>, { after, but, signal }: Look): Promise<Started> {
   const { db } = engine.postgres

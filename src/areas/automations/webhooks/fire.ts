@@ -24,7 +24,7 @@ export interface Fired {
   webhook_signature?: string | undefined
 }
 
-/** Fires a webhook automation for a caller with its token or secret. One `webhook-id` is one run, however often sent. */
+/** Fires a webhook automation for a caller with its token or secret. One `webhook-id` is one run, sent once or more. */
 export async function fire(ctx: Context<ChatHandles>, { id, ...given }: Fired) {
   const body = await wholeOf(ctx)
   const row = await automationStore.get(ctx.db, id)

@@ -48,7 +48,7 @@ export interface Teller {
 
 /**
  * Runs the model on the path that ends with the run's input, telling of the answer as it comes; calls of the agent's
- * tools are answered and the model asked again, until it calls none. Never throws: what goes wrong is how it ends.
+ * tools are answered and the model asked again, until it calls none. Never throws: an error is how it ends.
  * `signal` stops it; what had come by then is kept. `claim` is brought up to date with what is kept of it.
  */
 export async function generate(

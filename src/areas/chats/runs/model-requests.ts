@@ -25,7 +25,7 @@ export interface SealedRequest {
   sealed: string
 }
 
-/** Bytes of one that is kept: what is larger carries files, which are kept as files. */
+/** Bytes of one that is kept: larger ones carry files, which are kept as files. */
 const LARGEST = 16 << 20
 
 const compress = promisify(zstdCompress)

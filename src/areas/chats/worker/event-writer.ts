@@ -6,7 +6,7 @@ import type { RunLog } from './run-log.ts'
 import type { Logged } from '../runs/event-store.ts'
 import type { Fact } from '../runs/facts.ts'
 
-/** Between the beginnings of two writes: what comes in between shares the second. */
+/** The time between the beginnings of two writes: events in between share the second. */
 const GROUP_MS = 4
 const AGAIN_MS = 200
 const MOST_ROWS = 5_000
@@ -61,7 +61,7 @@ export function createEventWriter({ postgres: { pool }, log }: { postgres: Postg
   async function write(): Promise<void> {
     while (queue.length > 0) {
       const wait = lastAt + GROUP_MS - performance.now()
-      // Also without a wait the caller's turn ends first: what it still appends comes along.
+      // Also without a wait the caller's turn ends first: events that it still appends come along.
       await (wait > 0 ? sleep(wait) : new Promise(setImmediate))
       lastAt = performance.now()
       const batch = queue.splice(0, MOST_ROWS)

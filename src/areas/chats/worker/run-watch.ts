@@ -68,7 +68,7 @@ export class RunWatch {
   }
 
   async #read(runId: Id, seq: number): Promise<Page> {
-    // Asked before the events are read: what ends in between comes with the next look.
+    // Asked before the events are read: a run that ends in between comes with the next look.
     const [run] = await runStore.byIds(this.#postgres.db, [runId])
     const events = await eventStore.after(this.#postgres, runId, seq, PAGE)
     return {

@@ -26,7 +26,7 @@ const HAND_OVER_MS = 5_000
 
 /** The runs of this process. A run belongs to the server: whoever reads it may come and go. */
 export interface Runs extends AsyncDisposable {
-  /** The server is stopping: what is accepted now waits for another process. */
+  /** The server is stopping: a run accepted now waits for another process. */
   readonly draining: boolean
   /** How many go on here. */
   readonly going: number

@@ -12,7 +12,7 @@ import { type Encoding, type Line, MOST_TEXT_BYTES, countLines, eachLine, encodi
 import type { FileRow } from '../store.ts'
 
 const HEAD_BYTES = 65_536
-/** A pattern is looked for in so many bytes; what comes after is named as not looked at. */
+/** A pattern is looked for in so many bytes; the rest is named as not looked at. */
 const MOST_SEARCHED_BYTES = 512 << 20
 const MOST_MS = 30_000
 /** Time grows with the text times the states of the pattern, so both are bounded for what is done in one go. */

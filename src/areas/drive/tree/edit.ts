@@ -36,7 +36,7 @@ async function write(ctx: Context, before: FileRow, change: Edit): Promise<FileR
   return name === null ? row : rename(ctx, row, name)
 }
 
-/** Content alone is held against when the content was written: who renames a file takes no edit from anybody. */
+/** Content alone is held against when the content was written: renaming a file takes no edit from anybody. */
 export function checkFresh(row: FileRow, { name, content, expected }: Edit): void {
   const field = name === null && content !== null ? 'content_updated_at' : 'updated_at'
   const present = row[field]

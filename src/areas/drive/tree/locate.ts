@@ -63,8 +63,8 @@ export function checkFolder(row: FileRow, param = 'parent_id'): FileRow {
 }
 
 /**
- * Within a transaction: who puts a thing into a folder shares the tree of its workspace, who changes where folders lie
- * has it alone. So a path is what its folders say, and no two moves make a ring.
+ * Within a transaction: a call that puts a thing into a folder shares the tree of its workspace, one that changes where
+ * folders lie has it alone. So a path is what its folders say, and no two moves make a ring.
  */
 export async function holdTree(ctx: Context, workspaceIds: readonly Id[], how: 'shared' | 'alone'): Promise<void> {
   const take = sql.raw(how === 'alone' ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared')

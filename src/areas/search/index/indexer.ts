@@ -20,7 +20,7 @@ const AT_ONCE = 2_000
 const sourceOf = (type: string): Searchable | undefined =>
   sources.find(({ kinds }) => kinds.includes(type.split('.')[0]!))
 
-/** Follows what happens: what was written is found as soon as its event comes by. */
+/** Follows what happens: a document is found as soon as its event comes by. */
 export const searchConsumer = (engine: Engine): Consumer => ({
   name: 'search',
   types: engine.events.list

@@ -10,7 +10,7 @@ export const apart = (name: string): string =>
 
 /**
  * Writes these documents, and takes out those ids that none tells of. What somebody holds just now comes after the rest,
- * resource by resource: who waits for it must not hold all the others meanwhile.
+ * resource by resource: a caller that waits for it must not hold all the others meanwhile.
  */
 export async function writeRows(db: Db, ids: readonly Id[], documents: readonly SearchDocument[]): Promise<void> {
   const there = new Set(documents.map(({ id }) => id))

@@ -127,7 +127,7 @@ test('with a mail server the token goes to the address alone, and verifies it', 
   assert.equal((await bob.post('/invitations/accept', { token })).status, 200)
   assert.notEqual((await bob.get('/me')).body.data.email_verified_at, null)
 
-  // From now on bob's address is known to be his: what goes to it is his to take.
+  // From now on bob's address is known to be his: invitations to it are his to take.
   const second = await workspaceOf(carol)
   const { data: next } = (await carol.post(`${second.at}/invitations`, { email: bob.email })).body
   const received = (await bob.get('/invitations')).body.data

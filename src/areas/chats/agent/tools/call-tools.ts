@@ -11,7 +11,7 @@ import { type StepRow, stepStore } from '../../runs/step-store.ts'
 import { type OpenCall, type Result, argumentsOf, bounded, mistake, openCalls } from '../../messages/tool-calls.ts'
 import type { Fact } from '../../runs/facts.ts'
 
-/** How long a person has for a decision; what is not allowed by then is denied. */
+/** How long a person has for a decision; a call not allowed by then is denied. */
 const DECIDE_MS = 7 * 86_400_000
 
 /** Calls of one run's tools, on the parts of its answer. */

@@ -31,7 +31,7 @@ const GUARDED: Readonly<Record<string, Policy>> = {
   'chats.actions': 'deny',
 }
 
-/** The strictest that holds: what is denied by name is not to be had through `do`. Null: not a tool of this agent. */
+/** The strictest that holds: a tool denied by name is not to be had through `do`. Null: not a tool of this agent. */
 export function policyOf(tools: AgentTools, { tool, endpoint }: Pick<Reached, 'tool' | 'endpoint'>): Policy | null {
   const named = (name: string) => tools.find((one) => one.name === name || plain(one.name) === name)
   const own = named(tool)
