@@ -2,16 +2,30 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { readImports } from '../tools/rooms.ts'
+import { measure, readImports } from '../tools/rooms.ts'
 import { allowed, diagram, roomOf, table } from './boundaries.ts'
 
 const root = join(import.meta.dirname, '..')
+/** Files that may lie in one folder: what a newcomer reads at one look. */
+const FULL = 16
 const imports = readImports(root)
 
 test('every import goes where the house allows it', () => {
   assert.ok(imports.length > 1000, 'the imports were read')
   const broken = imports.filter(({ from, to }) => !allowed(from, to)).map(({ from, to }) => `${from} → ${to}`)
   assert.deepEqual(broken, [])
+})
+
+test('imports run down: no circle of files or of folders, no folder too full, no file too long', () => {
+  const { circlesOfFiles, circlesOfFolders, folders, lines } = measure(root)
+  assert.deepEqual(circlesOfFiles, [], 'circles of files')
+  assert.deepEqual(circlesOfFolders, [], 'circles of folders; sh bin/run tools/rooms.ts names the imports that run up')
+  assert.deepEqual(
+    folders.filter(({ files }) => files > FULL),
+    [],
+    `folders with more than ${FULL} files`,
+  )
+  assert.deepEqual(lines.over, [], 'files over 350 lines')
 })
 
 for (const [name, drawn] of [

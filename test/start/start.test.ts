@@ -206,7 +206,12 @@ test('a server that has held a call under a cap stops as soon as it is told to',
   await using program = startProgram({ UK_DATA_DIR: dir.path })
   const origin = await program.ready
   const cookie = (await caller(origin, csrf).post('/auth/sign-up', signUp)).headers.get('set-cookie')!.split(';')[0]!
-  const made = await caller(origin, { ...csrf, cookie }).post('/api-keys', { name: 'capped', spend_cap_usd: 1 })
+  const made = await caller(origin, { ...csrf, cookie }).post('/api-keys', {
+    name: 'capped',
+    scopes: ['*'],
+    spend_cap_usd: 1,
+    spend_cap_period: 'total',
+  })
   const call = { model: 'sim/echo', max_tokens: 10, messages: [{ role: 'user', content: 'Hello' }] }
   const by = caller(origin, { authorization: `Bearer ${made.body.data.key}` })
   assert.equal((await by.post('/compat-a/v1/chat/completions', call)).status, 200)
