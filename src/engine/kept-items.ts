@@ -9,7 +9,7 @@ export interface KeptItem {
   json: object
 }
 
-/** Who was answered, or asks again: by a key of one workspace, which names what was said there alone, or by another. */
+/** The caller, at first or again: by a key of one workspace, which names what was said there alone, or by another. */
 export interface KeptFor {
   accountId: Id
   heldTo: Id | null
@@ -27,7 +27,7 @@ const LARGEST_ITEM = 1 << 20
 /** Of one account: beyond it the oldest go first. */
 const MOST_BYTES = 64 << 20
 const MOST_ITEMS = 10_000
-/** Of what one request names. */
+/** The most bytes among the items that one request names. */
 const MOST_FOUND = 32 << 20
 /** An answer does not wait longer for its items to be kept. */
 const PATIENCE_MS = 2_000

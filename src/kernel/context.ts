@@ -21,7 +21,7 @@ export interface Upload {
   /** The name that the sender gave them. */
   name: string | null
   mimeType: string | null
-  /** A part holds only until the next is asked for: whoever keeps it copies it. */
+  /** A part holds only until the next is asked for: a reader that keeps it copies it. */
   bytes: AsyncIterable<Uint8Array>
 }
 

@@ -154,7 +154,7 @@ export abstract class RightsWatch implements Disposable {
     this.#recheckIfOther(principal, connection)
   }
 
-  /** Throws what the caller has lost its right by. */
+  /** Throws the reason for which the caller has lost its right. */
   protected abstract check(principal: Principal): void | Promise<void>
   protected abstract lost(why: unknown): void
 

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 
-/** From here on the database reads its time from a table: whoever connects anew sees it stand still until it is moved. */
+/** From here on the database reads its time from a table: new connections see it stand still until it is moved. */
 export async function takeOverClock(pool: pg.Pool, at: number): Promise<void> {
   await pool.query('create schema sim')
   await pool.query('create table sim.clock (at timestamptz not null)')

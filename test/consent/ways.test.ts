@@ -1,4 +1,4 @@
-/** Calls marked `consent: 'person'`, tried by agents: in three ways, watched and unwatched, and none without a person. */
+/** Calls marked `consent: 'person'`, tried by agents: three ways in, watched and unwatched; none without a person. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { loadContracts } from '#areas/contracts.ts'

@@ -7,7 +7,7 @@ interface Thing {
   kind: 'file' | 'folder'
   name: string
   parent: string | null
-  /** With what it was trashed; null is not in the trash. */
+  /** The thing that it was trashed with; null is not in the trash. */
   unit: string | null
 }
 type Model = Map<string, Thing>

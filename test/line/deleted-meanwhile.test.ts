@@ -1,5 +1,5 @@
 /**
- * Whatever is written to, while somebody else deletes that very thing for good: it is found, and gone by the time of the
+ * A write to anything, while somebody else deletes that very thing for good: it is found, and gone by the time of the
  * write. The other deletion is held open until somebody waits for it, so that each run meets the moment.
  */
 import assert from 'node:assert/strict'
@@ -56,7 +56,7 @@ before(async () => {
   deleter = new pg.Client(server.database.connection)
   await deleter.connect()
   stack.defer(() => deleter.end())
-  // A vendor, and a receiver of webhooks, that answers after whoever asked has gone on.
+  // A vendor, and a receiver of webhooks, that answers after the caller who asked has gone on.
   const vendor = createServer((request, response) => {
     request.resume()
     void sleep(30).then(() => response.end(JSON.stringify({ data: [{ id: `m${Math.random()}` }] })))

@@ -33,7 +33,7 @@ const users: Record<string, [credential: string, party: string]> = {
   'src/areas/ai-gateway/catalogues/fetch-catalogue.ts': ["''", "'catalogue'"],
 }
 
-/** Functions that send; whoever imports one of them, or calls `outbound.dispatch`, is a user. */
+/** Functions that send; a file that imports one of them, or calls `outbound.dispatch`, is a user. */
 const SENDS =
   /import \{[^}]*\b(?<!type )(?:retrieve|fetchThrough|outsideMcp|dispatch)\b[^}]*\} from '[^']*(?:http-client\/(?:retrieve|fetch|mcp)|outbound\/(?:retrieve|fetch|mcp)|transport\/dispatch)\.ts'|\b(?:outbound|outside)\.dispatch\(/
 /** It only hands on what others send. */

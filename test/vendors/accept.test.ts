@@ -18,7 +18,7 @@ import * as responses from './openai/responses-rules.ts'
 import { check } from './rules.ts'
 import type { Json } from './vendor.ts'
 
-// Whatever a client says, in whatever order, a translation of it must be a request that the vendor takes.
+// A client may say anything, in any order: a translation of it must be a request that the vendor takes.
 
 const words = fc.string({ unit: 'grapheme', maxLength: 12 })
 const id = fc.constantFrom('call_1', 'call_2', 'toolu_01', `call_${'x'.repeat(60)}`, 'id with space/ü')

@@ -17,7 +17,7 @@ export interface Limits {
 }
 
 export const LIMITS: Limits = {
-  // Handshakes take three round trips; whoever needs longer is overloaded, and another provider may not be.
+  // Handshakes take three round trips; a server that needs longer is overloaded, and another provider may not be.
   connectMs: 10_000,
   // A model may think for minutes before its first byte. The vendors' own SDKs give up after the same time (`timeout` of
   // `openai` and `@anthropic-ai/sdk`: 10 minutes), so nobody waits for what comes later.

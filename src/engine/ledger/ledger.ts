@@ -28,7 +28,7 @@ export interface Payer {
 export interface MeteredCall {
   id: Id
   payer: Payer
-  /** Where it came in: `compat-a`, `compat-b`, `compat-c`, `inference`, `chat`, … */
+  /** The surface it came in by: `compat-a`, `compat-b`, `compat-c`, `inference`, `chat`, … */
   surface: string
   /** The platform's model id and the provider's slug. */
   model: string

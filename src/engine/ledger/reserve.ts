@@ -10,7 +10,7 @@ import { ledgerFunctions } from '../postgres/functions.ts'
 export interface Reserve {
   call: MeteredCall
   worst: Nano
-  /** Where the worst case is not left: what it may be held with all the same. */
+  /** The least that the call may be held with all the same, where the worst case is not left. */
   least: Nano
 }
 

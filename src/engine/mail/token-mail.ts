@@ -7,7 +7,7 @@ export interface TokenMail {
   intro: string
   /** The link that takes the token into the app, behind `#`: browsers send that to nobody. Null: there is none. */
   open: { words: string; link: string } | null
-  /** The command that takes the token on a terminal. Never as an argument: shells keep those, every process sees them. */
+  /** The command that takes the token on a terminal. Never as an argument: those are kept, and any process sees it. */
   command: string
   token: string
   /** Sentences below, each on a line. */

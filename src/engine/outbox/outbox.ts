@@ -3,11 +3,11 @@ import { newId } from '#kernel/ids.ts'
 import type { Db } from '../postgres/client.ts'
 import type { Actor } from '#kernel/principal.ts'
 
-/** Something that happened, told to whoever subscribes. Written in the transaction of the change. */
+/** Something that happened, told to all who subscribe. Written in the transaction of the change. */
 export interface Emitted {
   /** `chat.created`: the resource's kind and a past participle. */
   type: string
-  /** Whom it concerns: `workspace:<id>`, `chat:<id>`, `user:<id>`, … The table of events says which of them hear of it. */
+  /** The channels it concerns: `workspace:<id>`, `chat:<id>`, `user:<id>`, … The table of events says which hear it. */
   channels: string[]
   resource?: { type: string; id: string }
   data: Record<string, unknown>

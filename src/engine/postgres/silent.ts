@@ -83,7 +83,7 @@ export function leaveSilent(pool: pg.Pool, connection: pg.ClientConfig, log: (er
   }
 }
 
-/** Cuts a connection off: whoever waits on it hears that it is gone. */
+/** Cuts a connection off: a caller who waits on it hears that it is gone. */
 export function cutOff(client: pg.ClientBase): Error {
   const error = new Error('a connection to the database is silent, and nothing is at its other end')
   ;(client as Client).connection.stream.destroy(Object.assign(error, { code: 'ECONNRESET' }))

@@ -26,7 +26,7 @@ let built: Promise<string> | undefined
 /** The folder that holds `index.html`; the first caller of a process starts a build where one is needed. */
 export function buildApp(dataDir: string): Promise<string> {
   built ??= findOrBuild(dataDir)
-  // A build that failed is tried again by whoever asks next.
+  // A build that failed is tried again by the caller who asks next.
   built.catch(() => (built = undefined))
   return built
 }

@@ -45,7 +45,7 @@ export function sendJson(
 const READ_ON_BYTES = 1 << 20
 
 /**
- * Whatever a request ran into, in the envelope of errors, as soon as that is known: most often before its body has come.
+ * Sends the fault of a request, in the envelope of errors, as soon as it is known: most often before its body has come.
  * A fault of ours is logged besides.
  */
 export function sendRefusal(

@@ -70,7 +70,7 @@ for (const { read, environment } of READERS) {
         async () => text,
         () => text.includes('\r\n0\r\n\r\n'),
       )
-      // Whatever was written with it has come by now.
+      // All that was written with it has come by now.
       await new Promise((resolve) => setTimeout(resolve, 50))
       assert.match(text, /^HTTP\/1\.1 200 OK\r\n/)
       assert.equal(text.indexOf('\r\n0\r\n\r\n') + 7, text.length, path)

@@ -7,7 +7,7 @@ import { Words } from '../ui/text/words.tsx'
 import { providersQuery } from './queries.ts'
 import { billings, sayShape, sources } from './words.ts'
 
-/** Everybody who would answer a call of yours now, whoever's key it is. */
+/** The providers that would answer a call of yours now, no matter whose key it is. */
 export function Serving() {
   const { data: providers, error, refetch } = useQuery(providersQuery)
   return (

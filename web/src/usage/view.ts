@@ -12,7 +12,7 @@ export const defaults: View = { days: 30, by: 'model', measure: 'cost', whose: '
 const oneOf = <T>(value: unknown, all: readonly T[], otherwise: T): T =>
   all.includes(value as T) ? (value as T) : otherwise
 
-/** Whatever the address holds, as a view; what is the default is left out of it. */
+/** The address as a view, whatever it holds; what is the default is left out of it. */
 export const viewIn = (search: Record<string, unknown>): View => ({
   days: oneOf(Number(search.days), [7, 30, 90] as const, defaults.days),
   by: oneOf(search.by, ['model', 'provider', 'key'] as const, defaults.by),

@@ -10,7 +10,7 @@ import type { CallTable } from './tables.ts'
 
 export type CallRow = Selectable<CallTable>
 
-/** Whose calls: an account's, those in workspaces, or both; neither: of all. */
+/** The owner of the calls: an account, workspaces, or both; neither: all calls. */
 export interface Whose {
   accountId?: Id | undefined
   workspaceIds?: readonly Id[] | undefined

@@ -25,7 +25,7 @@ export interface Shared {
   text: string
   /** The payer's account. */
   payer: Id
-  /** Whose balance such a call is taken off; null: nobody's. */
+  /** The account whose balance such a call is taken off; null: nobody's. */
   account: Id | null
   holds: readonly Hold[]
 }

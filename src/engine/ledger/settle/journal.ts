@@ -14,8 +14,8 @@ const CUT_BYTES = 256 << 10
 const SHEET_CALLS = 500
 
 /**
- * What is not in the database yet, in a file that outlives this process: calls that nothing holds there are in it from
- * when they are sent, and every call from its end on. A killed process loses nothing so; who starts next on this data
+ * The calls that are not in the database yet, in a file that outlives this process: those that nothing holds there from
+ * when they are sent, and every call from its end on. A killed process loses nothing so; the next process on this data
  * directory reads it. A line each: `=` what calls share, whose place is its number; `+` a call that was sent, `-` one
  * that ended, `x` one that was never sent after all.
  */
@@ -31,7 +31,7 @@ export interface Journal {
   close(durable: boolean): void
 }
 
-/** Where there is no directory, nothing is kept. */
+/** Keeps nothing, where there is no directory. */
 export const noJournal: Journal = {
   begun() {},
   dropped() {},
@@ -182,7 +182,7 @@ function textOf(path: string): string {
 }
 
 /**
- * What ended as it ended, and what did not as interrupted, from a process's files in their order: a call that spans two
+ * The calls of a process's files, in order: ended ones as they ended, others as interrupted. A call that spans two
  * began in the earlier one. A line that was not written to its end is left out.
  */
 export function readJournal(texts: readonly string[]): Sheet[] {

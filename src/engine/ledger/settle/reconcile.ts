@@ -33,7 +33,7 @@ export interface Interrupted extends Omit<Ended, 'cost'> {
 }
 
 /**
- * Ends the reservations of processes that are no more, at start and every minute. Every process may: the rows' locks
+ * Ends the reservations of processes that have ended, at start and every minute. Every process may: the rows' locks
  * share the work out, and a reservation ends once. What a call of a run came to is told as `call.interrupted`.
  */
 export async function reconcile({ db }: Pick<Postgres, 'db'>, log: Log): Promise<number> {
@@ -63,7 +63,7 @@ export async function reconcile({ db }: Pick<Postgres, 'db'>, log: Log): Promise
   return all
 }
 
-/** Settles what processes of this data directory that are no more had not settled. */
+/** Settles the calls that ended processes of this data directory had not settled. */
 export async function recover(
   { pool }: Postgres,
   left: readonly Left[],

@@ -15,7 +15,7 @@ const WIDE = /([^\0-\x7f]?)-(?:([^\0-\x7f])|\\x\{)/gu
  */
 export function stepsOf(pattern: string): number {
   const groups = [0]
-  /** Of what a repetition behind it repeats. */
+  /** The steps of what a repetition behind it repeats. */
   let last = 0
   const add = (steps: number): void => {
     last = steps

@@ -47,7 +47,7 @@ const fine: Record<Shape, Json> = {
 interface Way {
   shape: Shape
   name: string
-  /** Of what the vendor's double keeps; absent: made up, for only refusals are looked at. */
+  /** The kind of what the vendor's double keeps; absent: made up, for only refusals are looked at. */
   kind?: string
   body: (id: string) => Json
 }

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { type Tested, queryClient, sayError, uk } from '../../api.ts'
 
-/** How the last test of an endpoint went; kept while the app is open, for whoever looks at its row. */
+/** The result of the last test of an endpoint; kept while the app is open, for people who look at its row. */
 export type Trial = { state: 'running' } | { state: 'done'; result: Tested } | { state: 'failed'; why: string }
 
 const keyOf = (id: string) => ['trial', id]
