@@ -62,7 +62,7 @@ export function readStatus(world: World, thing: Thing, who: Who): number {
   return thing.status !== 'trashed' && accessOf(world, thing, who) !== null ? OK : 404
 }
 
-/** The access of people who are not members: a workspace's share is for all in it who may read, or change, it. */
+/** The access that shares give people who are not members. A workspace's share is for all in it who may do so there. */
 function accessOf({ shares }: World, thing: Thing, who: Who): Share['access'] | null {
   let access: Share['access'] | null = null
   for (const share of shares) {
