@@ -192,7 +192,7 @@ test('what is missing, too large, bombed or broken is told apart', async () => {
   assert.match((await failure('/large')).message, /larger than 10485760 bytes/)
   assert.match((await failure('/bomb')).message, /larger than/)
   assert.match((await failure('/cut')).message, /broke the connection/)
-  assert.match((await failure('/bad.pdf')).message, /no PDF that can be read/)
+  assert.match((await failure('/bad.pdf')).message, /is not a PDF that can be read/)
   const nowhere = await alice.post('/web/fetch', { url: 'http://no-such-host.invalid/' })
   assert.equal(nowhere.status, 502)
 })
