@@ -197,7 +197,7 @@ export function measure(root: string): House {
 function fullFolders(root: string): { folder: string; files: number }[] {
   const programs = globSync(
     ['src', 'web/src', 'test', 'bench', 'tools'].map((top) => `${top}/**/*.{ts,tsx}`),
-    { cwd: root },
+    { cwd: root, exclude: (path) => path.endsWith('node_modules') },
   ).filter((file) => !/(^|\/)fixtures\//.test(file))
   return Object.entries(Object.groupBy(programs, (file) => dirname(file)))
     .map(([folder, files]) => ({ folder, files: files!.length }))
