@@ -9,7 +9,7 @@ import { ollama } from '#gateway/providers/local/ollama.ts'
 import { presetOf } from '../endpoints/presets.ts'
 import type { Source } from '../endpoints/sources.ts'
 
-/** Those that are looked for at the ports they open unless told otherwise. */
+/** Local engines that are looked for at the ports they open unless told otherwise. */
 const engines = everyProvider.filter(({ engine }) => engine !== undefined)
 
 /** An Ollama and the others, wherever the configuration says to look. */

@@ -216,7 +216,7 @@ export const runStore = {
     return rows.map(({ id }) => id)
   },
 
-  /** Those of these held runs whose turn it still is: what was ready before the lock need not be so behind it. */
+  /** Held runs whose turn it still is: what was ready before the lock need not be so behind it. */
   async stillReady(db: Db, ids: readonly Id[]): Promise<AutomationRunRow[]> {
     const { rows } = await sql<AutomationRunRow>`
       select x.* from automation_runs x join automations a on a.id = x.automation_id

@@ -14,7 +14,7 @@ export interface OpenCall {
   call: Call
 }
 
-/** Those of a message that have no result yet. */
+/** Tool calls of a message that have no result yet. */
 export function openCalls(parts: readonly Part[]): OpenCall[] {
   const open: OpenCall[] = []
   for (const [index, part] of parts.entries()) {

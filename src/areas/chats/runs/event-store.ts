@@ -73,7 +73,7 @@ export const eventStore = {
     return row ?? { seq: 0, type: null }
   },
 
-  /** Those of these runs that have an event beyond the given one, have come to an end, or are gone. */
+  /** The given runs that have an event beyond the given one, have come to an end, or are gone. */
   async moved({ pool }: Postgres, watched: readonly { id: Id; seq: number }[]): Promise<{ id: Id; seq: number }[]> {
     const { rows } = await pool.query<{ id: Id; seq: number }>({
       name: 'runs_moved',

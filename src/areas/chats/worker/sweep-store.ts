@@ -17,7 +17,7 @@ export const sweepStore = {
         .execute()
     ).map(({ id }) => id),
 
-  /** Those of these runs that were deleted or run under another process. */
+  /** The given runs that were deleted or run under another process. */
   async lost(db: Db, processId: Id, ids: readonly Id[]): Promise<Id[]> {
     if (ids.length === 0) return []
     const { rows } = await sql<{ id: Id }>`select x.id from unnest(${ids}::ulid[]) x(id) left join runs r on r.id = x.id

@@ -8,7 +8,7 @@ export interface Driver extends AsyncDisposable {
 
 /** The parts that a driver is opened with. It rejects when it cannot be reached at the start, and comes back by itself later. */
 export interface DriverParts {
-  /** Of this instance's messages, where several instances share a driver. */
+  /** The name that this instance's messages go by where several instances share a driver. */
   name: string
   log: Log
   take: (message: string) => void
